@@ -1,0 +1,52 @@
+"""The command line. Each command is a module of `stoker.cli`, imported only when it is called."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from stoker import __version__
+
+COMMANDS = {
+    "crds": "print the CustomResourceDefinitions of the ten kinds",
+    "lint": "check manifests as an API server would, without one",
+}
+
+EPILOG = "`stoker COMMAND --help` explains a command. The documentation is in docs/."
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command that the arguments name; return its exit status."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    command = next((word for word in given if not word.startswith("-")), "")
+    parser = argparse.ArgumentParser(
+        prog="stoker", description="A Prometheus Operator.", epilog=EPILOG
+    )
+    parser.add_argument("--version", action="version", version=f"stoker {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, summary in COMMANDS.items():
+        described = commands.add_parser(
+            name, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter
+        )
+        if name == command:
+            module = import_module(f"stoker.cli.{name}")
+            described.description = module.__doc__
+            module.arguments(described)
+            described.set_defaults(run=module.run)
+    options = parser.parse_args(given)
+    return _run(options)
+
+
+def _run(options: argparse.Namespace) -> int:
+    try:
+        return int(options.run(options))
+    except BrokenPipeError:
+        # The reader of our output went away (`stoker crds | head`); that is no failure of ours.
+        sys.stderr.close()
+        return 0
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())
