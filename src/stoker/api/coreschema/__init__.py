@@ -1,0 +1,1 @@
+"""Schemas of Kubernetes' own types as data; `python -m tools.coreschema` refreshes them."""

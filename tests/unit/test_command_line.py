@@ -1,0 +1,106 @@
+"""The `stoker` command and `stoker crds`."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from stoker.__main__ import COMMANDS, main
+from stoker.api.kinds import KINDS
+
+
+def imported_by(*arguments: str) -> set[str]:
+    """The modules that a call of the command imports."""
+    script = (
+        "import sys, json, contextlib, io\n"
+        "from stoker.__main__ import main\n"
+        "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):\n"
+        f"    main({list(arguments)!r})\n"
+        "print(json.dumps(sorted(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    return set(json.loads(done.stdout))
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("crds", "--help"), ("lint", "--help")])
+def test_help_imports_nothing_heavy(arguments: tuple[str, ...]) -> None:
+    """Help is instant because each command imports what it needs only when it works."""
+    heavy = {"msgspec", "yaml", "re2", "cel", "aiohttp", "asyncio", "stoker.api"}
+    assert imported_by(*arguments) & heavy == set()
+
+
+def test_every_command_has_help_that_teaches(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each command explains itself with an example."""
+    for name in COMMANDS:
+        with pytest.raises(SystemExit) as stopped:
+            main([name, "--help"])
+        assert stopped.value.code == 0
+        assert f"stoker {name} " in capsys.readouterr().out.partition("options:")[0]
+
+
+def test_without_a_command_the_usage_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    """A bare call is told what there is."""
+    with pytest.raises(SystemExit) as stopped:
+        main([])
+    assert stopped.value.code == 2
+    assert "COMMAND" in capsys.readouterr().err
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str, object]]:
+    """The documents that a call prints."""
+    assert main(arguments) == 0
+    return list(yaml.safe_load_all(capsys.readouterr().out))
+
+
+def test_crds_prints_all_ten(capsys: pytest.CaptureFixture[str]) -> None:
+    """Ten kinds, ten documents (K3)."""
+    documents = printed(capsys, "crds")
+    names = {document["spec"]["names"]["kind"] for document in documents}  # type: ignore[index]
+    assert names == {kind.name for kind in KINDS}
+    assert len(documents) == 10
+
+
+def test_crds_prints_the_kinds_that_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """By kind, plural or short name, in the order given."""
+    documents = printed(capsys, "crds", "smon", "Probe")
+    names = [document["spec"]["names"]["kind"] for document in documents]  # type: ignore[index]
+    assert names == ["ServiceMonitor", "Probe"]
+
+
+def test_crds_refuses_a_kind_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+    """And names those that are."""
+    assert main(["crds", "ServiceMonitro"]) == 2
+    answer = capsys.readouterr()
+    assert answer.out == ""
+    assert "ServiceMonitro" in answer.err
+    assert "PodMonitor" in answer.err
+
+
+def test_crds_variants_leave_out_what_they_say(capsys: pytest.CaptureFixture[str]) -> None:
+    """`--no-descriptions` and `--without-cel` show in the output."""
+    full = json.dumps(printed(capsys, "crds", "promagent"))
+    small = json.dumps(printed(capsys, "crds", "promagent", "--no-descriptions"))
+    plain = json.dumps(printed(capsys, "crds", "promagent", "--without-cel"))
+    assert len(small) < len(full) * 0.8
+    assert "x-kubernetes-validations" in full
+    assert "x-kubernetes-validations" in small
+    assert "x-kubernetes-validations" not in plain
+
+
+def test_the_small_variant_fits_into_an_annotation(capsys: pytest.CaptureFixture[str]) -> None:
+    """Client-side `kubectl apply` keeps a copy of at most 262,144 bytes (K3)."""
+    for document in printed(capsys, "crds", "--no-descriptions"):
+        assert len(json.dumps(document, separators=(",", ":"))) < 262_144
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    """`stoker crds | head` ends quietly."""
+    script = f"{sys.executable} -m stoker crds | head -c 10"
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", script], capture_output=True, text=True, check=False
+    )
+    assert "Traceback" not in done.stderr
