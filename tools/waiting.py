@@ -1,0 +1,37 @@
+"""Waits for conditions, never for a fixed time: machines differ, and so do their hours."""
+
+from __future__ import annotations
+
+import http.client
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from tools.api import ApiError
+
+DEADLINE = 120.0
+POLL = 0.05
+
+T = TypeVar("T")
+
+
+class NotInTimeError(Exception):
+    """A condition did not become true before its deadline."""
+
+
+def until(what: str, condition: Callable[[], T], seconds: float = DEADLINE) -> T:
+    """Wait for a condition to be true, and return what it returned.
+
+    An error of the API or the connection counts as not yet; the last one is told at the end.
+    """
+    deadline = time.monotonic() + seconds
+    last: object = None
+    while time.monotonic() < deadline:
+        try:
+            if result := condition():
+                return result
+            last = result
+        except (OSError, http.client.HTTPException, ApiError) as error:
+            last = error
+        time.sleep(POLL)
+    raise NotInTimeError(f"not in {seconds:.0f} s: {what} (last: {last!r})")
