@@ -1,0 +1,69 @@
+"""The world of the numbers: N ServiceMonitors with two endpoints each over 50 namespaces."""
+
+import asyncio
+import json
+import ssl
+from typing import Any
+
+import aiohttp
+
+from stoker.api.crd import GROUP, manifest
+from stoker.api.monitors import SERVICE_MONITOR
+from tools.cluster import Cluster
+
+NAMESPACES = 50
+AT_ONCE = 16
+
+
+def create_monitors(cluster: Cluster, count: int) -> None:
+    """Install the CRD and create the monitors on a running cluster."""
+    cluster.kubectl("create", "-f", "-", input=json.dumps(manifest(SERVICE_MONITOR)))
+    cluster.kubectl("wait", "--for=condition=Established", f"crd/servicemonitors.{GROUP}")
+    asyncio.run(_create(cluster, count))
+
+
+def monitor(number: int) -> dict[str, Any]:
+    """One ServiceMonitor as a team would write it."""
+    name = f"service-{number}"
+    relabeling = {"sourceLabels": ["__meta_kubernetes_pod_node_name"], "targetLabel": "node"}
+    endpoint = {"interval": "30s", "path": "/metrics", "relabelings": [relabeling]}
+    return {
+        "apiVersion": f"{GROUP}/v1",
+        "kind": "ServiceMonitor",
+        "metadata": {
+            "name": name,
+            "namespace": f"team-{number % NAMESPACES}",
+            "labels": {"app.kubernetes.io/name": name, "team": f"team-{number % NAMESPACES}"},
+        },
+        "spec": {
+            "selector": {"matchLabels": {"app.kubernetes.io/name": name}},
+            "endpoints": [endpoint | {"port": "web"}, endpoint | {"port": "sidecar"}],
+        },
+    }
+
+
+async def _create(cluster: Cluster, count: int) -> None:
+    context = ssl.create_default_context(cafile=str(cluster.ca_file))
+    headers = {"Authorization": f"Bearer {cluster.token}"}
+    connector = aiohttp.TCPConnector(ssl=context, limit=AT_ONCE)
+    async with aiohttp.ClientSession(cluster.url, headers=headers, connector=connector) as session:
+        for number in range(NAMESPACES):
+            body = {"metadata": {"name": f"team-{number}"}}
+            await _post(session, "/api/v1/namespaces", body)
+        slots = asyncio.Semaphore(AT_ONCE)
+        await asyncio.gather(*(_create_one(session, slots, n) for n in range(count)))
+
+
+async def _create_one(
+    session: aiohttp.ClientSession, slots: asyncio.Semaphore, number: int
+) -> None:
+    body = monitor(number)
+    path = f"/apis/{GROUP}/v1/namespaces/{body['metadata']['namespace']}/servicemonitors"
+    async with slots:
+        await _post(session, path, body)
+
+
+async def _post(session: aiohttp.ClientSession, path: str, body: dict[str, Any]) -> None:
+    async with session.post(path, json=body) as response:
+        if response.status >= 400:
+            raise RuntimeError(f"{path}: {response.status} {await response.text()}")
