@@ -32,8 +32,9 @@ def _compile(uv: Path, target: str, extra: list[str]) -> None:
     options = ["--universal", "--python-version", "3.11", "--generate-hashes", "--upgrade"]
     silence = ["--no-emit-index-url", "--no-emit-find-links", "--quiet"]
     header = ["--custom-compile-command", "make lock"]
-    command: list[str | Path] = [uv, "pip", "compile", "pyproject.toml", *extra, "--output-file", target]
-    subprocess.run([*command, *options, *silence, *header], cwd=ROOT, check=True)
+    command: list[str | Path] = [uv, "pip", "compile", "pyproject.toml", *extra]
+    command += ["--output-file", target, *options, *silence, *header]
+    subprocess.run(command, cwd=ROOT, check=True)
     pins = sum("==" in line for line in (ROOT / target).read_text().splitlines())
     print(f"{target}: {pins} packages")
 

@@ -5,6 +5,7 @@ a directory meets the verdict that the cluster would give, with the same path to
 verdicts are compared with a real API server's in `tests/conformance`.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -50,7 +51,8 @@ def admit(version: Version, manifest: dict[str, Any]) -> Admission:
     stored = _defaulted(schema, _pruned(schema, manifest))
     stored.pop("status", None)
     stored["metadata"] = manifest.get("metadata") or {}
-    return Admission(stored, _findings(schema, stored), unknown)
+    findings = (*_scale_violations(version, stored), *_findings(schema, stored))
+    return Admission(stored, findings, unknown)
 
 
 @cache
@@ -128,6 +130,18 @@ def _findings(schema: Schema, stored: dict[str, Any]) -> tuple[Finding, ...]:
     if any(finding.reason in _BLOCKING for finding in found):
         return found
     return found + tuple(_broken_rules(schema, stored, ""))
+
+
+def _scale_violations(version: Version, stored: dict[str, Any]) -> Iterator[Finding]:
+    """The scale subresource takes no negative number, whatever the schema says."""
+    if version.scale is None:
+        return
+    path = version.scale.spec_replicas.removeprefix(".")
+    number: Any = stored
+    for name in path.split("."):
+        number = number.get(name) if isinstance(number, dict) else None
+    if isinstance(number, int) and number < 0:
+        yield Finding(path, INVALID, f"{number} is less than 0")
 
 
 def _broken_rules(schema: Schema, value: Any, path: str) -> Iterator[Finding]:
@@ -238,14 +252,15 @@ def _list_violations(schema: Schema, value: list[Any], path: str) -> Iterator[Fi
 
 def _duplicates(schema: Schema, value: list[Any], path: str) -> Iterator[Finding]:
     """The second of each set of equal items, as the API server has it."""
-    seen: list[Any] = []
+    seen: Counter[str] = Counter()
     for index, item in enumerate(value):
         identity = _identity(schema, item)
         if identity is None:
             return
-        if seen.count(identity) == 1:
+        # By their text, since `True` and `1` are equal only in Python.
+        if seen[repr(identity)] == 1:
             yield Finding(f"{path}[{index}]", DUPLICATE, f"{_quoted(identity)} stands here twice")
-        seen.append(identity)
+        seen[repr(identity)] += 1
 
 
 def _identity(schema: Schema, item: Any) -> Any:

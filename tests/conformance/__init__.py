@@ -1,0 +1,1 @@
+"""The peer's recorded behaviour, replayed through stoker's own functions."""

@@ -1,0 +1,167 @@
+"""Our CustomResourceDefinitions against the peer's: nothing missing, nothing different (K1).
+
+Each path of the peer's schema must lead to the same constraints in ours, descriptions aside. What
+ours have beyond the peer's is allowed if it is named in `ADDITIONS`; what we leave out on purpose
+is named in `OMITTED_RULES`. A name in either list that does not occur is a difference too.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from msgspec import Struct
+
+from stoker.api.crd import manifest
+from stoker.api.kinds import kind_called
+from stoker.api.schema import Schema, walk
+from tests.conformance.cases import CRDS, Case
+from tests.conformance.replay import Context, Outcome, outcome_of, replays
+
+# {CRD: {path and message of a rule of the peer: why we do not have it}}
+OMITTED_RULES: Final[dict[str, dict[str, str]]] = {
+    "prometheusagents": {
+        f"v1alpha1.spec: {field} cannot be set when mode is DaemonSet": (
+            "D4, D3: DaemonSet agents of ours scrape ServiceMonitors, so they may select them"
+        )
+        for field in ("serviceMonitorSelector", "serviceMonitorNamespaceSelector")
+    },
+}
+
+# {CRD: {what ours has and the peer's has not: why}}
+ADDITIONS: Final[dict[str, dict[str, str]]] = {}
+
+_STRUCTURE: Final = {"properties", "items", "additionalProperties", "x-kubernetes-validations"}
+_UNORDERED: Final = {"enum", "required"}
+
+
+class Comparison(Struct):
+    """The outcome for one CRD: how many paths were compared, and what was found."""
+
+    paths: int = 0
+    differences: list[str] = []
+    additions: list[str] = []
+    omitted: list[str] = []
+
+
+@replays(CRDS)
+def same_crd(case: Case, context: Context) -> Outcome:
+    """Compare the CRD of a kind with the peer's."""
+    return outcome_of(faults(case.name, compare(case.expect)))
+
+
+def faults(name: str, comparison: Comparison) -> Iterator[str]:
+    """What must be mended in our CRD, or named as meant."""
+    additions = ADDITIONS.get(name, {})
+    omitted = OMITTED_RULES.get(name, {})
+    yield from comparison.differences
+    yield from (f"{one}: added by accident?" for one in _only(comparison.additions, additions))
+    yield from (
+        f"{one}: named as added, but is not" for one in _only(additions, comparison.additions)
+    )
+    yield from (f"{one}: the rule is missing" for one in _only(comparison.omitted, omitted))
+    yield from (
+        f"{one}: named as omitted, but is not" for one in _only(omitted, comparison.omitted)
+    )
+
+
+def compare(peer: dict[str, Any]) -> Comparison:
+    """Our CRD of the same kind, held against the peer's."""
+    found = Comparison()
+    kind = kind_called(peer["spec"]["names"]["kind"])
+    if kind is None:
+        found.differences.append("we do not have this kind")
+        return found
+    ours = manifest(kind)
+    _compare_words(found, "", _head(peer), _head(ours))
+    our_versions = {version["name"]: version for version in ours["spec"]["versions"]}
+    for version in peer["spec"]["versions"]:
+        _compare_version(found, version, our_versions.pop(version["name"], None))
+    found.additions.extend(our_versions)
+    return found
+
+
+def _head(crd: dict[str, Any]) -> dict[str, Any]:
+    """All that a CRD says outside its versions."""
+    spec = {name: value for name, value in crd["spec"].items() if name != "versions"}
+    return {"apiVersion": crd["apiVersion"], "name": crd["metadata"]["name"], **spec}
+
+
+def _compare_version(found: Comparison, peer: Schema, ours: Schema | None) -> None:
+    name = peer["name"]
+    if ours is None:
+        found.differences.append(f"{name}: missing")
+        return
+    _compare_words(found, name, _around(peer), _around(ours))
+    _compare_schemas(found, name, _schema(peer), _schema(ours))
+
+
+def _around(version: dict[str, Any]) -> dict[str, Any]:
+    """What a version says besides its schema: columns, subresources, served, stored."""
+    return {name: value for name, value in version.items() if name != "schema"}
+
+
+def _schema(version: dict[str, Any]) -> Schema:
+    schema: Schema = version["schema"]["openAPIV3Schema"]
+    return schema
+
+
+def _compare_schemas(found: Comparison, version: str, peer: Schema, ours: Schema) -> None:
+    our_paths = dict(walk(ours, version))
+    peer_paths = dict(walk(peer, version))
+    found.paths += len(peer_paths)
+    for path, schema in peer_paths.items():
+        if path not in our_paths:
+            found.differences.append(f"{path}: missing")
+            continue
+        _compare_words(found, path, _words(schema), _words(our_paths[path]))
+        _compare_rules(found, path, _rules(schema), _rules(our_paths[path]))
+    found.additions.extend(_topmost(path for path in our_paths if path not in peer_paths))
+
+
+def _words(schema: Schema) -> dict[str, Any]:
+    """The constraints at one path, in a form that does not depend on the order of choices."""
+    return {
+        word: sorted(value) if word in _UNORDERED else value
+        for word, value in schema.items()
+        if word not in _STRUCTURE | {"description"}
+    }
+
+
+def _rules(schema: Schema) -> dict[tuple[tuple[str, str], ...], str]:
+    """CEL rules by all that they do; the wording of the message is ours to choose."""
+    found = {}
+    for rule in schema.get("x-kubernetes-validations", ()):
+        does = {word: " ".join(str(rule[word]).split()) for word in rule if word != "message"}
+        found[tuple(sorted(does.items()))] = rule.get("message", rule["rule"])
+    return found
+
+
+def _compare_words(
+    found: Comparison, path: str, peer: dict[str, Any], ours: dict[str, Any]
+) -> None:
+    for word in sorted(peer.keys() | ours.keys()):
+        if peer.get(word) != ours.get(word):
+            text = f"{path}: {word}: peer {peer.get(word)!r}, ours {ours.get(word)!r}"
+            found.differences.append(text)
+
+
+def _compare_rules(
+    found: Comparison,
+    path: str,
+    peer: dict[tuple[tuple[str, str], ...], str],
+    ours: dict[tuple[tuple[str, str], ...], str],
+) -> None:
+    found.omitted.extend(f"{path}: {peer[rule]}" for rule in peer if rule not in ours)
+    found.additions.extend(f"{path}: {ours[rule]}" for rule in ours if rule not in peer)
+
+
+def _topmost(paths: Iterator[str]) -> list[str]:
+    """Added paths less those below another of them; `walk` gives the outermost first."""
+    topmost: list[str] = []
+    for path in paths:
+        if not any(path.startswith((f"{one}.", f"{one}[", f"{one}{{")) for one in topmost):
+            topmost.append(path)
+    return topmost
+
+
+def _only(some: Any, others: Any) -> list[str]:
+    return [one for one in some if one not in others]

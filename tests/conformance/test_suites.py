@@ -1,0 +1,41 @@
+"""Each registered suite, replayed whole."""
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conformance.cases import CRDS
+from tests.conformance.exceptions import unknown_names
+from tests.conformance.replay import WAYS, Context, Way
+from tests.conformance.runner import all_suites, describe, run
+
+# How many cases were recorded: a folder with fewer has lost some.
+RECORDED = {CRDS: 10, "crd-validation": 332, "crd-validation-derived": 1074}
+
+
+def parameters() -> list[object]:
+    """One test per way of replaying, named after its line in the report."""
+    return [
+        pytest.param(way, id=way.label, marks=[pytest.mark.live] if way.live else [])
+        for way in WAYS
+    ]
+
+
+@pytest.mark.parametrize("way", parameters())
+def test_every_case_comes_out_as_recorded(
+    way: Way, conformance: Path, request: pytest.FixtureRequest
+) -> None:
+    """What the peer did with the same input, stoker does, exceptions aside."""
+    # A fixture cannot be asked for from the threads in which cases are replayed.
+    cluster: Any = request.getfixturevalue("cluster") if way.live else None
+    with Context(lambda: nullcontext(cluster)) as context:
+        result = run(way, all_suites(conformance)[way.suite], context)
+    assert result.cases == RECORDED[way.suite]
+    assert not result.failures, describe(result)
+
+
+def test_exceptions_name_cases_that_exist(conformance: Path) -> None:
+    """An exception for a case that nobody recorded is a mistake."""
+    assert not unknown_names(all_suites(conformance))
