@@ -1,7 +1,8 @@
 """The errors that stoker raises.
 
     StokerError
-    └── DecodeError      an object does not fit the types of its kind
+    ├── DecodeError      an object does not fit the types of its kind
+    └── YamlError        a document is not YAML that Kubernetes reads (offline.yamltree)
 
 A rejected resource is not an error but a value (see `stoker.api.admit.Finding`); an error is what
 stops the work on an object.

@@ -5,6 +5,7 @@ a directory meets the verdict that the cluster would give, with the same path to
 verdicts are compared with a real API server's in `tests/conformance`.
 """
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
@@ -186,16 +187,15 @@ def _type_mismatch(schema: Schema, value: Any) -> str:
     wanted, words = _TYPES[expected]
     if isinstance(value, wanted) and (bool in wanted or not isinstance(value, bool)):
         return ""
-    if schema.get("type") == "integer" and isinstance(value, float) and value.is_integer():
-        return ""
+    if expected == "integer" and isinstance(value, float) and value.is_integer():
+        return "" if abs(value) < _INTEGER_LIMITS["int64"] else f"{value} does not fit into int64"
     return f"expected {words}, got {_described(value)}"
 
 
 def _described(value: Any) -> str:
     for wanted, words in _TYPES.values():
         if type(value) in wanted:
-            shown = repr(value) if isinstance(value, int | float | bool) else ""
-            return f"{words} ({shown})" if shown else words
+            return f"{words} ({json.dumps(value)})" if isinstance(value, int | float) else words
     return "nothing"
 
 

@@ -1,5 +1,5 @@
-"""The commands of `stoker`, one module each.
+"""The commands, one module each: `arguments` declares the options, `run` does the work.
 
-A command module says what it is (`SUMMARY`), what it takes (`arguments`) and does it (`run`, which
-returns the exit status). It imports what it needs when it runs, so that `stoker --help` is instant.
+The docstring of a module is the text of its `--help`. What is heavy to import is imported in `run`,
+so that help is instant.
 """
