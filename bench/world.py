@@ -18,7 +18,8 @@ AT_ONCE = 16
 def create_monitors(cluster: Cluster, count: int) -> None:
     """Install the CRD and create the monitors on a running cluster."""
     cluster.kubectl("create", "-f", "-", input=json.dumps(manifest(SERVICE_MONITOR)))
-    cluster.kubectl("wait", "--for=condition=Established", f"crd/servicemonitors.{GROUP}")
+    monitors = f"/apis/{GROUP}/v1/servicemonitors"
+    cluster.until("the CRD to be served", lambda: cluster.api.get(monitors))
     asyncio.run(_create(cluster, count))
 
 

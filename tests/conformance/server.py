@@ -101,12 +101,10 @@ def _alone(kind: Kind, version: Version) -> dict[str, Any]:
 def _install(cluster: Cluster, manifests: list[dict[str, Any]]) -> None:
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": manifests})
     cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", input=text)
-    names = [f"crd/{crd['metadata']['name']}" for crd in manifests]
-    cluster.kubectl("wait", "--for=condition=Established", "--timeout=60s", *names)
     for crd in manifests:
-        _await_service(
-            cluster, f"/apis/{crd['spec']['group']}/{crd['spec']['versions'][0]['name']}"
-        )
+        group, plural = crd["spec"]["group"], crd["spec"]["names"]["plural"]
+        for version in crd["spec"]["versions"]:
+            _await_service(cluster, f"/apis/{group}/{version['name']}/{plural}")
 
 
 def _await_service(cluster: Cluster, path: str) -> None:
