@@ -1,7 +1,10 @@
 """The errors that stoker raises.
 
     StokerError
-    ├── DecodeError      an object does not fit the types of its kind
+    ├── FieldError       something is wrong at a field
+    │   ├── DecodeError      an object does not fit the types of its kind
+    │   ├── ResourceError    a configuration resource cannot be used by a workload
+    │   └── WorkloadError    a workload cannot be configured at all
     └── YamlError        a document is not YAML that Kubernetes reads (offline.yamltree)
 
 A rejected resource is not an error but a value (see `stoker.api.admit.Finding`); an error is what
@@ -13,13 +16,25 @@ class StokerError(Exception):
     """The base of every error that stoker raises on purpose."""
 
 
-class DecodeError(StokerError):
-    """An object does not fit the types of its kind.
+class FieldError(StokerError):
+    """Something is wrong at a field.
 
-    `path` leads to the field (`spec.endpoints[0].port`), empty for the object as a whole.
+    `path` leads there (`spec.endpoints[0].port`), empty for the object as a whole.
     """
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"{path}: {reason}" if path else reason)
         self.path = path
         self.reason = reason
+
+
+class DecodeError(FieldError):
+    """An object does not fit the types of its kind."""
+
+
+class ResourceError(FieldError):
+    """A configuration resource cannot be used by a workload: it is left out and reported."""
+
+
+class WorkloadError(FieldError):
+    """A workload cannot be configured at all: its last good configuration stays."""

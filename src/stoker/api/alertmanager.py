@@ -18,7 +18,6 @@ from stoker.api.common import (
 from stoker.api.core import (
     Int32,
     LabelSelector,
-    ObjectMeta,
     SecretKeySelector,
     TopologySpreadConstraint,
 )
@@ -432,7 +431,6 @@ class AlertmanagerStatus(WorkloadStatus):
 class Alertmanager(Resource):
     """Runs a cluster of Alertmanagers, which group alerts and notify people of them."""
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: Annotated[
         AlertmanagerSpec, doc("What to run, and where its configuration comes from.")
     ] = AlertmanagerSpec()

@@ -3,6 +3,7 @@
 from typing import Annotated, ClassVar, TypeAlias
 
 from stoker.api.core import ConfigMapKeySelector, Int64, SecretKeySelector, Time
+from stoker.api.crd import Resource
 from stoker.api.declare import NO_TEXT, Cel, Model, doc, names, rule
 
 Text: TypeAlias = Annotated[str, rule(minLength=1)]
@@ -363,4 +364,12 @@ class ConfigResourceStatus(Model):
             listType="map",
             listMapKeys=("group", "resource", "name", "namespace"),
         ),
+    ] = None
+
+
+class ConfigResource(Resource):
+    """The base of the six kinds that configure workloads."""
+
+    status: Annotated[
+        ConfigResourceStatus | None, doc("Which workloads took it. Written by the operator.")
     ] = None

@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from stoker.api.core import ObjectMeta
 from stoker.api.declare import Model
 from stoker.api.schema import Schema, schema_of, without_cel, without_descriptions
 
@@ -56,10 +57,11 @@ class Kind(Struct, frozen=True):
 
 
 class Resource(Model):
-    """The base of the ten kinds. Subclasses add `metadata`, `spec` and `status`."""
+    """The base of the ten kinds. Subclasses add `spec` and `status`."""
 
     api_version: str | None = None
     kind: str | None = None
+    metadata: ObjectMeta = ObjectMeta()
 
 
 def manifest(kind: Kind, *, descriptions: bool = True, cel: bool = True) -> dict[str, Any]:

@@ -4,15 +4,15 @@ from typing import Annotated
 
 from stoker.api.common import (
     AttachMetadata,
-    ConfigResourceStatus,
+    ConfigResource,
     NamespaceSelector,
     Proxy,
     RelabelConfig,
     Text,
     TlsConfig,
 )
-from stoker.api.core import Int32, IntOrString, LabelSelector, ObjectMeta
-from stoker.api.crd import Kind, Resource, Version
+from stoker.api.core import Int32, IntOrString, LabelSelector
+from stoker.api.crd import Kind, Version
 from stoker.api.declare import NO_ITEMS, NO_TEXT, Model, doc
 from stoker.api.scrape import (
     AuthorizationHeader,
@@ -105,14 +105,10 @@ class ServiceMonitorSpec(MonitorSpec):
     ] = None
 
 
-class ServiceMonitor(Resource):
+class ServiceMonitor(ConfigResource):
     """Says how to scrape the pods behind Services."""
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: Annotated[ServiceMonitorSpec, doc("What to scrape, and how.")] = ServiceMonitorSpec()
-    status: Annotated[
-        ConfigResourceStatus | None, doc("Which workloads took it. Written by the operator.")
-    ] = None
 
 
 class PodEndpoint(Endpoint):
@@ -140,14 +136,10 @@ class PodMonitorSpec(MonitorSpec):
     ] = None
 
 
-class PodMonitor(Resource):
+class PodMonitor(ConfigResource):
     """Says how to scrape pods, whether or not a Service stands before them."""
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: Annotated[PodMonitorSpec, doc("What to scrape, and how.")] = PodMonitorSpec()
-    status: Annotated[
-        ConfigResourceStatus | None, doc("Which workloads took it. Written by the operator.")
-    ] = None
 
 
 class Prober(Proxy):
@@ -251,14 +243,10 @@ class ProbeSpec(ScrapeSettings):
     enable_http2: EnableHttp2 = None
 
 
-class Probe(Resource):
+class Probe(ConfigResource):
     """Says which hosts, URLs or Ingresses to check through a prober."""
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: Annotated[ProbeSpec, doc("What to probe, and how.")] = ProbeSpec()
-    status: Annotated[
-        ConfigResourceStatus | None, doc("Which workloads took it. Written by the operator.")
-    ] = None
 
 
 SERVICE_MONITOR = Kind(

@@ -22,7 +22,6 @@ from stoker.api.core import (
     Int64,
     IntOrString,
     LabelSelector,
-    ObjectMeta,
     ResourceRequirements,
     SecretKeySelector,
     VolumeMount,
@@ -395,7 +394,6 @@ class PrometheusSpec(PrometheusCommonSpec, rename=names(enable_admin_api="enable
 class Prometheus(Resource):
     """A Prometheus server: scrapes, stores, runs rules and answers queries."""
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: Annotated[PrometheusSpec, doc("What to run, and what to scrape.")] = PrometheusSpec()
     status: Annotated[PrometheusStatus | None, doc("Written by the operator.")] = None
 
@@ -441,7 +439,6 @@ class PrometheusAgentSpec(PrometheusCommonSpec):
 class PrometheusAgent(Resource):
     """A Prometheus agent: scrapes and sends samples on by remote write; it answers no queries."""
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: Annotated[PrometheusAgentSpec, doc("What to run, and what to scrape.")] = (
         PrometheusAgentSpec()
     )

@@ -90,10 +90,9 @@ def _row(field: Field, shared: set[type[Model]]) -> str:
 
 
 def _type_name(declared: typing.Any, shared: set[type[Model]]) -> str:
-    embedded = _constraints(declared).get("embeds")
-    if embedded:
-        return _kubernetes_link(embedded)
-    declared = _bare(declared)
+    declared, constraints = _unwrapped(declared)
+    if "embeds" in constraints:
+        return _kubernetes_link(constraints["embeds"])
     if isinstance(declared, type) and issubclass(declared, Model):
         return _model_link(declared, shared)
     origin, arguments = typing.get_origin(declared), typing.get_args(declared)
@@ -149,7 +148,11 @@ def _constraint_words(constraints: Constraints) -> Iterator[str]:
 
 
 def _constraints(declared: typing.Any) -> Constraints:
-    """All constraints on a value itself: through `Annotated` and `| None`, not into containers."""
+    return _unwrapped(declared)[1]
+
+
+def _unwrapped(declared: typing.Any) -> tuple[typing.Any, Constraints]:
+    """A type without `Annotated` and `| None`, and the constraints on the value itself."""
     found: Constraints = {}
     while True:
         if typing.get_origin(declared) is typing.Annotated:
@@ -160,18 +163,7 @@ def _constraints(declared: typing.Any) -> Constraints:
             continue
         inner = _without_none(declared)
         if inner is declared:
-            return found
-        declared = inner
-
-
-def _bare(declared: typing.Any) -> typing.Any:
-    while True:
-        if typing.get_origin(declared) is typing.Annotated:
-            declared = typing.get_args(declared)[0]
-            continue
-        inner = _without_none(declared)
-        if inner is declared:
-            return declared
+            return declared, found
         declared = inner
 
 

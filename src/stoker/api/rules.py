@@ -2,9 +2,9 @@
 
 from typing import Annotated
 
-from stoker.api.common import ConfigResourceStatus, Duration, NonEmptyDuration, Text
-from stoker.api.core import IntOrString, ObjectMeta
-from stoker.api.crd import Kind, Resource, Version
+from stoker.api.common import ConfigResource, Duration, NonEmptyDuration, Text
+from stoker.api.core import IntOrString
+from stoker.api.crd import Kind, Version
 from stoker.api.declare import NO_TEXT, Model, doc, names
 
 
@@ -88,14 +88,10 @@ class PrometheusRuleSpec(Model):
     ] = None
 
 
-class PrometheusRule(Resource):
+class PrometheusRule(ConfigResource):
     """Recording and alerting rules for Prometheus or Thanos Ruler."""
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: Annotated[PrometheusRuleSpec, doc("The rules.")] = PrometheusRuleSpec()
-    status: Annotated[
-        ConfigResourceStatus | None, doc("Which workloads took it. Written by the operator.")
-    ] = None
 
 
 PROMETHEUS_RULE = Kind(

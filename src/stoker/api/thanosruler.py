@@ -6,7 +6,6 @@ from stoker.api.common import Duration, Text
 from stoker.api.core import (
     Int32,
     LabelSelector,
-    ObjectMeta,
     SecretKeySelector,
     TopologySpreadConstraint,
 )
@@ -206,7 +205,6 @@ class ThanosRulerSpec(WorkloadSpec):
 class ThanosRuler(Resource):
     """Runs Thanos Rulers: they evaluate PrometheusRules by asking servers that hold the data."""
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: Annotated[
         ThanosRulerSpec, doc("Which rules to evaluate, whom to ask, where results go.")
     ] = ThanosRulerSpec()

@@ -16,9 +16,8 @@ What is declared here differs from v1beta1 in one of these ways, or holds someth
 from typing import Annotated, TypeAlias
 
 from stoker.api.amconfig import chat, delivery, intervals, paging, receivers, routing
-from stoker.api.common import ConfigResourceStatus, Text
-from stoker.api.core import ObjectMeta, SecretKeySelector
-from stoker.api.crd import Resource
+from stoker.api.common import ConfigResource, Text
+from stoker.api.core import SecretKeySelector
 from stoker.api.declare import Model, doc, rule
 
 ATOMIC = rule(listType="atomic")
@@ -258,14 +257,9 @@ class AlertmanagerConfigSpec(Model):
     ] = None
 
 
-class AlertmanagerConfig(Resource):
+class AlertmanagerConfig(ConfigResource):
     """Routes the alerts of a namespace to receivers. Alertmanagers select such objects by label."""
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: Annotated[
         AlertmanagerConfigSpec, doc("Routes, receivers, inhibition rules and time intervals.")
     ] = AlertmanagerConfigSpec()
-    status: Annotated[
-        ConfigResourceStatus | None,
-        doc("Which Alertmanagers took the object. Written by the operator."),
-    ] = None

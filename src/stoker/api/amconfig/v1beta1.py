@@ -7,9 +7,7 @@ intervals are those of `routing` and `intervals`, unchanged.
 from typing import Annotated, TypeAlias
 
 from stoker.api.amconfig import chat, delivery, intervals, paging, receivers, routing
-from stoker.api.common import ConfigResourceStatus, Text
-from stoker.api.core import ObjectMeta
-from stoker.api.crd import Resource
+from stoker.api.common import ConfigResource, Text
 from stoker.api.declare import NO_TEXT, Model, doc
 
 
@@ -161,14 +159,9 @@ class AlertmanagerConfigSpec(Model):
     time_intervals: Annotated[tuple[intervals.TimeInterval, ...] | None, intervals.INTERVALS] = None
 
 
-class AlertmanagerConfig(Resource):
+class AlertmanagerConfig(ConfigResource):
     """Routes the alerts of a namespace to receivers. Alertmanagers select such objects by label."""
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: Annotated[
         AlertmanagerConfigSpec, doc("Routes, receivers, inhibition rules and time intervals.")
     ] = AlertmanagerConfigSpec()
-    status: Annotated[
-        ConfigResourceStatus | None,
-        doc("Which Alertmanagers took the object. Written by the operator."),
-    ] = None

@@ -3,15 +3,14 @@
 from typing import Annotated, ClassVar
 
 from stoker.api.common import (
-    ConfigResourceStatus,
+    ConfigResource,
     NameEscapingScheme,
     NameValidationScheme,
     RelabelConfig,
     ScrapeProtocol,
     Text,
 )
-from stoker.api.core import ObjectMeta, SecretKeySelector
-from stoker.api.crd import Resource
+from stoker.api.core import SecretKeySelector
 from stoker.api.declare import Cel, doc, names
 from stoker.api.scrape import (
     AuthorizationHeader,
@@ -251,11 +250,7 @@ class ScrapeConfigSpec(
     ] = None
 
 
-class ScrapeConfig(Resource):
+class ScrapeConfig(ConfigResource):
     """Says how to find and scrape targets anywhere, in the cluster or outside of it."""
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: Annotated[ScrapeConfigSpec, doc("What to scrape, and how.")] = ScrapeConfigSpec()
-    status: Annotated[
-        ConfigResourceStatus | None, doc("Which workloads took it. Written by the operator.")
-    ] = None
