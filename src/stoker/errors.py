@@ -5,7 +5,7 @@
     │   ├── DecodeError      an object does not fit the types of its kind
     │   ├── ResourceError    a configuration resource cannot be used by a workload
     │   └── WorkloadError    a workload cannot be configured at all
-    └── YamlError        a document is not YAML that Kubernetes reads (offline.yamltree)
+    └── YamlError        a document is not YAML that Kubernetes reads (yamltree)
 
 A rejected resource is not an error but a value (see `stoker.api.admit.Finding`); an error is what
 stops the work on an object.

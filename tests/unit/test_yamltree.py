@@ -9,8 +9,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stoker.offline import yamltree
-from stoker.offline.yamltree import YamlError, line_of, parse
+from stoker import yamltree
+from stoker.yamltree import YamlError, line_of, parse
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO, Final, TextIO, TypeAlias
 
 from msgspec import Struct
 
-from stoker.offline.yamltree import MAX_DEPTH, YamlError, json_number, parse
+from stoker.yamltree import MAX_DEPTH, YamlError, json_number, parse
 
 MIB: Final = 2**20
 MAX_DOCUMENT: Final = 3 * MIB

@@ -28,7 +28,7 @@ from stoker.api.decode import convert
 from stoker.api.kinds import KINDS, version_of
 from stoker.api.schema import Schema
 from stoker.errors import DecodeError
-from stoker.offline.yamltree import leading_name, rest_after
+from stoker.yamltree import leading_name, rest_after
 
 UNKNOWN_KIND: Final = "UnknownKind"
 UNSERVED_VERSION: Final = "UnservedVersion"

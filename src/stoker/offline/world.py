@@ -1,0 +1,139 @@
+"""A directory as a cluster: manifests to the typed objects that the core works with.
+
+Each object of our kinds goes through the same gate as on a cluster (`admit`: pruned, defaulted,
+validated); what a cluster would refuse is set aside with its reasons and does not exist for the
+rest. Of other kinds only those are kept that the configuration depends on: namespaces for their
+labels, Secrets and ConfigMaps for their values.
+"""
+
+import base64
+import binascii
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from stoker.api.admit import admit
+from stoker.api.decode import convert
+from stoker.api.kinds import version_of
+from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
+from stoker.api.prometheus import Prometheus, PrometheusAgent
+from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
+from stoker.errors import DecodeError
+from stoker.offline.manifests import Manifest, Reading, Unreadable
+from stoker.offline.problems import problems
+from stoker.select.assets import CONFIG_MAP, SECRET, Contents
+
+Monitor: TypeAlias = ServiceMonitor | PodMonitor | Probe | ScrapeConfig
+DEFAULT_NAMESPACE = "default"
+
+
+class Refused(Struct, frozen=True):
+    """An object that a cluster would not have taken, or a file that holds none."""
+
+    source: str
+    subject: str
+    reasons: tuple[str, ...]
+
+
+class World(Struct):
+    """What is in the directory."""
+
+    workloads: list[Prometheus | PrometheusAgent] = []
+    monitors: list[Monitor] = []
+    namespaces: dict[str, dict[str, str]] = {}
+    contents: dict[tuple[str, str, str], dict[str, str]] = {}
+    refused: list[Refused] = []
+
+    @property
+    def assets(self) -> Contents:
+        """The values of all Secrets and ConfigMaps."""
+        return Contents(self.contents)
+
+
+def world_of(readings: Iterable[Reading]) -> World:
+    """The world that manifests describe."""
+    world = World()
+    for reading in readings:
+        if isinstance(reading, Unreadable):
+            world.refused.append(Refused(reading.source, "", (reading.reason,)))
+        else:
+            _add(world, reading)
+    return world
+
+
+def _add(world: World, manifest: Manifest) -> None:
+    kind = str(manifest.object.get("kind", ""))
+    api_version = str(manifest.object.get("apiVersion", ""))
+    version = version_of(api_version, kind)
+    if version is not None:
+        _add_ours(world, manifest, version)
+    elif api_version == "v1" and kind in _CORE:
+        _CORE[kind](world, manifest)
+
+
+def _add_ours(world: World, manifest: Manifest, version: Any) -> None:
+    admission = admit(version, manifest.object)
+    if admission.findings:
+        errors = [problem for problem in problems(manifest.object) if not problem.warning]
+        _refuse(world, manifest, *(f"{error.path}: {error.message}" for error in errors))
+        return
+    stored = admission.stored
+    metadata = {"namespace": DEFAULT_NAMESPACE} | (stored.get("metadata") or {})
+    try:
+        found = convert(version.model, stored | {"metadata": metadata})
+    except DecodeError as error:
+        _refuse(world, manifest, str(error))
+        return
+    if isinstance(found, Prometheus | PrometheusAgent):
+        world.workloads.append(found)
+    elif isinstance(found, ServiceMonitor | PodMonitor | Probe | ScrapeConfig):
+        world.monitors.append(found)
+
+
+def _add_namespace(world: World, manifest: Manifest) -> None:
+    name, _ = _identity(manifest)
+    labels = (manifest.object.get("metadata") or {}).get("labels") or {}
+    world.namespaces[name] = {str(key): str(value) for key, value in labels.items()} | {
+        "kubernetes.io/metadata.name": name
+    }
+
+
+def _add_config_map(world: World, manifest: Manifest) -> None:
+    name, namespace = _identity(manifest)
+    data = manifest.object.get("data") or {}
+    values = {key: value for key, value in data.items() if isinstance(value, str)}
+    if len(values) != len(data):
+        _refuse(world, manifest, "data: a value is not a string")
+    world.contents[CONFIG_MAP, namespace, name] = values
+
+
+def _add_secret(world: World, manifest: Manifest) -> None:
+    name, namespace = _identity(manifest)
+    values: dict[str, str] = {}
+    for key, encoded in (manifest.object.get("data") or {}).items():
+        try:
+            values[key] = base64.b64decode(encoded, validate=True).decode()
+        except (binascii.Error, TypeError, ValueError):
+            _refuse(world, manifest, f"data.{key}: not text in base64")
+    written = manifest.object.get("stringData") or {}
+    values |= {key: value for key, value in written.items() if isinstance(value, str)}
+    world.contents[SECRET, namespace, name] = values
+
+
+_CORE: dict[str, Callable[[World, Manifest], None]] = {
+    "Namespace": _add_namespace,
+    "ConfigMap": _add_config_map,
+    "Secret": _add_secret,
+}
+
+
+def _identity(manifest: Manifest) -> tuple[str, str]:
+    metadata = manifest.object.get("metadata") or {}
+    return str(metadata.get("name", "")), str(metadata.get("namespace", DEFAULT_NAMESPACE))
+
+
+def _refuse(world: World, manifest: Manifest, *reasons: str) -> None:
+    name, namespace = _identity(manifest)
+    subject = f"{manifest.object.get('kind')} {namespace}/{name}"
+    world.refused.append(Refused(manifest.source, subject, reasons))

@@ -1,0 +1,47 @@
+"""Semantic versions, as users write them: `v3.5.0`, `2.55.1`, `v3.0.0-rc.1`."""
+
+import re
+from functools import cache
+from typing import TypeAlias
+
+from msgspec import Struct
+
+# Numbers compare as numbers and come before words: (0, 11, "") < (1, 0, "rc").
+Identifier: TypeAlias = tuple[int, int, str]
+
+_SYNTAX = re.compile(
+    r"\s*v?(?P<numbers>\d+(?:\.\d+){0,2})(?:-(?P<pre>[0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?\s*",
+    re.ASCII,
+)
+
+
+class Version(Struct, frozen=True, order=True):
+    """A version; its fields in this order are its precedence: a pre-release before its release."""
+
+    major: int
+    minor: int
+    patch: int
+    released: bool = True
+    prerelease: tuple[Identifier, ...] = ()
+
+    def __str__(self) -> str:
+        numbers = f"{self.major}.{self.minor}.{self.patch}"
+        words = ".".join(word or str(number) for _, number, word in self.prerelease)
+        return f"{numbers}-{words}" if words else numbers
+
+
+@cache
+def parse_version(text: str) -> Version:
+    """The version that a text names; missing parts are zero. ValueError where it names none."""
+    found = _SYNTAX.fullmatch(text)
+    if not found:
+        raise ValueError(f"`{text}` is not a version such as v3.5.0")
+    numbers = [int(number) for number in found["numbers"].split(".")]
+    major, minor, patch = [*numbers, 0, 0][:3]
+    if not found["pre"]:
+        return Version(major, minor, patch)
+    return Version(major, minor, patch, False, tuple(map(_identifier, found["pre"].split("."))))
+
+
+def _identifier(word: str) -> Identifier:
+    return (0, int(word), "") if word.isdigit() else (1, 0, word)
