@@ -1,0 +1,1 @@
+"""Typed resources to text: what Prometheus reads."""

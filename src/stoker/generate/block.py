@@ -1,0 +1,218 @@
+"""Writes YAML, byte for byte as the peer does, and safely for every string that a user can send.
+
+Only block style, only what a configuration needs: mappings, lists, strings, numbers, booleans. A
+string is written plain where a YAML 1.1 reader gives the same string back, and quoted otherwise.
+How a string is written depends on nothing but the string, so each is analysed once and remembered.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final, TypeAlias
+
+Block: TypeAlias = dict[str, Any]
+
+_LONGEST_SIMPLE_KEY: Final = 128
+_SHORT_KEY: Final = _LONGEST_SIMPLE_KEY // 4  # in bytes, a letter has at most four
+
+
+class Constant(dict[str, Any]):
+    """A mapping that is the same in every configuration: its text is written once.
+
+    It must never be changed. Most steps of most scrape jobs are such constants.
+    """
+
+    def __init__(self, members: Mapping[str, Any]) -> None:
+        super().__init__(members)
+        self._texts: dict[str, str] = {}
+
+    def as_item(self, indent: str) -> str:
+        """Its lines as an item of a list with that indent."""
+        text = self._texts.get(indent)
+        if text is None:
+            lines: list[str] = []
+            _write_mapping(lines, self, f"{indent}- ", indent + "  ")
+            text = self._texts[indent] = "".join(lines)
+        return text
+
+
+def text_of(value: Any) -> str:
+    """A whole document, ending with a newline."""
+    out: list[str] = []
+    if isinstance(value, dict):
+        _write_mapping(out, value, "", "")
+    elif isinstance(value, list | tuple):
+        _write_list(out, value, "")
+    else:
+        out.append(f"{scalar(value)}\n")
+    return "".join(out) or f"{value}\n"
+
+
+def _write_mapping(out: list[str], value: dict[str, Any], first: str, indent: str) -> None:
+    """Write a mapping; its first line may begin differently, since it may follow a `- `."""
+    start = first
+    for key, item in value.items():
+        head = start + _key(key, indent)
+        start = indent
+        if isinstance(item, str):
+            out.append(f"{head}: {_text(item, indent)}\n")
+        elif isinstance(item, dict):
+            if item:
+                out.append(f"{head}:\n")
+                _write_mapping(out, item, indent + "  ", indent + "  ")
+            else:
+                out.append(f"{head}: {{}}\n")
+        elif isinstance(item, list | tuple):
+            out.append(f"{head}:\n" if item else f"{head}: []\n")
+            _write_list(out, item, indent)
+        else:
+            out.append(f"{head}: {scalar(item)}\n")
+
+
+def _write_list(out: list[str], value: Sequence[Any], indent: str) -> None:
+    for item in value:
+        if isinstance(item, str):
+            out.append(f"{indent}- {_text(item, indent)}\n")
+        elif isinstance(item, Constant):
+            out.append(item.as_item(indent))
+        elif isinstance(item, dict) and item:
+            _write_mapping(out, item, f"{indent}- ", indent + "  ")
+        elif isinstance(item, list | tuple) and item:
+            inner: list[str] = []
+            _write_list(inner, item, indent + "  ")
+            out.append(f"{indent}- {inner[0].removeprefix(indent + '  ')}")
+            out.extend(inner[1:])
+        elif isinstance(item, dict | list | tuple):
+            out.append(f"{indent}- {'{}' if isinstance(item, dict) else '[]'}\n")
+        else:
+            out.append(f"{indent}- {scalar(item)}\n")
+
+
+def _key(key: str, indent: str) -> str:
+    """The text of a key; one that is too long needs the explicit form."""
+    if len(key) <= _SHORT_KEY or len(key.encode("utf-8", "surrogatepass")) <= _LONGEST_SIMPLE_KEY:
+        return _key_text(key)
+    return f"? {_key_text(key)}\n{indent}"
+
+
+@lru_cache(maxsize=65536)
+def _key_text(key: str) -> str:
+    return _double_quoted(key) if "\n" in key else _flat(key)
+
+
+def _text(value: str, indent: str) -> str:
+    """A string. One of several lines becomes a literal block below its key."""
+    if "\n" in value and _literal_allowed(value):
+        return _literal(value, indent + "  ")
+    return _flat(value)
+
+
+def scalar(value: Any) -> str:
+    """A single value on one line."""
+    if isinstance(value, str):
+        return _flat(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return _float(value)
+    return "null" if value is None else str(value)
+
+
+def _float(value: float) -> str:
+    if value.is_integer() and abs(value) < 1e21:
+        return str(int(value))
+    text = repr(value)
+    mantissa, _, exponent = text.partition("e")
+    return f"{mantissa}e{int(exponent):+03d}" if exponent else text
+
+
+@lru_cache(maxsize=65536)
+def _flat(value: str) -> str:
+    """A string on one line: plain, in single quotes, or in double quotes."""
+    if _SPECIAL.search(value) or _SPACE_BEFORE_BREAK.search(value) or _resolves(value):
+        return _double_quoted(value)
+    if not _NOT_PLAIN.search(value):
+        return value
+    if "\n" in value:
+        return _double_quoted(value)
+    return "'" + value.replace("'", "''") + "'"
+
+
+# What YAML 1.1 readers would take for something else than a string.
+_RESOLVES: Final = re.compile(
+    r"""(?x)
+      (?: | ~ | null | Null | NULL | << | =
+      | y | Y | yes | Yes | YES | n | N | no | No | NO
+      | true | True | TRUE | false | False | FALSE | on | On | ON | off | Off | OFF
+      | [-+]? (?: \.[0-9]+ | [0-9]+ (?: \.[0-9]* )? ) (?: [eE] [-+]? [0-9]+ )?
+      | [-+]? \. (?: inf | Inf | INF ) | \. (?: nan | NaN | NAN )
+      | [-+]? 0x [0-9a-fA-F_]+ | [-+]? 0b [01_]+ | [-+]? 0o [0-7_]+ | [-+]? [0-9][0-9_]*
+      | [-+]? [0-9][0-9_]* (?: : [0-5]?[0-9] )+ (?: \.[0-9_]* )?
+      | [0-9]{4} - [0-9]{1,2} - [0-9]{1,2}
+        (?: (?: [Tt] | [ \t]+ ) [0-9]{1,2} : [0-9]{2} : [0-9]{2} (?: \.[0-9]* )?
+            (?: [ \t]* (?: Z | [-+] [0-9]{1,2} (?: : [0-9]{2} )? ) )? )?
+      )
+    """,
+    re.ASCII,
+)
+
+
+def _resolves(value: str) -> bool:
+    return _RESOLVES.fullmatch(value) is not None
+
+
+# Characters that may only stand in double quotes: not printable, or a break that YAML folds.
+_SPECIAL: Final = re.compile(
+    "[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+)
+_SPACE_BEFORE_BREAK: Final = re.compile(r" \n")
+
+# What keeps a string from being plain in block style, wherever it stands.
+_NOT_PLAIN: Final = re.compile(
+    r"""(?x)
+      ^ [-?:] (?: \s | $ )
+    | ^ [\#,\[\]{}&*!|>'"%@`]
+    | ^ (?: --- | \.\.\. )
+    | ^ \s | \s $
+    | : (?: \s | $ )
+    | \s \#
+    | \n
+    """
+)
+
+
+def _literal_allowed(value: str) -> bool:
+    return not (_SPECIAL.search(value) or _SPACE_BEFORE_BREAK.search(value)) and value[-1] != " "
+
+
+def _literal(value: str, indent: str) -> str:
+    hint = "2" if value[0] in " \n" else ""
+    chomp = "" if value.endswith("\n") else "-"
+    if value.endswith("\n\n") or value == "\n":
+        chomp = "+"
+    lines = value.removesuffix("\n").split("\n")
+    body = "\n".join(f"{indent}{line}" if line else "" for line in lines)
+    return f"|{hint}{chomp}\n{body}"
+
+
+_ESCAPES: Final = {
+    "\0": "\\0", "\a": "\\a", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\v": "\\v", "\f": "\\f",
+    "\r": "\\r", "\x1b": "\\e", '"': '\\"', "\\": "\\\\", "\x85": "\\N", "\xa0": "\\_",
+    "\u2028": "\\L", "\u2029": "\\P",
+}  # fmt: skip
+
+
+def _double_quoted(value: str) -> str:
+    return '"' + "".join(_escaped(letter) for letter in value) + '"'
+
+
+def _escaped(letter: str) -> str:
+    if letter in ('"', "\\", "\n") or _SPECIAL.match(letter):
+        return _ESCAPES.get(letter) or _numbered(ord(letter))
+    return letter
+
+
+def _numbered(code: int) -> str:
+    if code <= 0xFF:
+        return f"\\x{code:02X}"
+    return f"\\u{code:04X}" if code <= 0xFFFF else f"\\U{code:08X}"

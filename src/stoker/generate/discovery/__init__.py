@@ -1,0 +1,50 @@
+"""Service discovery: from the lists of a ScrapeConfig to the `…_sd_configs` of its job.
+
+Each discovery is a table of `Key` rows: which member of the configuration a field becomes, and
+since which version. The registry below is such a table too, one row for each kind of discovery:
+the field of ScrapeConfigSpec, the member of the job, the table for each entry of the list, and the
+first version that knows the discovery at all. The modules hold the tables by subject.
+"""
+
+from typing import Final
+
+from stoker.generate.discovery import clouds, containers, lists, registries
+from stoker.generate.discovery.kubernetes import KUBERNETES, attach_metadata
+from stoker.generate.discovery.rows import Each, Table
+from stoker.generate.draft import Key
+from stoker.validate.scrapeconfig import DISCOVERIES as CHECKED
+
+_SINCE: Final = {discovery.field: discovery.since for discovery in CHECKED}
+
+
+def _found(member: str, field: str = "", *, write: Each) -> Key:
+    """A row of the registry; since when there is such a discovery, its checks know."""
+    return Key(member, field, since=_SINCE[field or member], write=write)
+
+
+DISCOVERIES: Final[Table] = (
+    _found("file_sd_configs", write=Each(lists.FILE)),
+    _found("http_sd_configs", write=Each(lists.URL)),
+    _found("kubernetes_sd_configs", write=Each(KUBERNETES, more=attach_metadata)),
+    _found("consul_sd_configs", write=Each(registries.CONSUL)),
+    _found("dns_sd_configs", write=Each(lists.DNS)),
+    _found("ec2_sd_configs", write=Each(clouds.EC2)),
+    _found("azure_sd_configs", write=Each(clouds.AZURE)),
+    _found("gce_sd_configs", write=Each(clouds.GCE)),
+    _found("openstack_sd_configs", write=Each(clouds.OPENSTACK)),
+    _found("digitalocean_sd_configs", "digital_ocean_sd_configs", write=Each(clouds.DIGITAL_OCEAN)),
+    _found("kuma_sd_configs", write=Each(registries.KUMA)),
+    _found("eureka_sd_configs", write=Each(registries.EUREKA)),
+    _found("docker_sd_configs", write=Each(containers.DOCKER)),
+    _found("linode_sd_configs", write=Each(clouds.LINODE)),
+    _found("hetzner_sd_configs", write=Each(clouds.HETZNER)),
+    _found("nomad_sd_configs", write=Each(registries.NOMAD)),
+    _found(
+        "dockerswarm_sd_configs", "docker_swarm_sd_configs", write=Each(containers.DOCKER_SWARM)
+    ),
+    _found("puppetdb_sd_configs", write=Each(registries.PUPPETDB)),
+    _found("lightsail_sd_configs", write=Each(clouds.LIGHTSAIL)),
+    _found("ovhcloud_sd_configs", write=Each(clouds.OVHCLOUD)),
+    _found("scaleway_sd_configs", write=Each(clouds.SCALEWAY)),
+    _found("ionos_sd_configs", write=Each(clouds.IONOS)),
+)

@@ -1,0 +1,79 @@
+"""Targets that are registered somewhere: Consul, Nomad, Eureka, Kuma, PuppetDB."""
+
+from typing import Final
+
+from stoker.generate.discovery.rows import (
+    CREDENTIALS,
+    PROXY,
+    REDIRECTS,
+    REFRESH,
+    TLS,
+    Table,
+    items,
+    lower,
+    members,
+    secret,
+    since,
+)
+from stoker.generate.draft import Key
+
+# Consul Enterprise's namespace (2.28) and the path prefix (2.45) are written for any version, as
+# the peer does; a ScrapeConfig that has them must be refused before, where the version is older.
+CONSUL: Final[Table] = (
+    *since("2.28.0", *CREDENTIALS, *PROXY),
+    TLS,
+    Key("server"),
+    Key("path_prefix"),
+    Key("token", "token_ref", write=secret),
+    Key("datacenter"),
+    Key("namespace"),
+    Key("partition", since="2.40.0"),
+    Key("scheme", write=lower),
+    Key("services", write=items),
+    Key("tags", write=items),
+    Key("tag_separator"),
+    Key("node_meta", write=members),
+    Key("filter", since="3.0.0"),
+    Key("health_filter", since="3.11.2"),
+    Key("allow_stale"),
+    REFRESH,
+    *since("2.28.0", *REDIRECTS),
+)
+
+NOMAD: Final[Table] = (
+    *CREDENTIALS,
+    *PROXY,
+    Key("server"),
+    TLS,
+    Key("allow_stale"),
+    Key("namespace"),
+    REFRESH,
+    Key("region"),
+    Key("tag_separator"),
+    *REDIRECTS,
+)
+
+EUREKA: Final[Table] = (*CREDENTIALS, *PROXY, TLS, *REDIRECTS, REFRESH, Key("server"))
+
+KUMA: Final[Table] = (
+    *CREDENTIALS,
+    *PROXY,
+    Key("server"),
+    TLS,
+    *REDIRECTS,
+    REFRESH,
+    Key("fetch_timeout"),
+    Key("client_id", since="2.50.0"),
+)
+
+PUPPETDB: Final[Table] = (
+    *CREDENTIALS,
+    *PROXY,
+    Key("url"),
+    Key("query"),
+    TLS,
+    Key("include_parameters"),
+    REFRESH,
+    Key("port"),
+    *REDIRECTS,
+)

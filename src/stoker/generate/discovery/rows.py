@@ -1,0 +1,137 @@
+"""What the tables of the discoveries are made of: rows and writers that several of them share.
+
+The rows of a table stand in the order in which the peer writes the members. It differs from one
+discovery to the next and means nothing to Prometheus, but as long as it is kept, taking over from
+the peer changes no byte of a configuration.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from stoker.api.core import SecretKeySelector
+from stoker.api.scrapeconfig.discovery import Filter
+from stoker.errors import ResourceError
+from stoker.generate.block import Block
+from stoker.generate.draft import Draft, Key, put
+from stoker.generate.http import PROXY, authorization, basic_auth, oauth2, tls_config
+from stoker.generate.values import items, lower, members
+from stoker.select.assets import source_of
+from stoker.version import parse_version
+
+Table: TypeAlias = tuple[Key, ...]
+
+__all__ = [
+    "AUTHORIZATION",
+    "BASIC_AUTH",
+    "CREDENTIALS",
+    "FILTERS",
+    "OAUTH2",
+    "PROXY",
+    "REDIRECTS",
+    "REFRESH",
+    "TLS",
+    "Each",
+    "Table",
+    "Word",
+    "items",
+    "lower",
+    "members",
+    "secret",
+    "since",
+]
+
+
+def secret(reference: SecretKeySelector, draft: Draft, path: str) -> str:
+    """The value of a Secret's key, without which the discovery could not work.
+
+    ResourceError where there is none: a discovery that fails to log in finds no targets, which
+    looks as if they were gone.
+    """
+    found = draft.value(reference)
+    if found is not None:
+        return found
+    source = source_of(reference, draft.namespace)
+    if source is None:
+        raise ResourceError(path, "names no key of a Secret")
+    raise ResourceError(path, str(draft.reads[source]))
+
+
+class Word(Struct, frozen=True):
+    """Writes one of a few words; `newer` are rows of those that not all versions know.
+
+    A word that the version does not know is left out and reported, so that Prometheus takes its
+    default; an `essential` one has no default that would do, and stops the resource.
+    """
+
+    newer: Table
+    spelling: Callable[[str], str] = str
+    essential: bool = False
+
+    def __call__(self, word: str, draft: Draft, path: str) -> str | None:
+        """The word as Prometheus spells it, or None."""
+        row = next((key for key in self.newer if key.name == word), None)
+        if row is None or row.known_to(draft.version):
+            return self.spelling(word)
+        reason = f"`{word}` {row.versions}"
+        if self.essential:
+            raise ResourceError(path, reason)
+        draft.ignore(path, reason)
+        return None
+
+
+class Each(Struct, frozen=True):
+    """Writes a list of objects, each by the same table; `more` adds rows that depend on it."""
+
+    table: Table
+    more: Callable[[Any], Table] | None = None
+
+    def __call__(self, values: tuple[Any, ...], draft: Draft, path: str) -> list[Block] | None:
+        """A block for each object, or None where there are no objects."""
+        blocks = []
+        for index, value in enumerate(values):
+            block: Block = {}
+            here = f"{path}[{index}]"
+            put(block, self.table, value, draft, here)
+            if self.more:
+                put(block, self.more(value), value, draft, here)
+            blocks.append(block)
+        return blocks or None
+
+
+def since(version: str, *keys: Key) -> Table:
+    """The same rows for a discovery that got them later than others did."""
+    return tuple(replace(key, since=max(key.since, version, key=_precedence)) for key in keys)
+
+
+def _precedence(version: str) -> Any:
+    return parse_version(version or "0")
+
+
+BASIC_AUTH: Final = Key("basic_auth", write=basic_auth)
+AUTHORIZATION: Final = Key("authorization", since="2.26.0", write=authorization)
+OAUTH2: Final = Key("oauth2", since="2.27.0", write=oauth2)
+CREDENTIALS: Final = (BASIC_AUTH, AUTHORIZATION, OAUTH2)
+TLS: Final = Key("tls_config", write=tls_config)
+REDIRECTS: Final = (
+    Key("follow_redirects", since="2.26.0"),
+    Key("enable_http2", since="2.35.0"),
+)
+REFRESH: Final = Key("refresh_interval")
+
+_each_filter = Each((Key("name"), Key("values", write=items)))
+
+
+def _filters(filters: tuple[Filter, ...], draft: Draft, path: str) -> list[Block] | None:
+    """Filters by name: they must all hold, so their order means nothing."""
+    written = _each_filter(filters, draft, path)
+    return written and sorted(written, key=_name)
+
+
+def _name(block: Block) -> str:
+    return str(block.get("name", ""))
+
+
+FILTERS: Final = Key("filters", write=_filters)

@@ -1,0 +1,170 @@
+"""What the scrape jobs of ServiceMonitors, PodMonitors and Probes have in common.
+
+A job is a discovery of candidates, the request to send, and steps that keep the right targets and
+label them. The steps come in this order: the operator's own, those of the scrape class, the user's,
+the enforced namespace label, and last the division among shards, so that nobody can label their
+targets out of the last two.
+"""
+
+from typing import Any, Final
+
+from msgspec import Struct
+
+from stoker.api.common import RelabelConfig
+from stoker.api.core import ObjectMeta, SecretKeySelector
+from stoker.api.monitors import ServiceEndpoint
+from stoker.api.prometheus_common import ScrapeClass
+from stoker.api.scrape import Endpoint, ScrapeSettings
+from stoker.generate.block import Block
+from stoker.generate.draft import Draft, Key, put
+from stoker.generate.http import PROXY, basic_auth, oauth2
+from stoker.generate.limits import (
+    BODY_SIZE_LIMIT,
+    KEEP_DROPPED_TARGETS,
+    LIMITS,
+    class_path,
+    put_authorization,
+    put_histograms,
+    put_honored,
+    put_limits,
+    put_protocols,
+    put_staleness,
+    put_timestamps,
+    put_tls,
+    scrape_class,
+)
+from stoker.generate.relabel import namespace_steps, relabel_configs
+from stoker.generate.sharding import sharding_steps
+from stoker.generate.values import lower, parameters
+
+
+class Kind(Struct, frozen=True):
+    """A kind of monitor: how its jobs are called, its resource, the member with its endpoints."""
+
+    job: str
+    resource: str
+    endpoints: str = ""
+
+
+SERVICE_MONITOR: Final = Kind("serviceMonitor", "servicemonitors", "spec.endpoints")
+POD_MONITOR: Final = Kind("podMonitor", "podmonitors", "spec.podMetricsEndpoints")
+PROBE: Final = Kind("probe", "probes")
+
+
+class Source(Struct, frozen=True):
+    """The resource that jobs are written for, and what its endpoints share."""
+
+    kind: Kind
+    metadata: ObjectMeta
+    settings: ScrapeSettings
+    chosen: ScrapeClass | None
+    enforced: list[Block]
+    draft: Draft
+
+    @property
+    def name(self) -> str:
+        """Namespace and name."""
+        return f"{self.metadata.namespace or ''}/{self.metadata.name or ''}"
+
+    @property
+    def job_name(self) -> str:
+        """The name of its job, or what the names of its jobs begin with."""
+        return f"{self.kind.job}/{self.name}"
+
+
+def source(kind: Kind, monitor: Any, draft: Draft) -> Source:
+    """The source of the jobs for a monitor."""
+    return Source(
+        kind=kind,
+        metadata=monitor.metadata,
+        settings=monitor.spec,
+        chosen=scrape_class(monitor.spec, draft),
+        enforced=namespace_steps(kind.resource, monitor.metadata, draft),
+        draft=draft,
+    )
+
+
+def _token(reference: SecretKeySelector, draft: Draft, _path: str) -> str | None:
+    return draft.value(reference)
+
+
+REDIRECTS: Final = (
+    Key("follow_redirects", since="2.26.0"),
+    Key("enable_http2", since="2.35.0"),
+)
+_REQUEST: Final = (
+    Key("scrape_interval", "interval"),
+    Key("scrape_timeout"),
+    Key("metrics_path", "path"),
+    *PROXY,
+    Key("params", write=parameters),
+    Key("scheme", write=lower),
+    *REDIRECTS,
+)
+CREDENTIALS: Final = (
+    Key("bearer_token", "bearer_token_secret", write=_token),
+    Key("basic_auth", write=basic_auth),
+    Key("oauth2", since="2.27.0", write=oauth2),
+)
+_CREDENTIALS_OR_FILE: Final = (Key("bearer_token_file"), *CREDENTIALS)
+
+
+def endpoint_job(
+    of: Source, index: int, endpoint: Endpoint, discovery: Block, steps: list[Block]
+) -> Block:
+    """The job of one endpoint of a ServiceMonitor or PodMonitor."""
+    draft, path = of.draft, f"{of.kind.endpoints}[{index}]"
+    job: Block = {"job_name": f"{of.job_name}/{index}"}
+    put_honored(job, endpoint.honor_labels, draft)
+    put_timestamps(job, endpoint.honor_timestamps, draft, path)
+    put_staleness(job, endpoint, draft, path)
+    job["kubernetes_sd_configs"] = [discovery]
+    put(job, _REQUEST, endpoint, draft, path)
+    put_tls(job, endpoint, of.chosen, draft, path)
+    with_file = isinstance(endpoint, ServiceEndpoint)
+    put(job, _CREDENTIALS_OR_FILE if with_file else CREDENTIALS, endpoint, draft, path)
+    put_authorization(job, endpoint, of.chosen, draft, path)
+    steps += target_steps(of, endpoint.relabelings, f"{path}.relabelings")
+    job["relabel_configs"] = steps + sharding_steps(draft)
+    put_settings(job, of)
+    put_sample_steps(job, of, endpoint.metric_relabelings, f"{path}.metricRelabelings")
+    return job
+
+
+def target_steps(of: Source, own: tuple[RelabelConfig, ...] | None, path: str) -> list[Block]:
+    """The steps for targets that follow the operator's own."""
+    defaults = of.chosen.relabelings if of.chosen else None
+    return _steps(of, defaults, "relabelings", own, path)
+
+
+def put_sample_steps(
+    job: Block, of: Source, own: tuple[RelabelConfig, ...] | None, path: str
+) -> None:
+    """Add the steps for samples."""
+    defaults = of.chosen.metric_relabelings if of.chosen else None
+    steps = _steps(of, defaults, "metricRelabelings", own, path)
+    if steps:
+        job["metric_relabel_configs"] = steps
+
+
+def _steps(
+    of: Source,
+    defaults: tuple[RelabelConfig, ...] | None,
+    member: str,
+    own: tuple[RelabelConfig, ...] | None,
+    path: str,
+) -> list[Block]:
+    steps = relabel_configs(own, of.draft, path)
+    if defaults and of.chosen:
+        at = f"{class_path(of.chosen, of.draft)}.{member}"
+        steps = relabel_configs(defaults, of.draft, at) + steps
+    return steps + of.enforced
+
+
+def put_settings(job: Block, of: Source) -> None:
+    """Add limits, histograms and protocols."""
+    settings, draft = of.settings, of.draft
+    put_limits(job, LIMITS, settings, draft, "spec")
+    put_histograms(job, settings, draft, "spec")
+    put_limits(job, (BODY_SIZE_LIMIT, KEEP_DROPPED_TARGETS), settings, draft, "spec")
+    put_protocols(job, settings, of.chosen, draft, "spec")

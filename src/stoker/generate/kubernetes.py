@@ -1,0 +1,141 @@
+"""Discovery of targets in the Kubernetes API (`kubernetes_sd_configs`).
+
+A discovery has a role, namespaces, the way to the API server, and selectors by which the API server
+itself leaves objects out. Prometheus takes one selector for a role, so what restricts the same role
+(labels that a monitor selects, the node of a DaemonSet's pod) is merged into one. Prometheus shares
+watches between discoveries that are equal, so nothing is written here that tells two jobs apart.
+"""
+
+from collections.abc import Iterator
+from copy import copy
+from typing import Final
+
+from stoker.api.common import AttachMetadata, NamespaceSelector
+from stoker.api.core import LabelSelector
+from stoker.api.monitors import MonitorSpec
+from stoker.generate.block import Block
+from stoker.generate.draft import Draft, Key, put
+from stoker.generate.http import authorization, basic_auth, put_proxy, tls_config
+
+POD: Final = "pod"
+SERVICE: Final = "service"
+ENDPOINTS: Final = "endpoints"
+ENDPOINT_SLICE: Final = "endpointslice"
+INGRESS: Final = "ingress"
+
+OWN_NODE: Final = "spec.nodeName=$(NODE_NAME)"
+
+_API_SERVER: Final = (
+    Key("api_server", "host"),
+    Key("basic_auth", write=basic_auth),
+    Key("bearer_token"),
+    Key("bearer_token_file"),
+    Key("authorization", since="2.26.0", write=authorization),
+    Key("tls_config", write=tls_config),
+)
+
+
+_ATTACH: Final = {
+    POD: Key("attach_metadata", since="2.35.0"),
+    ENDPOINTS: Key("attach_metadata", since="2.37.0"),
+    ENDPOINT_SLICE: Key("attach_metadata", since="2.37.0"),
+}
+
+
+def kubernetes_sd_config(
+    role: str,
+    namespaces: tuple[str, ...],
+    draft: Draft,
+    *,
+    attach: AttachMetadata | None = None,
+    selectors: list[Block] | None = None,
+) -> Block:
+    """One discovery, in these namespaces or, where there are none, in all."""
+    block: Block = {"role": role}
+    if namespaces:
+        block["namespaces"] = {"names": list(namespaces)}
+    _put_api_server(block, draft)
+    _put_attached(block, attach, draft)
+    if selectors:
+        block["selectors"] = selectors
+    return block
+
+
+def _put_api_server(block: Block, draft: Draft) -> None:
+    server = draft.spec.apiserver_config
+    if server is None:
+        return
+    path = "spec.apiserverConfig"
+    of_workload = in_namespace_of_workload(draft)
+    put(block, _API_SERVER, server, of_workload, path)
+    put_proxy(block, server, of_workload, path)
+
+
+def _put_attached(block: Block, attach: AttachMetadata | None, draft: Draft) -> None:
+    if attach is None or attach.node is None:
+        return
+    key = _ATTACH[block["role"]]
+    if key.known_to(draft.version):
+        block[key.name] = {"node": attach.node}
+    else:
+        draft.ignore("spec.attachMetadata", key.versions)
+
+
+def in_namespace_of_workload(draft: Draft) -> Draft:
+    """The same draft for references that the workload makes rather than the resource."""
+    other = copy(draft)
+    other.namespace = draft.workload.namespace
+    return other
+
+
+def namespaces_of(selector: NamespaceSelector | None, draft: Draft) -> tuple[str, ...]:
+    """The namespaces that a resource looks for targets in; none means all of them."""
+    own = (draft.namespace,)
+    if selector is None or draft.spec.ignore_namespace_selectors:
+        return own
+    if selector.any:
+        return ()
+    return selector.match_names or own
+
+
+def role_selector(role: str, label: str = "", field: str = "") -> list[Block]:
+    """The selector of a role; none where nothing is asked for."""
+    block: Block = {"role": role}
+    if label:
+        block["label"] = label
+    if field:
+        block["field"] = field
+    return [block] if label or field else []
+
+
+_SELECTORS: Final = Key("selectors", since="2.17.0")
+
+
+def selected_by_api(spec: MonitorSpec, draft: Draft) -> bool:
+    """Whether the API server is asked to apply a monitor's selector, rather than relabeling."""
+    return spec.selector_mechanism == "RoleSelector" and _SELECTORS.known_to(draft.version)
+
+
+def selector_text(selector: LabelSelector) -> str:
+    """A label selector in the syntax of the API server, its requirements ordered by label."""
+    return ",".join(text for _, text in sorted(_requirements(selector), key=_label))
+
+
+def _label(requirement: tuple[str, str]) -> str:
+    return requirement[0]
+
+
+def _requirements(selector: LabelSelector) -> Iterator[tuple[str, str]]:
+    for name, value in (selector.match_labels or {}).items():
+        yield name, f"{name}={value}"
+    for requirement in selector.match_expressions or ():
+        name, values = requirement.key, ",".join(sorted(requirement.values or ()))
+        match requirement.operator:
+            case "In":
+                yield name, f"{name} in ({values})"
+            case "NotIn":
+                yield name, f"{name} notin ({values})"
+            case "Exists":
+                yield name, name
+            case "DoesNotExist":
+                yield name, f"!{name}"

@@ -1,0 +1,213 @@
+"""Settings that every kind of scrape job shares: limits, histograms, protocols, scrape classes.
+
+Most of them can be set in three places: by the resource, by its scrape class (administrators'
+defaults under a name), and by the workload, which can also enforce ceilings. Since Prometheus 2.45
+a limit can be global, and the workload's own limits and ceilings are written there; a job then
+needs a limit only where the resource sets one.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from msgspec import Struct, structs
+
+from stoker.api.common import AttachMetadata, SafeTlsConfig, TlsConfig
+from stoker.api.prometheus_common import ScrapeClass
+from stoker.api.scrape import ScrapeSettings
+from stoker.generate.block import Block
+from stoker.generate.draft import Draft, Key, below, put
+from stoker.generate.http import authorization, tls_config
+from stoker.generate.kubernetes import in_namespace_of_workload
+from stoker.generate.measures import lowest, number, size
+from stoker.generate.sharding import needs_node_metadata
+from stoker.generate.values import scrape_protocols
+
+
+class Limit(Struct, frozen=True):
+    """A limit that a job can have, and since when it can also be global."""
+
+    key: Key
+    json_name: str
+    globally: Key = Key("global", since="2.45.0")
+    amount: Callable[[Any], int] = int
+
+
+LIMITS: Final = (
+    Limit(Key("sample_limit"), "sampleLimit"),
+    Limit(Key("target_limit", since="2.21.0"), "targetLimit"),
+    Limit(Key("label_limit", since="2.27.0"), "labelLimit"),
+    Limit(Key("label_name_length_limit", since="2.27.0"), "labelNameLengthLimit"),
+    Limit(Key("label_value_length_limit", since="2.27.0"), "labelValueLengthLimit"),
+)
+BODY_SIZE_LIMIT: Final = Limit(Key("body_size_limit", since="2.28.0"), "bodySizeLimit", amount=size)
+KEEP_DROPPED_TARGETS: Final = Limit(
+    Key("keep_dropped_targets", since="2.47.0"), "keepDroppedTargets", Key("global", since="2.47.0")
+)
+
+
+def put_limits(
+    block: Block, limits: tuple[Limit, ...], settings: Any, draft: Draft, path: str
+) -> None:
+    """Add the limits of a resource, none above its ceiling."""
+    for limit in limits:
+        key = limit.key
+        wanted = getattr(settings, key.name, None)
+        ceiling = getattr(draft.spec, f"enforced_{key.name}")
+        if wanted is None and (ceiling is None or limit.globally.known_to(draft.version)):
+            continue
+        if key.known_to(draft.version):
+            written = lowest(wanted, ceiling, limit.amount)
+            block |= {} if written is None else {key.name: written}
+        elif wanted is not None:
+            draft.ignore(below(path, limit.json_name), key.versions)
+
+
+def _number(quantity: int | str, _draft: Draft, _path: str) -> float | None:
+    return number(quantity)
+
+
+def _histograms(classic: Key) -> tuple[Key, ...]:
+    return (
+        Key("scrape_native_histograms", since="3.8.0"),
+        Key("native_histogram_bucket_limit", since="2.45.0"),
+        Key("native_histogram_min_bucket_factor", since="2.50.0", write=_number),
+        classic,
+        Key("convert_classic_histograms_to_nhcb", since="3.0.0"),
+    )
+
+
+# Classic histograms beside native ones got another name with the first candidate of Prometheus 3.
+_RENAMED: Final = Key(
+    "always_scrape_classic_histograms", "scrape_classic_histograms", since="3.0.0-0"
+)
+_HISTOGRAMS: Final = _histograms(_RENAMED)
+_HISTOGRAMS_BEFORE: Final = _histograms(Key("scrape_classic_histograms", since="2.45.0"))
+
+
+def put_histograms(block: Block, settings: ScrapeSettings, draft: Draft, path: str) -> None:
+    """Add how native and classic histograms are scraped."""
+    renamed = _RENAMED.known_to(draft.version)
+    put(block, _HISTOGRAMS if renamed else _HISTOGRAMS_BEFORE, settings, draft, path)
+
+
+_PROTOCOLS: Final = (Key("scrape_protocols", since="2.49.0", write=scrape_protocols),)
+_FALLBACK: Final = (Key("fallback_scrape_protocol", since="3.0.0"),)
+
+
+def put_protocols(
+    block: Block, settings: ScrapeSettings, chosen: ScrapeClass | None, draft: Draft, path: str
+) -> None:
+    """Add the formats to ask a target for, and the one to assume where it names none."""
+    put(block, _PROTOCOLS, settings, draft, path)
+    if settings.fallback_scrape_protocol or chosen is None:
+        put(block, _FALLBACK, settings, draft, path)
+    else:
+        put(block, _FALLBACK, chosen, draft, class_path(chosen, draft))
+
+
+def put_honored(block: Block, labels: bool | None, draft: Draft) -> None:
+    """Add whether labels that a target exposes win over those of the target."""
+    block["honor_labels"] = bool(labels) and not draft.spec.override_honor_labels
+
+
+_TIMESTAMPS: Final = Key("honor_timestamps", since="2.9.0")
+_STALENESS: Final = (Key("track_timestamps_staleness", since="2.48.0"),)
+
+
+def put_timestamps(block: Block, honored: bool | None, draft: Draft, path: str) -> None:
+    """Add whether timestamps that a target exposes are taken; no path where no user asked."""
+    override = draft.spec.override_honor_timestamps
+    if honored is None and not override:
+        return
+    if _TIMESTAMPS.known_to(draft.version):
+        block[_TIMESTAMPS.name] = bool(honored) and not override
+    elif path and honored is not None:
+        draft.ignore(below(path, "honorTimestamps"), _TIMESTAMPS.versions)
+
+
+def put_staleness(block: Block, source: Any, draft: Draft, path: str) -> None:
+    """Add whether series with timestamps of their own end as soon as they disappear."""
+    put(block, _STALENESS, source, draft, path)
+
+
+def scrape_class(settings: ScrapeSettings, draft: Draft) -> ScrapeClass | None:
+    """The class that a resource names, or the default one where it names none."""
+    classes = draft.spec.scrape_classes or ()
+    wanted = settings.scrape_class
+    chosen = (each for each in classes if (each.name == wanted if wanted else each.default))
+    return next(chosen, None)
+
+
+def class_path(chosen: ScrapeClass, draft: Draft) -> str:
+    """Where a scrape class is found in the workload."""
+    return f"spec.scrapeClasses[{(draft.spec.scrape_classes or ()).index(chosen)}]"
+
+
+def attached_metadata(
+    own: AttachMetadata | None, chosen: ScrapeClass | None, draft: Draft
+) -> AttachMetadata | None:
+    """Metadata to attach to targets: the resource's own wish, its class' or what sharding needs."""
+    if needs_node_metadata(draft.workload):
+        return _NODE
+    return own or (chosen.attach_metadata if chosen else None)
+
+
+_NODE: Final = AttachMetadata(node=True)
+_FILES: Final = (("ca", "ca_file"), ("cert", "cert_file"), ("key_secret", "key_file"))
+
+
+def merged_tls(tls: SafeTlsConfig | None, chosen: ScrapeClass | None) -> SafeTlsConfig | None:
+    """TLS settings of a resource, completed with the files that its scrape class names."""
+    defaults = chosen.tls_config if chosen else None
+    if tls is None or defaults is None:
+        return tls or defaults
+    missing = {
+        file: getattr(defaults, file)
+        for reference, file in _FILES
+        if not _has(tls, reference) and not getattr(tls, file, None) and getattr(defaults, file)
+    }
+    return TlsConfig(**{**structs.asdict(tls), **missing}) if missing else tls
+
+
+def _has(tls: SafeTlsConfig, name: str) -> bool:
+    """Whether a certificate or key is given by reference (`ca: {}` is nothing)."""
+    reference = getattr(tls, name)
+    return reference is not None and reference != type(reference)()
+
+
+_AUTHORIZATION: Final = Key("authorization", since="2.26.0")
+_OTHER_CREDENTIALS: Final = ("basic_auth", "oauth2", "bearer_token_secret", "bearer_token_file")
+
+
+def put_tls(block: Block, source: Any, chosen: ScrapeClass | None, draft: Draft, path: str) -> None:
+    """Add the TLS settings of an object with the field `tls_config`, or those of its class."""
+    tls = merged_tls(source.tls_config, chosen)
+    if tls is not None and source.tls_config is None and chosen:
+        draft, path = in_namespace_of_workload(draft), class_path(chosen, draft)
+    written = tls_config(tls, draft, below(path, "tlsConfig"))
+    if written is not None:
+        block["tls_config"] = written
+
+
+def put_authorization(
+    block: Block, source: Any, chosen: ScrapeClass | None, draft: Draft, path: str
+) -> None:
+    """Add the `authorization` of an object, or that of its class.
+
+    The class is for those that authenticate in no other way: Prometheus refuses two ways at once.
+    """
+    auth = source.authorization
+    if auth is None and chosen and not _authenticates(source):
+        auth = chosen.authorization
+        draft, path = in_namespace_of_workload(draft), class_path(chosen, draft)
+    if auth is None:
+        return
+    here = below(path, "authorization")
+    if _AUTHORIZATION.known_to(draft.version):
+        block[_AUTHORIZATION.name] = authorization(auth, draft, here)
+    else:
+        draft.ignore(here, _AUTHORIZATION.versions)
+
+
+def _authenticates(source: Any) -> bool:
+    return any(getattr(source, name, None) for name in _OTHER_CREDENTIALS)

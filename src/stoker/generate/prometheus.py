@@ -1,0 +1,271 @@
+"""`prometheus.yaml` as a whole: the sections in their order, around the jobs of all resources.
+
+    frame.head        global, runtime, rule_files     the workload
+    scrape_configs    fragment, fragment, …           one for each configuration resource
+    frame.additional                                  jobs in Prometheus' own syntax
+    frame.tail        storage, alerting, …            the workload
+
+A fragment is the text of one resource's jobs, and what was noticed while it was written. It depends
+on the resource, the workload, and the values that it read, so it can be kept until one of them
+changes; the frame is small. A resource that cannot be written is left out and reported, and all
+others load; a workload that cannot be configured is a `WorkloadError`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+from msgspec import Struct
+
+from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
+from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
+from stoker.errors import ResourceError, WorkloadError
+from stoker.generate.alerting import alerting_section
+from stoker.generate.block import Block, text_of
+from stoker.generate.draft import Draft, Ignored, Workload
+from stoker.generate.remote import remote_read_section, remote_write_section
+from stoker.generate.scrape import pod_monitor_jobs, probe_job, service_monitor_jobs
+from stoker.generate.scrapeconfig import scrape_config_job
+from stoker.generate.sections import (
+    SPEC,
+    global_section,
+    otlp_section,
+    rule_files_section,
+    runtime_section,
+    storage_section,
+    tracing_section,
+)
+from stoker.generate.sharding import divided
+from stoker.select.assets import Assets, Missing, Source
+
+Resource: TypeAlias = ServiceMonitor | PodMonitor | Probe | ScrapeConfig
+Reads: TypeAlias = dict[Source, str | Missing]
+
+
+class Resources(Struct, frozen=True, kw_only=True):
+    """The configuration resources that a workload has selected and accepted, by key."""
+
+    service_monitors: Mapping[str, ServiceMonitor] = {}
+    pod_monitors: Mapping[str, PodMonitor] = {}
+    probes: Mapping[str, Probe] = {}
+    scrape_configs: Mapping[str, ScrapeConfig] = {}
+
+
+class Additional(Struct, frozen=True, kw_only=True):
+    """What users wrote in Prometheus' own syntax, parsed; None where there is nothing."""
+
+    scrape_configs: Sequence[Any] | None = None
+    alert_relabel_configs: Sequence[Any] | None = None
+    alertmanagers: Sequence[Any] | None = None
+
+
+NOTHING_ADDITIONAL: Final = Additional()
+
+
+class Fragment(Struct, frozen=True):
+    """The jobs of one resource; with a `problem`, it has none."""
+
+    text: str
+    ignored: tuple[Ignored, ...] = ()
+    reads: Reads = {}
+    problem: ResourceError | None = None
+
+
+class Frame(Struct, frozen=True):
+    """All of a configuration that the workload itself makes."""
+
+    head: str
+    additional: str
+    tail: str
+    ignored: tuple[Ignored, ...] = ()
+    reads: Reads = {}
+
+
+class Configuration(Struct, frozen=True):
+    """A whole configuration, and what its reader must know.
+
+    `ignored` and `rejected` are by resource, as (kind, key); the workload's own are under ("", "").
+    """
+
+    text: str
+    ignored: dict[tuple[str, str], tuple[Ignored, ...]] = {}
+    rejected: dict[tuple[str, str], ResourceError] = {}
+    reads: Reads = {}
+
+
+def server_config(
+    workload: Workload,
+    resources: Resources,
+    assets: Assets,
+    additional: Additional = NOTHING_ADDITIONAL,
+    rule_config_maps: Sequence[str] = (),
+) -> Configuration:
+    """The configuration of a Prometheus server."""
+    frame = server_frame(workload, assets, additional, rule_config_maps)
+    return _joined(frame, _fragments(_SERVER, workload, resources, assets))
+
+
+def agent_config(
+    workload: Workload,
+    resources: Resources,
+    assets: Assets,
+    additional: Additional = NOTHING_ADDITIONAL,
+) -> Configuration:
+    """The configuration of a Prometheus agent; on every node, only what has a node is scraped."""
+    kinds = _AGENT_ON_NODE if workload.daemon_set else _AGENT
+    frame = agent_frame(workload, assets, additional)
+    return _joined(frame, _fragments(kinds, workload, resources, assets))
+
+
+def server_frame(
+    workload: Workload,
+    assets: Assets,
+    additional: Additional = NOTHING_ADDITIONAL,
+    rule_config_maps: Sequence[str] = (),
+) -> Frame:
+    """What surrounds the jobs in the configuration of a server."""
+    draft = Draft(workload, assets, workload.namespace)
+    head = {
+        "global": global_section(draft),
+        "runtime": runtime_section(draft),
+        "rule_files": rule_files_section(rule_config_maps, draft),
+    }
+    alerting = alerting_section(draft, additional.alert_relabel_configs, additional.alertmanagers)
+    tail = {
+        "storage": storage_section(draft),
+        "alerting": alerting,
+        "remote_write": remote_write_section(draft) or None,
+        "remote_read": remote_read_section(draft) or None,
+        "otlp": otlp_section(draft),
+        "tracing": tracing_section(draft),
+    }
+    return _frame(draft, head, additional_jobs(additional.scrape_configs, draft), tail)
+
+
+def agent_frame(
+    workload: Workload, assets: Assets, additional: Additional = NOTHING_ADDITIONAL
+) -> Frame:
+    """What surrounds the jobs in the configuration of an agent."""
+    draft = Draft(workload, assets, workload.namespace)
+    head = {"global": global_section(draft), "runtime": runtime_section(draft)}
+    tail = {
+        "storage": storage_section(draft),
+        "remote_write": remote_write_section(draft) or None,
+        "otlp": otlp_section(draft),
+        "tracing": tracing_section(draft),
+    }
+    jobs = [] if workload.daemon_set else additional_jobs(additional.scrape_configs, draft)
+    return _frame(draft, head, jobs, tail)
+
+
+def _frame(draft: Draft, head: Block, jobs: list[Block], tail: Block) -> Frame:
+    return Frame(
+        _sections_text(head),
+        _part(jobs),
+        _sections_text(tail),
+        tuple(draft.ignored),
+        draft.reads,
+    )
+
+
+def _sections_text(sections: Block) -> str:
+    return _part({name: section for name, section in sections.items() if section is not None})
+
+
+def _part(value: Block | list[Block]) -> str:
+    """The text of a part of the file, which may be empty."""
+    return text_of(value) if value else ""
+
+
+# --- The jobs of resources ------------------------------------------------------------------------
+
+
+class _Kind(Struct, frozen=True):
+    """A kind of configuration resource: where it is found and how its jobs are made."""
+
+    name: str
+    field: str
+    jobs: Callable[[Any, Draft], list[Block]]
+
+
+_SERVICE_MONITORS: Final = _Kind("ServiceMonitor", "service_monitors", service_monitor_jobs)
+_POD_MONITORS: Final = _Kind("PodMonitor", "pod_monitors", pod_monitor_jobs)
+_PROBES: Final = _Kind("Probe", "probes", lambda probe, draft: [probe_job(probe, draft)])
+_SCRAPE_CONFIGS: Final = _Kind(
+    "ScrapeConfig", "scrape_configs", lambda config, draft: [scrape_config_job(config, draft)]
+)
+_SERVER: Final = (_SERVICE_MONITORS, _POD_MONITORS, _PROBES, _SCRAPE_CONFIGS)
+_AGENT: Final = (_POD_MONITORS, _SERVICE_MONITORS, _PROBES, _SCRAPE_CONFIGS)
+_AGENT_ON_NODE: Final = (_POD_MONITORS, _SERVICE_MONITORS)
+_MAKERS: Final = {
+    ServiceMonitor: _SERVICE_MONITORS.jobs,
+    PodMonitor: _POD_MONITORS.jobs,
+    Probe: _PROBES.jobs,
+    ScrapeConfig: _SCRAPE_CONFIGS.jobs,
+}
+
+
+def fragment(resource: Resource, workload: Workload, assets: Assets) -> Fragment:
+    """The jobs of one resource as text."""
+    draft = Draft(workload, assets, resource.metadata.namespace or "")
+    try:
+        text = _part(_MAKERS[type(resource)](resource, draft))
+    except ResourceError as error:
+        return Fragment("", tuple(draft.ignored), draft.reads, error)
+    return Fragment(text, tuple(draft.ignored), draft.reads)
+
+
+def _fragments(
+    kinds: Sequence[_Kind], workload: Workload, resources: Resources, assets: Assets
+) -> Iterator[tuple[tuple[str, str], Fragment]]:
+    for kind in kinds:
+        for key, resource in sorted(getattr(resources, kind.field).items()):
+            yield (kind.name, key), fragment(resource, workload, assets)
+
+
+def _joined(frame: Frame, fragments: Iterator[tuple[tuple[str, str], Fragment]]) -> Configuration:
+    texts: list[str] = []
+    ignored = {("", ""): frame.ignored}
+    rejected = {}
+    reads = dict(frame.reads)
+    for key, part in fragments:
+        texts.append(part.text)
+        ignored[key] = part.ignored
+        reads |= part.reads
+        if part.problem:
+            rejected[key] = part.problem
+    noticed = {key: fields for key, fields in ignored.items() if fields}
+    return Configuration(whole_text(frame, texts), noticed, rejected, reads)
+
+
+def whole_text(frame: Frame, fragments: Sequence[str]) -> str:
+    """The file: a frame around the texts of fragments."""
+    jobs = "".join(fragments) + frame.additional
+    scrape_configs = f"scrape_configs:\n{jobs}" if jobs else "scrape_configs: []\n"
+    return frame.head + scrape_configs + frame.tail
+
+
+# --- Additional jobs ------------------------------------------------------------------------------
+
+
+def additional_jobs(configs: Sequence[Any] | None, draft: Draft) -> list[Block]:
+    """Jobs in Prometheus' own syntax, divided among shards unless they do that themselves."""
+    path = f"{SPEC}.additionalScrapeConfigs"
+    jobs = []
+    names = set()
+    for index, config in enumerate(configs or ()):
+        if not isinstance(config, dict):
+            raise WorkloadError(path, f"item {index} is not a scrape configuration")
+        name = str(config.get("job_name"))
+        if name in names:
+            raise WorkloadError(path, f"there are two jobs named {name}")
+        names.add(name)
+        jobs.append(_divided(config, draft))
+    return jobs
+
+
+def _divided(config: Block, draft: Draft) -> Block:
+    steps = config.get("relabel_configs") or []
+    if not isinstance(steps, list):
+        return config
+    together = divided(steps, draft)
+    return config if together is steps else config | {"relabel_configs": together}

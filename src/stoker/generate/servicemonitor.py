@@ -1,0 +1,146 @@
+"""Scrape jobs of ServiceMonitors: targets are found through the endpoints of Services.
+
+Endpoints come from Endpoints or EndpointSlices; the labels that Prometheus gives them differ by
+that role. Under a DaemonSet each agent keeps the endpoints of its own node, by the node's name in
+the endpoint itself: an endpoint whose pod the agent does not see would otherwise be everyone's.
+"""
+
+from typing import Final
+
+from msgspec import Struct
+
+from stoker.api.monitors import ServiceEndpoint, ServiceMonitor, ServiceMonitorSpec
+from stoker.generate import relabel
+from stoker.generate.block import Block, Constant
+from stoker.generate.draft import Draft, Key
+from stoker.generate.jobs import SERVICE_MONITOR, Source, endpoint_job, source
+from stoker.generate.kubernetes import (
+    ENDPOINT_SLICE,
+    ENDPOINTS,
+    OWN_NODE,
+    POD,
+    SERVICE,
+    kubernetes_sd_config,
+    namespaces_of,
+    role_selector,
+    selected_by_api,
+    selector_text,
+)
+from stoker.generate.limits import attached_metadata
+
+
+class Role(Struct, frozen=True):
+    """A way to find endpoints, and what Prometheus calls what it finds.
+
+    The keys tell which versions know the role, and the node's name in it.
+    """
+
+    key: Key
+    port: str
+    node: Key
+    owners: tuple[Block, Block]
+
+
+def _owner(prefix: str, kind: str) -> Block:
+    """A step that names the node or pod behind an endpoint."""
+    return Constant(
+        {
+            "source_labels": [f"{prefix}_address_target_kind", f"{prefix}_address_target_name"],
+            "separator": ";",
+            "regex": f"{kind};(.*)",
+            "replacement": "${1}",
+            "target_label": kind.lower(),
+        }
+    )
+
+
+def _owners(prefix: str) -> tuple[Block, Block]:
+    return _owner(prefix, "Node"), _owner(prefix, "Pod")
+
+
+_ENDPOINTS: Final = Role(
+    Key(ENDPOINTS),
+    port="__meta_kubernetes_endpoint_port_name",
+    node=Key("__meta_kubernetes_endpoint_node_name"),
+    owners=_owners("__meta_kubernetes_endpoint"),
+)
+_SLICES: Final = Role(
+    Key(ENDPOINT_SLICE, since="2.21.0"),
+    port="__meta_kubernetes_endpointslice_port_name",
+    node=Key("__meta_kubernetes_endpointslice_endpoint_node_name", since="2.52.0"),
+    owners=_owners("__meta_kubernetes_endpointslice"),
+)
+
+
+def service_monitor_jobs(monitor: ServiceMonitor, draft: Draft) -> list[Block]:
+    """The jobs of a ServiceMonitor, one for each endpoint."""
+    of, spec = source(SERVICE_MONITOR, monitor, draft), monitor.spec
+    role = _role(spec, draft)
+    discovery = _discovery(spec, role, of)
+    return [
+        endpoint_job(of, index, endpoint, discovery, _steps(spec, endpoint, role, draft))
+        for index, endpoint in enumerate(spec.endpoints)
+    ]
+
+
+def _role(spec: ServiceMonitorSpec, draft: Draft) -> Role:
+    wanted = spec.service_discovery_role or draft.spec.service_discovery_role
+    per_node = draft.workload.daemon_set
+    if not per_node and wanted != "EndpointSlice":
+        return _ENDPOINTS
+    needed = _SLICES.node if per_node else _SLICES.key
+    if needed.known_to(draft.version) and draft.workload.capabilities.endpoint_slices:
+        return _SLICES
+    if spec.service_discovery_role == "EndpointSlice":
+        draft.ignore("spec.serviceDiscoveryRole", "EndpointSlices cannot be used: Endpoints are")
+    return _ENDPOINTS
+
+
+def _discovery(spec: ServiceMonitorSpec, role: Role, of: Source) -> Block:
+    draft = of.draft
+    labels = selector_text(spec.selector) if selected_by_api(spec, draft) else ""
+    own_node = OWN_NODE if draft.workload.daemon_set else ""
+    return kubernetes_sd_config(
+        role.key.name,
+        namespaces_of(spec.namespace_selector, draft),
+        draft,
+        attach=attached_metadata(spec.attach_metadata, of.chosen, draft),
+        selectors=[
+            *role_selector(role.key.name, labels),
+            *role_selector(SERVICE, labels),
+            *role_selector(POD, field=own_node),
+        ],
+    )
+
+
+def _steps(
+    spec: ServiceMonitorSpec, endpoint: ServiceEndpoint, role: Role, draft: Draft
+) -> list[Block]:
+    steps = [relabel.JOB_NAME]
+    if draft.workload.daemon_set:
+        steps.append(relabel.kept(role.node.name, "$(NODE_NAME)"))
+    if not selected_by_api(spec, draft):
+        steps += relabel.selector_steps("service", spec.selector)
+    steps += _port(endpoint, role)
+    steps += role.owners
+    steps += (relabel.NAMESPACE, relabel.SERVICE, relabel.POD, relabel.CONTAINER)
+    if endpoint.filter_running is not False:
+        steps.append(relabel.NOT_FINISHED)
+    steps += relabel.label_copies("service", spec.target_labels or ())
+    steps += relabel.label_copies("pod", spec.pod_target_labels or ())
+    steps += relabel.label_copies("pod", draft.spec.pod_target_labels or ())
+    steps.append(relabel.SERVICE_AS_JOB)
+    steps += relabel.job_from_label("service", spec.job_label)
+    steps += relabel.endpoint_name(endpoint)
+    return steps
+
+
+def _port(endpoint: ServiceEndpoint, role: Role) -> list[Block]:
+    port, target = endpoint.port, endpoint.target_port
+    if port:
+        return [relabel.kept(role.port, relabel.literal(port))]
+    if not target:
+        return []
+    kind = "name" if isinstance(target, str) else "number"
+    label = f"__meta_kubernetes_pod_container_port_{kind}"
+    return [relabel.kept(label, relabel.literal(str(target)))]

@@ -1,0 +1,171 @@
+"""Text that is joined of many parts in order, kept compressed, and cheap to change in one place.
+
+A gzip stream may have several members one after the other, and any gunzip reads them as one text.
+So the parts are kept in runs, each compressed as a member of its own: long enough that compression
+finds the repetition, short enough that a change costs one small run. What is kept is the compressed
+run and the lengths of its parts; to change a part, its run is unpacked.
+
+    [a b c d][e f g][h i j k]   put("f", …)   [a b c d][e F g][h i j k]
+     member   member  member                   kept     new    kept
+
+Where a run begins is decided by the key alone (one key in thirty-two begins one), so the bytes
+depend on the parts and not on the order of changes: after a restart they are the same.
+"""
+
+import zlib
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping
+from typing import Any, Generic, NamedTuple, TypeVar
+
+MEAN_RUN = 32
+_GZIP = zlib.MAX_WBITS | 16
+_LEVEL = 6
+
+K = TypeVar("K", bound=Any)
+"""The type of keys: anything that can be sorted and whose `repr` says all of it."""
+
+
+def gzip_member(text: str) -> bytes:
+    """A text as one gzip member, the same bytes for the same text."""
+    return _packed(text.encode())
+
+
+def _packed(text: bytes) -> bytes:
+    packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP)
+    return packer.compress(text) + packer.flush()
+
+
+class Piece(NamedTuple):
+    """A gzip member under a name that stays the same while its parts change."""
+
+    name: str
+    member: bytes
+
+
+class _Run(Generic[K]):
+    """Neighbouring parts, compressed together."""
+
+    __slots__ = ("keys", "lengths", "member")
+
+    def __init__(self, keys: list[K], parts: list[bytes]) -> None:
+        self.keys = keys
+        self.lengths = [len(part) for part in parts]
+        self.member = _packed(b"".join(parts))
+
+    @property
+    def name(self) -> str:
+        """The key that begins the run; none for the parts before the first that does."""
+        return repr(self.keys[0]) if _begins_run(self.keys[0]) else ""
+
+    def parts(self) -> list[bytes]:
+        text = zlib.decompress(self.member, _GZIP)
+        found, start = [], 0
+        for length in self.lengths:
+            found.append(text[start : start + length])
+            start += length
+        return found
+
+
+class Stream(Generic[K]):
+    """Parts of a text under keys, joined in the order of the keys."""
+
+    def __init__(self) -> None:
+        self._runs: list[_Run[K]] = []
+        self._firsts: list[K] = []
+
+    def __len__(self) -> int:
+        return sum(len(run.keys) for run in self._runs)
+
+    def __contains__(self, key: K) -> bool:
+        if not self._runs:
+            return False
+        keys = self._runs[self._place(key)].keys
+        index = bisect_left(keys, key)
+        return index < len(keys) and bool(keys[index] == key)
+
+    def put(self, key: K, text: str) -> None:
+        """Set the part under a key."""
+        self.change({key: text})
+
+    def remove(self, key: K) -> None:
+        """Drop the part under a key; a key that is not there is fine."""
+        self.change({key: None})
+
+    def change(self, parts: Mapping[K, str | None]) -> None:
+        """Set many parts, or with None drop them; each run that they touch is compressed once."""
+        for start, stop, changes in reversed(self._touched(parts)):
+            self._rewrite(start, stop, changes)
+
+    def members(self) -> list[bytes]:
+        """The gzip members whose concatenation is the compressed text."""
+        return [run.member for run in self._runs]
+
+    def pieces(self, largest: int) -> list[Piece]:
+        """The members under names; of a run that is larger than asked for, a member for each part.
+
+        A changed part changes one piece. A new or dropped one changes one piece too, or divides or
+        joins two where its key begins a run.
+        """
+        found = []
+        for run in self._runs:
+            if len(run.member) <= largest:
+                found.append(Piece(run.name, run.member))
+            else:
+                parts = zip(run.keys, run.parts(), strict=True)
+                found += [Piece(repr(key), _packed(part)) for key, part in parts]
+        return found
+
+    def text(self) -> str:
+        """The whole text, unpacked."""
+        return b"".join(part for run in self._runs for part in run.parts()).decode()
+
+    def _place(self, key: K) -> int:
+        """The run in which a key is, or would be."""
+        return max(0, bisect_right(self._firsts, key) - 1)
+
+    def _touched(
+        self, parts: Mapping[K, str | None]
+    ) -> list[tuple[int, int, dict[K, str | None]]]:
+        """Which runs, from where to where, must be made again for which changes."""
+        ranges: list[tuple[int, int, dict[K, str | None]]] = []
+        for key in sorted(parts):
+            if parts[key] is None and key not in self:
+                continue
+            place = self._place(key)
+            # Without its first part, a run belongs to the one before.
+            headless = parts[key] is None and key == self._firsts[place]
+            start = max(0, place - 1) if headless else place
+            changes: dict[K, str | None] = {}
+            if ranges and start < ranges[-1][1]:
+                start, _, changes = ranges.pop()
+            changes[key] = parts[key]
+            ranges.append((start, place + 1, changes))
+        return ranges
+
+    def _rewrite(self, start: int, stop: int, changes: Mapping[K, str | None]) -> None:
+        merged: dict[K, bytes] = {}
+        for run in self._runs[start:stop]:
+            merged.update(zip(run.keys, run.parts(), strict=True))
+        for key, text in changes.items():
+            if text is None:
+                del merged[key]
+            else:
+                merged[key] = text.encode()
+        runs = list(_runs(merged))
+        self._runs[start:stop] = runs
+        self._firsts[start:stop] = [run.keys[0] for run in runs]
+
+
+def _runs(parts: dict[K, bytes]) -> Iterator[_Run[K]]:
+    keys: list[K] = []
+    for key in sorted(parts):
+        if keys and _begins_run(key):
+            yield _Run(keys, [parts[chosen] for chosen in keys])
+            keys = []
+        keys.append(key)
+    if keys:
+        yield _Run(keys, [parts[chosen] for chosen in keys])
+
+
+def _begins_run(key: Any) -> bool:
+    return zlib.crc32(repr(key).encode("utf-8", "surrogatepass")) % MEAN_RUN == 0

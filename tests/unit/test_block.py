@@ -1,0 +1,87 @@
+"""The emitter: what it writes, a YAML reader gives back unchanged, whatever users send."""
+
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stoker.generate.block import text_of
+from stoker.yamltree import parse
+
+HOSTILE = [
+    "", " ", "yes", "no", "on", "off", "y", "n", "~", "null", "Null", "true", "False", "<<", "=",
+    "0777", "0x1F", "0b11", "0o17", "1e3", "1_000", "12:30", "12:30:45.5", "-1", "+1", ".5", "5.",
+    ".inf", "-.Inf", ".nan", "2026-11-15", "2026-11-15T08:49:00Z", "2026-11-15 08:49:00 +01:00",
+    "---", "--- a", "...", "-", "- a", "-a", "?", "? a", "?a", ":", ": a", ":a", "a:", "a: b",
+    "a:b", "#", "# a", "a #b", "a#b", "&a", "*a", "!a", "!!str a", "|", ">", "%", "@", "`", "'",
+    '"', "''", '""', "it's", 'say "x"', "{", "}", "[", "]", "{a: b}", "[a]", ",", "a, b", "; }",
+    "\\", "\\n",
+    "a\nb", "a\nb\n", "a\n\nb\n\n", "\n", "\na", " \n", "a \nb", " a\nb", "a\n b", "a\nb ", "\ta",
+    "a\tb", "a\t", "a\r\nb", "\r", "\x00", "\x07", "\x1b[31m", "\x7f", "\x85", "a\x85b", "\xa0",
+    "\u2028", "a\u2029b", "\ufeff", "a\ufeffb", "é", "日本語", "😀", "\ufffe", "\U0010ffff",
+    "$(POD_NAME)", "$$", "${1}", "x" * 5000, "word " * 100, "key: value # not a comment",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", HOSTILE)
+def test_hostile_strings_come_back_unchanged(value: str) -> None:
+    """As a value, in a list and as a key, for two readers of YAML 1.1."""
+    document = {"value": value, "list": [value, {"in": value}], "map": {value: "x"}}
+    text = text_of(document)
+    assert yaml.safe_load(text) == document
+    assert parse(text) == document
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+LIKELY = (
+    st.sampled_from(HOSTILE) | TEXT | st.text("-:#'\"\\ \n[]{}&*!|>%@`,?~=.0123ab", max_size=12)
+)
+SCALARS = LIKELY | st.integers(-(2**63), 2**63 - 1) | st.booleans()
+VALUES = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(LIKELY, inner, max_size=4)
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.dictionaries(LIKELY, VALUES, max_size=4))
+def test_any_document_comes_back_unchanged(document: dict[str, Any]) -> None:
+    """Nested mappings and lists of any strings are read as they were written."""
+    text = text_of(document)
+    assert parse(text) == document
+    assert yaml.safe_load(text) == document
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ({"a": ""}, 'a: ""\n'),
+        ({"a": "true"}, 'a: "true"\n'),
+        ({"a": "30s", "b": 30, "c": False}, "a: 30s\nb: 30\nc: false\n"),
+        ({"a": "{x}"}, "a: '{x}'\n"),
+        ({"a": "it's: x"}, "a: 'it''s: x'\n"),
+        ({"a": []}, "a: []\n"),
+        ({"a": {}}, "a: {}\n"),
+        ({"a": ["x", "y"]}, 'a:\n- x\n- "y"\n'),
+        ({"a": [{"b": 1, "c": ["d"]}]}, "a:\n- b: 1\n  c:\n  - d\n"),
+        ({"a": [["x"], []]}, "a:\n- - x\n- []\n"),
+        ({"a": {"b": {"c": "d"}}}, "a:\n  b:\n    c: d\n"),
+        ({"a": "x\ny\n"}, "a: |\n  x\n  y\n"),
+        ({"a": "x\ny"}, "a: |-\n  x\n  y\n"),
+        ({"a": "tab\there"}, 'a: "tab\\there"\n'),
+        ({"a": 0.5, "b": 1.0, "c": 1e-7}, "a: 0.5\nb: 1\nc: 1e-07\n"),
+        ({"a": None}, "a: null\n"),
+    ],
+)
+def test_text_is_as_the_peer_writes_it(value: Any, text: str) -> None:
+    """Plain where it can be, single quotes before double, lists not indented."""
+    assert text_of(value) == text
+
+
+def test_a_key_that_is_too_long_takes_the_explicit_form() -> None:
+    """YAML readers look for the `:` of a simple key only so far."""
+    document = {"k" * 200: {"a": ["b"]}, "short": 1}
+    text = text_of({"outer": document})
+    assert text.startswith("outer:\n  ? kkk")
+    assert parse(text) == {"outer": document}

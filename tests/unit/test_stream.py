@@ -1,0 +1,74 @@
+"""Text joined of many parts, kept compressed."""
+
+import gzip
+import shutil
+import subprocess
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stoker.generate import stream
+from stoker.generate.stream import Stream, gzip_member
+
+
+def joined(parts: dict[int, str]) -> str:
+    """What the stream must be: the parts in order of their keys."""
+    return "".join(parts[key] for key in sorted(parts))
+
+
+OPERATIONS = st.lists(
+    st.tuples(st.integers(0, 30), st.none() | st.text(max_size=40).map(lambda t: t * 3)),
+    max_size=40,
+)
+
+
+@given(OPERATIONS)
+def test_a_stream_is_the_join_of_its_parts(operations: list[tuple[int, str | None]]) -> None:
+    """Whatever is put, replaced and removed, and its bytes do not tell in which order."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stream, "MEAN_RUN", 4)
+        kept: Stream[int] = Stream()
+        expected: dict[int, str] = {}
+        for key, text in operations:
+            if text is None:
+                kept.remove(key)
+                expected.pop(key, None)
+            else:
+                kept.put(key, text)
+                expected[key] = text
+            assert (key in kept) == (key in expected)
+        at_once: Stream[int] = Stream()
+        at_once.put_all(expected)
+        assert kept.members() == at_once.members()
+    assert kept.text() == joined(expected)
+    assert gzip.decompress(b"".join(kept.members())).decode() == joined(expected)
+    assert len(kept) == len(expected)
+
+
+def filled(count: int) -> Stream[int]:
+    """A stream with so many parts of about 5 KB."""
+    made: Stream[int] = Stream()
+    made.put_all({n: f"- job_name: job-{n}\n" + f"  relabel: {n}\n" * 400 for n in range(count)})
+    return made
+
+
+def test_a_change_rewrites_one_run() -> None:
+    """The cost of a change does not depend on how much else there is (G3)."""
+    kept = filled(500)
+    before = kept.members()
+    kept.put(250, "- job_name: changed\n")
+    after = kept.members()
+    assert len(before) > 10
+    assert len([member for member in after if member not in before]) == 1
+
+
+def test_gunzip_reads_it() -> None:
+    """The program, not only Python's module."""
+    gunzip = shutil.which("gunzip")
+    if gunzip is None:
+        pytest.fail("gunzip is on every machine that has make")
+    kept = filled(60)
+    packed = gzip_member("global: {}\n") + b"".join(kept.members())
+    done = subprocess.run([gunzip, "-c"], input=packed, capture_output=True, check=True)
+    assert done.stdout.decode() == "global: {}\n" + kept.text()
