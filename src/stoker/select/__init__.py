@@ -1,0 +1,1 @@
+"""What applies to a workload: namespaces and labels, references, and who must wake."""

@@ -1,0 +1,77 @@
+"""The values behind references to Secrets and ConfigMaps.
+
+A reference names a key of a Secret or ConfigMap in the namespace of the object that refers to it.
+Values either go into the configuration as text, or become files that are mounted beside it; the
+file's name tells where the value comes from.
+"""
+
+from typing import Protocol, TypeAlias
+
+from msgspec import Struct
+
+from stoker.api.common import SecretOrConfigMap
+from stoker.api.core import ConfigMapKeySelector, SecretKeySelector
+
+Reference: TypeAlias = SecretKeySelector | ConfigMapKeySelector | SecretOrConfigMap
+
+SECRET = "Secret"  # noqa: S105 (a kind)
+CONFIG_MAP = "ConfigMap"
+
+
+class Source(Struct, frozen=True, order=True):
+    """A key of a Secret or ConfigMap, whether or not it exists."""
+
+    kind: str
+    namespace: str
+    name: str
+    key: str
+
+    @property
+    def file_name(self) -> str:
+        """The name of the file that holds the value when it is mounted."""
+        prefix = "0" if self.kind == SECRET else "1"
+        return f"{prefix}_{self.namespace}_{self.name}_{self.key}"
+
+
+class Missing(Struct, frozen=True):
+    """Why there is no value: the object or the key is not there."""
+
+    source: Source
+    object_exists: bool
+
+    def __str__(self) -> str:
+        of = self.source
+        if self.object_exists:
+            return f"{of.kind} {of.namespace}/{of.name} has no key `{of.key}`"
+        return f"there is no {of.kind} {of.namespace}/{of.name}"
+
+
+class Assets(Protocol):
+    """Something that knows the contents of Secrets and ConfigMaps."""
+
+    def value(self, source: Source) -> str | Missing:
+        """The text behind a key, or why there is none."""
+        ...
+
+
+class Contents(Struct, frozen=True):
+    """Assets from dictionaries: {(kind, namespace, name): {key: text}}."""
+
+    objects: dict[tuple[str, str, str], dict[str, str]] = {}
+
+    def value(self, source: Source) -> str | Missing:
+        """The text behind a key, or why there is none."""
+        found = self.objects.get((source.kind, source.namespace, source.name))
+        if found is None:
+            return Missing(source, object_exists=False)
+        return found.get(source.key, Missing(source, object_exists=True))
+
+
+def source_of(reference: Reference | None, namespace: str) -> Source | None:
+    """Where a reference leads; None for one that names nothing."""
+    if isinstance(reference, SecretOrConfigMap):
+        return source_of(reference.secret or reference.config_map, namespace)
+    if reference is None or not (reference.name or reference.key):
+        return None
+    kind = CONFIG_MAP if isinstance(reference, ConfigMapKeySelector) else SECRET
+    return Source(kind, namespace, reference.name or "", reference.key)

@@ -1,0 +1,245 @@
+"""Who gets its configuration from what, kept up to date change by change.
+
+With thousands of monitors and a hundred workloads, a change must not match everything with
+everything. Selectors are kept in an index by a label that they require, so that the labels of one
+object lead to the few selectors that may match it; objects are kept by namespace and by label, so
+that a changed workload looks only at what it may choose. Every change answers with the workloads
+that must wake: those that had the object, and those that have it now.
+
+The outcome is the same as that of matching everything (`stoker.select.selection.applicable`).
+"""
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Generic, TypeAlias, TypeVar
+
+from msgspec import Struct
+
+from stoker.select.labels import EXISTS, IN, Requirement, Selector
+from stoker.select.selection import NAMESPACE_NAME, Choice
+
+Labels: TypeAlias = Mapping[str, str]
+Pair: TypeAlias = tuple[str, str]
+K = TypeVar("K", bound=Hashable)
+
+
+class WorkloadKey(Struct, frozen=True, order=True):
+    """A workload by its kind, namespace and name."""
+
+    kind: str
+    namespace: str
+    name: str
+
+
+class ObjectKey(Struct, frozen=True, order=True):
+    """A resource by its kind, namespace and name."""
+
+    kind: str
+    namespace: str
+    name: str
+
+
+class SelectorIndex(Generic[K]):
+    """Selectors by key, and which of them match given labels without asking all of them."""
+
+    def __init__(self) -> None:
+        self._selectors: dict[K, Selector] = {}
+        self._by_pair: defaultdict[Pair, set[K]] = defaultdict(set)
+        self._by_label: defaultdict[str, set[K]] = defaultdict(set)
+        self._others: set[K] = set()
+
+    def put(self, key: K, selector: Selector | None) -> None:
+        """Set or, with None, remove a selector."""
+        old = self._selectors.pop(key, None)
+        if old is not None:
+            for group in self._groups(old):
+                group.discard(key)
+        if selector is not None and not selector.nothing:
+            self._selectors[key] = selector
+            for group in self._groups(selector):
+                group.add(key)
+
+    def matching(self, labels: Labels) -> set[K]:
+        """The keys of the selectors that match."""
+        candidates = set(self._others)
+        for pair in labels.items():
+            candidates |= self._by_pair.get(pair, set())
+            candidates |= self._by_label.get(pair[0], set())
+        return {key for key in candidates if self._selectors[key].matches(labels)}
+
+    def _groups(self, selector: Selector) -> list[set[K]]:
+        """Where a selector is kept: under every value of one label, under a label, or apart."""
+        required = telling_requirement(selector)
+        if required is None:
+            return [self._others]
+        if required.operator == EXISTS:
+            return [self._by_label[required.key]]
+        return [self._by_pair[required.key, value] for value in required.values]
+
+
+def telling_requirement(selector: Selector) -> Requirement | None:
+    """The requirement that narrows most: a label with few values, or a label at all."""
+    equal = [one for one in selector.requirements if one.operator == IN]
+    if equal:
+        return min(equal, key=lambda one: len(one.values))
+    return next((one for one in selector.requirements if one.operator == EXISTS), None)
+
+
+class _Kind:
+    """What is known about the resources of one kind, and who asks for them."""
+
+    def __init__(self) -> None:
+        self.choices: dict[WorkloadKey, Choice] = {}
+        self.by_labels: SelectorIndex[WorkloadKey] = SelectorIndex()
+        self.by_namespace_labels: SelectorIndex[WorkloadKey] = SelectorIndex()
+        self.by_own_namespace: defaultdict[str, set[WorkloadKey]] = defaultdict(set)
+        self.labels: dict[ObjectKey, Labels] = {}
+        self.in_namespace: defaultdict[str, set[ObjectKey]] = defaultdict(set)
+        self.with_pair: defaultdict[Pair, set[ObjectKey]] = defaultdict(set)
+        self.with_label: defaultdict[str, set[ObjectKey]] = defaultdict(set)
+        self.looking_in: dict[str, set[WorkloadKey]] = {}
+
+    def put_choice(self, key: WorkloadKey, wanted: Choice | None) -> None:
+        old = self.choices.pop(key, None)
+        if old is not None:
+            self.by_own_namespace[old.own_namespace].discard(key)
+        self.by_labels.put(key, wanted.labels if wanted else None)
+        self.by_namespace_labels.put(key, wanted.namespaces if wanted else None)
+        if wanted is not None:
+            self.choices[key] = wanted
+            if wanted.namespaces is None:
+                self.by_own_namespace[wanted.own_namespace].add(key)
+
+    def put_labels(self, key: ObjectKey, labels: Labels | None) -> None:
+        for pair in self.labels.pop(key, {}).items():
+            self.with_pair[pair].discard(key)
+            self.with_label[pair[0]].discard(key)
+        self.in_namespace[key.namespace].discard(key)
+        if labels is not None:
+            self.labels[key] = labels
+            self.in_namespace[key.namespace].add(key)
+            for pair in labels.items():
+                self.with_pair[pair].add(key)
+                self.with_label[pair[0]].add(key)
+
+    def candidates(self, wanted: Choice) -> Iterable[ObjectKey]:
+        """At least what a choice takes; little more, where its selector requires a label."""
+        required = telling_requirement(wanted.labels)
+        if required is None:
+            own = self.in_namespace.get(wanted.own_namespace, ())
+            return self.labels if wanted.namespaces is not None else own
+        if required.operator == EXISTS:
+            return self.with_label.get(required.key, ())
+        return {
+            key
+            for value in required.values
+            for key in self.with_pair.get((required.key, value), ())
+        }
+
+
+class Members:
+    """The resources of every workload, and the workloads of every resource."""
+
+    def __init__(self) -> None:
+        self._kinds: defaultdict[str, _Kind] = defaultdict(_Kind)
+        self._namespaces: dict[str, Labels] = {}
+        self._members: defaultdict[WorkloadKey, set[ObjectKey]] = defaultdict(set)
+        self._users: defaultdict[ObjectKey, set[WorkloadKey]] = defaultdict(set)
+
+    def members(self, workload: WorkloadKey) -> frozenset[ObjectKey]:
+        """The resources that apply to a workload."""
+        return frozenset(self._members.get(workload, ()))
+
+    def users(self, resource: ObjectKey) -> frozenset[WorkloadKey]:
+        """The workloads that a resource applies to."""
+        return frozenset(self._users.get(resource, ()))
+
+    def put_resource(self, key: ObjectKey, labels: Labels | None) -> frozenset[WorkloadKey]:
+        """A resource was added or changed, or with None deleted; who must wake."""
+        kind = self._kinds[key.kind]
+        kind.put_labels(key, labels)
+        before = self._users.get(key, set())
+        after: set[WorkloadKey] = set()
+        if labels is not None:
+            after = kind.by_labels.matching(labels) & self._looking_in(kind, key.namespace)
+        woken = frozenset(before | after)
+        self._set_users(key, after)
+        return woken
+
+    def put_namespace(self, name: str, labels: Labels | None) -> frozenset[WorkloadKey]:
+        """A namespace was added or changed, or with None deleted; who must wake."""
+        before = [(kind, self._looking_in(kind, name)) for kind in self._kinds.values()]
+        if labels is None:
+            self._namespaces.pop(name, None)
+        else:
+            self._namespaces[name] = labels
+        woken: set[WorkloadKey] = set()
+        for kind, looking in before:
+            del kind.looking_in[name]
+            if looking != self._looking_in(kind, name):
+                woken |= self._rejudge_namespace(kind, name)
+        return frozenset(woken)
+
+    def put_workload(self, key: WorkloadKey, choices: Mapping[str, Choice] | None) -> bool:
+        """A workload was added or changed (its choices by kind), or with None deleted.
+
+        Whether its members changed.
+        """
+        before = self.members(key)
+        wanted = choices or {}
+        for name in {*self._kinds, *wanted}:
+            kind = self._kinds[name]
+            if kind.choices.get(key) != wanted.get(name):
+                kind.put_choice(key, wanted.get(name))
+                kind.looking_in.clear()
+                self._rejudge_workload(kind, name, key)
+        return before != self.members(key)
+
+    def _looking_in(self, kind: _Kind, namespace: str) -> set[WorkloadKey]:
+        """The workloads that look for a kind in a namespace."""
+        known = kind.looking_in.get(namespace)
+        if known is None:
+            labels = self._namespaces.get(namespace, {NAMESPACE_NAME: namespace})
+            known = kind.by_namespace_labels.matching(labels)
+            known |= kind.by_own_namespace.get(namespace, set())
+            kind.looking_in[namespace] = known
+        return known
+
+    def _rejudge_namespace(self, kind: _Kind, namespace: str) -> set[WorkloadKey]:
+        """Match again what is in a namespace; the workloads that gained or lost something."""
+        looking, woken = self._looking_in(kind, namespace), set()
+        for key in kind.in_namespace.get(namespace, ()):
+            before = set(self._users.get(key, ()))
+            after = kind.by_labels.matching(kind.labels[key]) & looking
+            woken |= before ^ after
+            self._set_users(key, after)
+        return woken
+
+    def _rejudge_workload(self, kind: _Kind, name: str, workload: WorkloadKey) -> None:
+        """Match again what a workload may choose."""
+        wanted = kind.choices.get(workload)
+        after: set[ObjectKey] = set()
+        if wanted is not None and not wanted.labels.nothing:
+            after = {key for key in kind.candidates(wanted) if self._takes(kind, wanted, key)}
+        before = {key for key in self._members[workload] if key.kind == name}
+        for key in before - after:
+            self._users[key].discard(workload)
+        for key in after - before:
+            self._users[key].add(workload)
+        self._members[workload] = (self._members[workload] - before) | after
+        if not self._members[workload]:
+            del self._members[workload]
+
+    def _takes(self, kind: _Kind, wanted: Choice, key: ObjectKey) -> bool:
+        return wanted.takes_namespace(
+            key.namespace, self._namespaces.get(key.namespace)
+        ) and wanted.labels.matches(kind.labels[key])
+
+    def _set_users(self, key: ObjectKey, after: set[WorkloadKey]) -> None:
+        before = self._users.pop(key, set())
+        for workload in before - after:
+            self._members[workload].discard(key)
+        for workload in after - before:
+            self._members[workload].add(key)
+        if after:
+            self._users[key] = set(after)

@@ -1,0 +1,1 @@
+"""What is acceptable: chains of small checks, each of which yields findings."""

@@ -1,0 +1,68 @@
+"""What a check says: where, what sort of thing, and a sentence for people.
+
+A check is a function that yields findings about a value: none where all is well. A resource with
+findings is left out of the configuration and reported; nothing is raised for it. The reasons below
+are the vocabulary of programs, one word per kind of mistake. The condition in a status keeps the
+one word that the peer has for all of them, `InvalidConfiguration`.
+
+Messages never hold what was read from a Secret, and no URL, which may have a password in it.
+"""
+
+from collections.abc import Iterator
+from enum import StrEnum
+from functools import cache
+from typing import Any, Final, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+INVALID_CONFIGURATION: Final = "InvalidConfiguration"
+
+
+class Reason(StrEnum):
+    """What sort of mistake it is."""
+
+    INVALID_VALUE = "InvalidValue"
+    REQUIRED = "Required"
+    CONFLICT = "Conflict"
+    DUPLICATE = "Duplicate"
+    INVALID_SELECTOR = "InvalidSelector"
+    INVALID_RELABELING = "InvalidRelabeling"
+    INVALID_CERTIFICATE = "InvalidCertificate"
+    SECRET_NOT_FOUND = "SecretNotFound"  # noqa: S105 (a word)
+    CONFIG_MAP_NOT_FOUND = "ConfigMapNotFound"
+    KEY_NOT_FOUND = "KeyNotFound"
+    SCRAPE_CLASS_NOT_FOUND = "ScrapeClassNotFound"
+    UNSUPPORTED_VERSION = "UnsupportedVersion"
+    FILE_ACCESS_FORBIDDEN = "FileAccessForbidden"
+
+
+class Finding(Struct, frozen=True):
+    """Something wrong with an object; `path` leads there (`spec.endpoints[0].interval`)."""
+
+    path: str
+    reason: Reason
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message}" if self.path else self.message
+
+
+Findings: TypeAlias = Iterator[Finding]
+
+
+def below(path: str, name: str) -> str:
+    """The path of a member."""
+    return f"{path}.{name}" if path else name
+
+
+@cache
+def json_names(model: Any) -> dict[str, str]:
+    """The JSON name of each attribute of a declared type."""
+    return {field.name: field.encode_name for field in msgspec.structs.fields(model)}
+
+
+def json_name(value: Any, attribute: str) -> str:
+    """The JSON name of an attribute, as a user would look for it."""
+    model: Any = type(value)
+    return json_names(model)[attribute]

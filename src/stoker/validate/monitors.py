@@ -1,0 +1,174 @@
+"""ServiceMonitor, PodMonitor and Probe: what Prometheus could not load or must not read.
+
+Each kind is a chain of checks, all of which are made: a rejected resource is told everything that
+is wrong with it.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from stoker.api.common import TlsConfig
+from stoker.api.core import LabelSelector
+from stoker.api.monitors import PodMonitor, Probe, ProbeTargets, ServiceEndpoint, ServiceMonitor
+from stoker.api.scrape import Endpoint, ScrapeSettings
+from stoker.select.labels import problems
+from stoker.validate.findings import Finding, Findings, Reason, below, json_name
+from stoker.validate.http import http_client
+from stoker.validate.relabel import relabelings
+from stoker.validate.scope import Scope
+from stoker.validate.syntax import host_and_port, label_name, milliseconds
+
+# What the API server fills in for a Prometheus that says nothing.
+DEFAULT_INTERVAL: Final = "30s"
+
+
+def service_monitor(monitor: ServiceMonitor, scope: Scope) -> Findings:
+    """Everything about a ServiceMonitor."""
+    yield from scrape_settings(monitor.spec, scope, "spec")
+    yield from selector(monitor.spec.selector, "spec.selector")
+    for index, endpoint in enumerate(monitor.spec.endpoints):
+        path = f"spec.endpoints[{index}]"
+        yield from forbidden_files(endpoint, scope, path)
+        yield from scrape_endpoint(endpoint, scope, path)
+
+
+def pod_monitor(monitor: PodMonitor, scope: Scope) -> Findings:
+    """Everything about a PodMonitor."""
+    yield from scrape_settings(monitor.spec, scope, "spec")
+    yield from selector(monitor.spec.selector, "spec.selector")
+    for index, endpoint in enumerate(monitor.spec.pod_metrics_endpoints or ()):
+        yield from scrape_endpoint(endpoint, scope, f"spec.podMetricsEndpoints[{index}]")
+
+
+def probe(resource: Probe, scope: Scope) -> Findings:
+    """Everything about a Probe."""
+    spec = resource.spec
+    yield from scrape_settings(spec, scope, "spec")
+    yield from prober(resource, scope)
+    yield from probe_targets(spec.targets, "spec.targets")
+    yield from targets_of_probe(spec.targets or ProbeTargets(), scope, "spec.targets")
+    yield from interval_and_timeout(spec.interval, spec.scrape_timeout, scope, "spec")
+    yield from relabelings(spec.metric_relabelings, scope, "spec.metricRelabelings")
+    yield from http_client(spec, scope, "spec")
+
+
+def scrape_settings(spec: ScrapeSettings, scope: Scope, path: str) -> Findings:
+    """What all kinds can say: the scrape class and the protocols."""
+    yield from scrape_class(spec.scrape_class, scope, below(path, "scrapeClass"))
+    protocols = spec.scrape_protocols or ()
+    if len(set(protocols)) < len(protocols):
+        where = below(path, "scrapeProtocols")
+        yield Finding(where, Reason.DUPLICATE, "names a protocol twice")
+
+
+def scrape_class(name: str | None, scope: Scope, path: str) -> Findings:
+    """The workload has that class."""
+    if name and name not in {known.name for known in scope.spec.scrape_classes or ()}:
+        message = f"the Prometheus has no scrape class `{name}`"
+        yield Finding(path, Reason.SCRAPE_CLASS_NOT_FOUND, message)
+
+
+def selector(declared: LabelSelector | None, path: str) -> Findings:
+    """A label selector that Kubernetes takes."""
+    for problem in problems(declared, path):
+        yield Finding(problem.path, Reason.INVALID_SELECTOR, problem.message)
+
+
+def scrape_endpoint(endpoint: Endpoint, scope: Scope, path: str) -> Findings:
+    """Everything about an endpoint of a ServiceMonitor or PodMonitor."""
+    yield from interval_and_timeout(endpoint.interval, endpoint.scrape_timeout, scope, path)
+    yield from relabelings(endpoint.relabelings, scope, below(path, "relabelings"))
+    yield from relabelings(endpoint.metric_relabelings, scope, below(path, "metricRelabelings"))
+    yield from http_client(endpoint, scope, path)
+
+
+_TLS_FILES: Final = ("ca_file", "cert_file", "key_file")
+
+
+def forbidden_files(endpoint: ServiceEndpoint, scope: Scope, path: str) -> Findings:
+    """No files of the container, where the Prometheus denies them."""
+    if not files_denied(scope):
+        return
+    if endpoint.bearer_token_file:
+        yield forbidden_file(below(path, "bearerTokenFile"))
+    tls = endpoint.tls_config or TlsConfig()
+    for name in _TLS_FILES:
+        if getattr(tls, name):
+            yield forbidden_file(f"{path}.tlsConfig.{json_name(tls, name)}")
+
+
+def files_denied(scope: Scope) -> bool:
+    """Whether resources may name no files of the Prometheus container."""
+    access = scope.spec.arbitrary_fs_access_through_sms
+    return bool(access and access.deny)
+
+
+def forbidden_file(path: str) -> Finding:
+    """A file of the container was named, and that is denied."""
+    message = "the Prometheus lets nobody name files (`arbitraryFSAccessThroughSMs.deny`)"
+    return Finding(path, Reason.FILE_ACCESS_FORBIDDEN, message)
+
+
+def interval_and_timeout(
+    interval: str | None,
+    timeout: str | None,
+    scope: Scope,
+    path: str,
+    names: tuple[str, str] = ("interval", "scrapeTimeout"),
+) -> Findings:
+    """Both are durations, and a scrape does not outlast its interval."""
+    effective = interval or scope.spec.scrape_interval or DEFAULT_INTERVAL
+    between, longest = milliseconds(effective), milliseconds(timeout or "0")
+    if interval and between is None:
+        yield invalid_duration(below(path, names[0]), interval)
+    if timeout and longest is None:
+        yield invalid_duration(below(path, names[1]), timeout)
+    if between is not None and longest is not None and longest > between:
+        message = f"`{timeout}` is longer than the interval of `{effective}`"
+        yield Finding(below(path, names[1]), Reason.CONFLICT, message)
+
+
+def invalid_duration(path: str, text: str) -> Finding:
+    """A text that is no duration."""
+    return Finding(path, Reason.INVALID_VALUE, f"`{text}` is not a duration such as `30s`")
+
+
+def prober(resource: Probe, scope: Scope) -> Findings:
+    """The prober's address is a host with or without a port, and can be reached."""
+    one = resource.spec.prober
+    if one is None:
+        yield Finding("spec.prober", Reason.REQUIRED, "must be set")
+        return
+    if not host_and_port(one.url):
+        message = "must be a host with or without a port, and no URL: `blackbox:9115`"
+        yield Finding("spec.prober.url", Reason.INVALID_VALUE, message)
+    yield from http_client(one, scope, "spec.prober")
+
+
+def probe_targets(targets: ProbeTargets | None, path: str) -> Findings:
+    """A list of targets or Ingresses."""
+    if not targets or (targets.static_config is None and targets.ingress is None):
+        yield Finding(path, Reason.REQUIRED, "needs `staticConfig` or `ingress`")
+
+
+def targets_of_probe(targets: ProbeTargets, scope: Scope, path: str) -> Findings:
+    """Labels, selectors and relabelings of the targets."""
+    static, ingress = targets.static_config, targets.ingress
+    if static:
+        where = below(path, "staticConfig")
+        yield from target_labels(static.labels, scope, below(where, "labels"))
+        yield from relabelings(static.relabeling_configs, scope, below(where, "relabelingConfigs"))
+    if ingress:
+        where = below(path, "ingress")
+        yield from selector(ingress.selector, below(where, "selector"))
+        yield from relabelings(ingress.relabeling_configs, scope, below(where, "relabelingConfigs"))
+
+
+def target_labels(labels: Mapping[str, str] | None, scope: Scope, path: str) -> Findings:
+    """Names of labels that the version takes on a target."""
+    for name in sorted(labels or ()):
+        if not label_name(name, legacy=not scope.utf8_names):
+            message = "is not the name of a label"
+            if not scope.utf8_names:
+                message += "; before Prometheus 3.0 only letters, digits and `_` are"
+            yield Finding(f"{path}[{name}]", Reason.INVALID_VALUE, message)

@@ -1,0 +1,104 @@
+"""What the checks of one object may use, and what they used.
+
+Checks read the values behind references through a `Scope`, which remembers each of them: whoever
+keeps a verdict can tell when to ask again, and the certificates and keys that were read are the
+files that must be mounted.
+"""
+
+from functools import cache
+from typing import Protocol
+
+from stoker.api.core import SecretKeySelector
+from stoker.api.prometheus_common import PrometheusCommonSpec
+from stoker.select.assets import Assets, Missing, Reference, Source, source_of
+from stoker.validate.findings import Finding, Findings, Reason
+from stoker.version import Version, parse_version
+
+_NOT_FOUND = {
+    "Secret": Reason.SECRET_NOT_FOUND,
+    "ConfigMap": Reason.CONFIG_MAP_NOT_FOUND,
+}
+_UTF8_NAMES = "3.0.0"
+LEGACY = "Legacy"
+
+
+class Workload(Protocol):
+    """The Prometheus or PrometheusAgent that resources are checked for."""
+
+    @property
+    def namespace(self) -> str:
+        """Where it lives."""
+
+    @property
+    def spec(self) -> PrometheusCommonSpec:
+        """What it was told."""
+
+    @property
+    def version(self) -> Version:
+        """The Prometheus version that will read the configuration."""
+
+
+class Scope:
+    """The workload that asks, the namespace of the object, and the values behind references."""
+
+    def __init__(self, workload: Workload, assets: Assets, namespace: str) -> None:
+        self.spec = workload.spec
+        self.version = workload.version
+        self.namespace = namespace
+        self.reads: dict[Source, str | Missing] = {}
+        self.files: dict[str, str] = {}
+        self._assets = assets
+
+    def knows(self, since: str) -> bool:
+        """Whether the workload's version is that one or newer."""
+        return _at_least(self.version, since)
+
+    @property
+    def utf8_names(self) -> bool:
+        """Whether the version allows any character in the name of a label."""
+        return _at_least(self.version, _UTF8_NAMES)
+
+    def value(self, reference: Reference | None) -> str | None:
+        """The text behind a reference; None where it leads nowhere."""
+        source = source_of(reference, self.namespace)
+        found = self._read(source) if source else None
+        return None if isinstance(found, Missing) else found
+
+    def keep_file(self, reference: Reference | None, text: str) -> None:
+        """Note that the value behind a reference must be mounted as a file."""
+        source = source_of(reference, self.namespace)
+        if source:
+            self.files[source.file_name] = text
+
+    def unresolved(self, reference: Reference | None, path: str) -> Findings:
+        """A finding where a reference that must lead somewhere does not."""
+        source = source_of(reference, self.namespace)
+        if source is None:
+            yield Finding(path, Reason.REQUIRED, "names no key of a Secret or ConfigMap")
+            return
+        found = self._read(source)
+        if isinstance(found, Missing):
+            reason = Reason.KEY_NOT_FOUND if found.object_exists else _NOT_FOUND[source.kind]
+            yield Finding(path, reason, str(found))
+
+    def unresolved_if_named(self, reference: Reference | None, path: str) -> Findings:
+        """The same for a reference that may name nothing."""
+        if source_of(reference, self.namespace):
+            yield from self.unresolved(reference, path)
+
+    def unresolved_unless_optional(
+        self, reference: SecretKeySelector | None, path: str
+    ) -> Findings:
+        """The same for a reference that can say itself that its value may be missing."""
+        if reference is not None and not reference.optional:
+            yield from self.unresolved_if_named(reference, path)
+
+    def _read(self, source: Source) -> str | Missing:
+        if source not in self.reads:
+            self.reads[source] = self._assets.value(source)
+        return self.reads[source]
+
+
+@cache
+def _at_least(version: Version, since: str) -> bool:
+    return version >= parse_version(since)

@@ -1,0 +1,234 @@
+"""A workload's own settings: what keeps its configuration from being made or loaded at all.
+
+Findings here are about the Prometheus or PrometheusAgent itself. Its last good configuration stays
+until they are gone, so only what Prometheus or Kubernetes would refuse is found.
+"""
+
+import re
+from collections import Counter
+from itertools import combinations
+from typing import Any, Final
+
+from stoker.api.core import SecretKeySelector
+from stoker.api.prometheus_common import PrometheusCommonSpec, ScrapeClass, TracingConfig, Tsdb
+from stoker.api.remote import AzureAd, AzureManagedIdentity, RemoteWrite
+from stoker.api.workload import WebTlsConfig
+from stoker.validate.findings import Finding, Findings, Reason, below, json_name
+from stoker.validate.http import (
+    authorization_settings,
+    conflict,
+    http_client,
+    is_set,
+    one_kind_of_credentials,
+    secret_or_config_map_settings,
+    tls_settings,
+    web_url,
+)
+from stoker.validate.monitors import interval_and_timeout, invalid_duration, selector
+from stoker.validate.relabel import relabelings
+from stoker.validate.scope import Scope
+from stoker.validate.scrapeconfig import name_schemes, too_old
+from stoker.validate.syntax import milliseconds, quantity
+
+_SELECTORS: Final = tuple(
+    f"{kind}_{what}"
+    for kind in ("service_monitor", "pod_monitor", "probe", "scrape_config")
+    for what in ("selector", "namespace_selector")
+)
+
+
+def workload(spec: PrometheusCommonSpec, scope: Scope) -> Findings:
+    """Everything about a workload."""
+    for attribute in _SELECTORS:
+        path = below("spec", json_name(spec, attribute))
+        yield from selector(getattr(spec, attribute), path)
+    names = ("scrapeInterval", "scrapeTimeout")
+    yield from interval_and_timeout(spec.scrape_interval, spec.scrape_timeout, scope, "spec", names)
+    yield from name_schemes(None, spec.name_escaping_scheme, scope, "spec")
+    yield from scrape_classes(spec.scrape_classes, scope, "spec.scrapeClasses")
+    yield from remote_writes(spec.remote_write, scope, "spec.remoteWrite")
+    yield from remote_reads(getattr(spec, "remote_read", None), scope, "spec.remoteRead")
+    if spec.apiserver_config:
+        yield from http_client(spec.apiserver_config, scope, "spec.apiserverConfig")
+    yield from alertmanagers(spec, scope)
+    yield from additional_configs(spec, scope)
+    yield from tracing(spec.tracing_config, scope, "spec.tracingConfig")
+    yield from tsdb(spec.tsdb, "spec.tsdb")
+    yield from web_tls(spec.web.tls_config if spec.web else None, "spec.web.tlsConfig")
+
+
+def scrape_classes(classes: tuple[ScrapeClass, ...] | None, scope: Scope, path: str) -> Findings:
+    """Names that tell classes apart, one default at most, and settings that can work."""
+    defaults = [one.name for one in classes or () if one.default]
+    if len(defaults) > 1:
+        names = ", ".join(f"`{name}`" for name in defaults)
+        yield Finding(path, Reason.DUPLICATE, f"more than one class is the default: {names}")
+    yield from duplicate_names(classes, path)
+    for index, one in enumerate(classes or ()):
+        where = f"{path}[{index}]"
+        yield from tls_settings(one.tls_config, below(where, "tlsConfig"))
+        yield from authorization_settings(one.authorization, below(where, "authorization"))
+        yield from relabelings(one.relabelings, scope, below(where, "relabelings"))
+        yield from relabelings(one.metric_relabelings, scope, below(where, "metricRelabelings"))
+
+
+def duplicate_names(items: tuple[Any, ...] | None, path: str) -> Findings:
+    """Items of a list that have the same name; those without one do not count."""
+    counts = Counter(item.name for item in items or () if item.name)
+    for index, item in enumerate(items or ()):
+        if counts[item.name] > 1:
+            message = f"`{item.name}` comes twice"
+            yield Finding(f"{path}[{index}].name", Reason.DUPLICATE, message)
+
+
+def remote_writes(items: tuple[RemoteWrite, ...] | None, scope: Scope, path: str) -> Findings:
+    """Everything about remote write."""
+    yield from duplicate_names(items, path)
+    for index, item in enumerate(items or ()):
+        where = f"{path}[{index}]"
+        yield from remote_storage(item, scope, where)
+        yield from azure_ad(item.azure_ad, scope, below(where, "azureAd"))
+        configs = below(where, "writeRelabelConfigs")
+        yield from relabelings(item.write_relabel_configs, scope, configs)
+        oauth = item.azure_ad.oauth if item.azure_ad else None
+        if oauth:
+            secret = f"{where}.azureAd.oauth.clientSecret"
+            yield from scope.unresolved(oauth.client_secret, secret)
+
+
+def remote_reads(items: tuple[Any, ...] | None, scope: Scope, path: str) -> Findings:
+    """Everything about remote read."""
+    yield from duplicate_names(items, path)
+    for index, item in enumerate(items or ()):
+        yield from remote_storage(item, scope, f"{path}[{index}]")
+
+
+def remote_storage(item: Any, scope: Scope, path: str) -> Findings:
+    """What remote write and remote read share."""
+    yield from web_url(item.url, below(path, "url"))
+    yield from http_client(item, scope, path)
+    if item.remote_timeout and milliseconds(item.remote_timeout) is None:
+        yield invalid_duration(below(path, "remoteTimeout"), item.remote_timeout)
+
+
+def remote_write_credentials(item: RemoteWrite, scope: Scope, path: str) -> Findings:
+    """One way to authenticate; Azure's own in one of its forms."""
+    yield from one_kind_of_credentials(item, path)
+    yield from azure_ad(item.azure_ad, scope, below(path, "azureAd"))
+
+
+_DASHED: Final = "[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
+_UUID: Final = re.compile(rf"(?:urn:uuid:)?{_DASHED}|\{{{_DASHED}\}}|[0-9a-f]{{32}}", re.IGNORECASE)
+# The ways to log in to Azure: since when there are, and which members are UUIDs.
+_AZURE_LOGINS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
+    "managed_identity": ("", ("client_id",)),
+    "oauth": ("2.48.0", ("client_id",)),
+    "sdk": ("2.52.0", ()),
+    "workload_identity": ("3.7.0", ("client_id", "tenant_id")),
+}
+_SYSTEM_IDENTITY: Final = "3.5.0"
+
+
+def azure_ad(azure: AzureAd | None, scope: Scope, path: str) -> Findings:
+    """One login that the version knows, with well-formed ids."""
+    if azure is None:
+        return
+    given = [name for name in _AZURE_LOGINS if getattr(azure, name) is not None]
+    if not given:
+        names = ", ".join(f"`{json_name(azure, name)}`" for name in _AZURE_LOGINS)
+        yield Finding(path, Reason.REQUIRED, f"needs one of {names}")
+    for one, other in combinations(given, 2):
+        yield conflict(below(path, json_name(azure, other)), f"excludes `{json_name(azure, one)}`")
+    for name in given:
+        where = below(path, json_name(azure, name))
+        yield from _azure_login(getattr(azure, name), *_AZURE_LOGINS[name], scope, where)
+    identity = azure.managed_identity
+    if identity and not identity.client_id and not scope.knows(_SYSTEM_IDENTITY):
+        message = f"is needed before Prometheus {_SYSTEM_IDENTITY}"
+        yield Finding(f"{path}.managedIdentity.clientId", Reason.UNSUPPORTED_VERSION, message)
+
+
+def _azure_login(login: Any, since: str, ids: tuple[str, ...], scope: Scope, path: str) -> Findings:
+    if since and not scope.knows(since):
+        yield too_old(path, since)
+    for attribute in ids:
+        identifier = getattr(login, attribute)
+        # Without an id, the identity of the machine itself is used.
+        if identifier in (None, "") and isinstance(login, AzureManagedIdentity):
+            continue
+        if not _UUID.fullmatch(identifier):
+            where = below(path, json_name(login, attribute))
+            yield Finding(where, Reason.INVALID_VALUE, "is not a UUID")
+
+
+def alertmanagers(spec: PrometheusCommonSpec, scope: Scope) -> Findings:
+    """How alerts reach their Alertmanagers."""
+    alerting: Any = getattr(spec, "alerting", None)
+    for index, one in enumerate((alerting and alerting.alertmanagers) or ()):
+        path = f"spec.alerting.alertmanagers[{index}]"
+        yield from http_client(one, scope, path)
+        yield from relabelings(one.relabelings, scope, below(path, "relabelings"))
+        yield from relabelings(one.alert_relabelings, scope, below(path, "alertRelabelings"))
+
+
+_ADDITIONAL: Final = (
+    "additional_scrape_configs",
+    "additional_alert_relabel_configs",
+    "additional_alert_manager_configs",
+)
+
+
+def additional_configs(spec: PrometheusCommonSpec, scope: Scope) -> Findings:
+    """The Secrets with configuration to add are there, or may be missing."""
+    for attribute in _ADDITIONAL:
+        reference: SecretKeySelector | None = getattr(spec, attribute, None)
+        if reference is not None:
+            path = below("spec", json_name(spec, attribute))
+            yield from scope.unresolved_unless_optional(reference, path)
+
+
+def tracing(config: TracingConfig | None, scope: Scope, path: str) -> Findings:
+    """A share of traces, and a collector that can be reached."""
+    if config is None:
+        return
+    yield from share(config.sampling_fraction, below(path, "samplingFraction"))
+    yield from http_client(config, scope, path)
+
+
+def tsdb(settings: Tsdb | None, path: str) -> Findings:
+    """A share of series."""
+    if settings is not None:
+        threshold = settings.stale_series_compaction_threshold
+        yield from share(threshold, below(path, "staleSeriesCompactionThreshold"))
+
+
+def share(value: str | int | None, path: str) -> Findings:
+    """A quantity from 0 to 1."""
+    if value is None:
+        return
+    number = quantity(value)
+    if number is None or not 0 <= number <= 1:
+        yield Finding(path, Reason.INVALID_VALUE, f"`{value}` is not between 0 and 1")
+
+
+def web_tls(tls: WebTlsConfig | None, path: str) -> Findings:
+    """A certificate and its key for the web server, each from one place."""
+    if tls is None:
+        return
+    named_key = tls.key_secret if _names_something(tls.key_secret) else None
+    for attribute, file, reference in (
+        ("cert", tls.cert_file, is_set(tls.cert)),
+        ("key_secret", tls.key_file, named_key),
+        ("client_ca", tls.client_ca_file, is_set(tls.client_ca)),
+    ):
+        where = below(path, json_name(tls, attribute))
+        if file and reference:
+            yield conflict(where, "excludes the file")
+        if not file and not reference and attribute != "client_ca":
+            yield Finding(where, Reason.REQUIRED, "this or a file must be set")
+    yield from secret_or_config_map_settings(tls.cert, below(path, "cert"))
+    yield from secret_or_config_map_settings(tls.client_ca, below(path, "client_ca"))
+
+
+def _names_something(reference: SecretKeySelector | None) -> bool:
+    return reference is not None and bool(reference.name or reference.key)

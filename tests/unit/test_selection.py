@@ -1,0 +1,213 @@
+"""Which resources apply to a workload, and what is made of them."""
+
+from typing import Any
+
+import pytest
+from msgspec import Struct
+
+from stoker.api.core import LabelSelector, LabelSelectorRequirement
+from stoker.api.decode import convert
+from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
+from stoker.api.prometheus_common import PrometheusCommonSpec
+from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
+from stoker.select.assets import Contents
+from stoker.select.labels import (
+    field_text_problem,
+    label_text_problem,
+    problems,
+    selection_changed,
+    selector_of,
+)
+from stoker.select.selection import Selection, applicable, judge, select
+from stoker.version import Version, parse_version
+
+
+class Workload(Struct, frozen=True):
+    """A Prometheus as selection sees it."""
+
+    spec: PrometheusCommonSpec
+    namespace: str = "monitoring"
+
+    @property
+    def version(self) -> Version:
+        """The version it runs."""
+        return parse_version(self.spec.version or "v3.14.0")
+
+
+def workload(**spec: Any) -> Workload:
+    """A Prometheus with these settings, by their JSON names."""
+    return Workload(convert(PrometheusCommonSpec, spec))
+
+
+def monitor(
+    name: str, namespace: str = "monitoring", labels: dict[str, str] | None = None, **endpoint: Any
+) -> ServiceMonitor:
+    """A ServiceMonitor with one endpoint."""
+    metadata = {"name": name, "namespace": namespace, "labels": labels or {}}
+    return convert(ServiceMonitor, {"metadata": metadata, "spec": {"endpoints": [endpoint]}})
+
+
+def names(resources: list[Any]) -> list[str]:
+    """Resources as `namespace/name`."""
+    return [f"{one.metadata.namespace}/{one.metadata.name}" for one in resources]
+
+
+def test_without_a_selector_nothing_applies_and_an_empty_one_takes_the_own_namespace() -> None:
+    """An absent selector chooses nothing; namespaces are the workload's own unless told."""
+    candidates = [monitor("b"), monitor("a"), monitor("c", "shop")]
+    assert applicable(workload(), candidates, {}) == []
+    own = applicable(workload(serviceMonitorSelector={}), candidates, {})
+    assert names(own) == ["monitoring/a", "monitoring/b"]
+
+
+def test_namespaces_are_chosen_by_their_labels() -> None:
+    """Selectors for labels and for namespaces must both match."""
+    candidates: list[Any] = [
+        monitor("a", "shop", {"team": "x"}),
+        monitor("b", "shop", {"team": "y"}),
+        monitor("c", "bank", {"team": "x"}),
+    ]
+    asking = workload(
+        serviceMonitorSelector={"matchLabels": {"team": "x"}},
+        serviceMonitorNamespaceSelector={"matchLabels": {"watch": "yes"}},
+    )
+    chosen = applicable(asking, candidates, {"shop": {"watch": "yes"}, "bank": {}})
+    assert names(chosen) == ["shop/a"]
+    everywhere = workload(serviceMonitorSelector={}, serviceMonitorNamespaceSelector={})
+    assert names(applicable(everywhere, candidates, {})) == ["bank/c", "shop/a", "shop/b"]
+
+
+def test_each_kind_has_selectors_of_its_own() -> None:
+    """A selector for Probes says nothing about PodMonitors; order is by kind and name."""
+    metadata = {"name": "x", "namespace": "monitoring"}
+    candidates: list[Any] = [
+        convert(model, {"metadata": metadata}) for model in (ScrapeConfig, Probe, PodMonitor)
+    ]
+    asking = workload(probeSelector={}, scrapeConfigSelector={})
+    chosen = applicable(asking, candidates, {})
+    assert [type(one) for one in chosen] == [Probe, ScrapeConfig]
+
+
+def test_a_rejected_resource_is_a_value_beside_the_accepted_ones() -> None:
+    """One bad monitor is left out and told why; the other is used."""
+    assets = Contents({("Secret", "monitoring", "login"): {"user": "me", "password": "secret"}})
+    keys = {"username": {"name": "login", "key": "user"}}
+    good = monitor("a", basicAuth=keys | {"password": {"name": "login", "key": "password"}})
+    bad = monitor("b", basicAuth=keys | {"password": {"name": "login", "key": "word"}})
+    selection = select(workload(serviceMonitorSelector={}), [bad, good], {}, assets)
+    assert [one.key for one in selection.accepted] == [("ServiceMonitor", "monitoring", "a")]
+    rejected = selection.rejected[0]
+    assert rejected.reason == "InvalidConfiguration"
+    assert rejected.message == (
+        "spec.endpoints[0].basicAuth.password: Secret monitoring/login has no key `word`"
+    )
+    assert selection.references == {("Secret", "monitoring", "login")}
+    assert "secret" not in rejected.message
+
+
+def test_what_was_missing_is_a_reference_too() -> None:
+    """The Secret that is not there is what to wait for."""
+    one = monitor("a", "shop", bearerTokenSecret={"name": "token", "key": "t"})
+    selection = Selection((judge(workload(), one, Contents()),))
+    assert selection.references == {("Secret", "shop", "token")}
+    assert not selection.accepted
+
+
+def test_findings_about_the_workload_come_with_the_selection() -> None:
+    """Two default scrape classes, and a selector that Kubernetes does not take."""
+    asking = workload(
+        scrapeClasses=[{"name": "a", "default": True}, {"name": "b", "default": True}],
+        probeSelector={"matchExpressions": [{"key": "a", "operator": "Like"}]},
+    )
+    findings = select(asking, [], {}, Contents()).findings
+    assert [finding.path for finding in findings] == [
+        "spec.probeSelector.matchExpressions[0]",
+        "spec.scrapeClasses",
+    ]
+
+
+def requirement(operator: str, *values: str) -> LabelSelector:
+    """A selector with one expression on the label `a`."""
+    one = LabelSelectorRequirement(key="a", operator=operator, values=values)
+    return LabelSelector(match_expressions=(one,))
+
+
+@pytest.mark.parametrize(
+    ("selector", "matched"),
+    [
+        (None, []),
+        (LabelSelector(), ["none", "one", "two"]),
+        (LabelSelector(match_labels={"a": "1"}), ["one"]),
+        (requirement("In", "1", "2"), ["one", "two"]),
+        (requirement("NotIn", "1"), ["none", "two"]),
+        (requirement("Exists"), ["one", "two"]),
+        (requirement("DoesNotExist"), ["none"]),
+        (requirement("Like"), []),
+    ],
+)
+def test_a_selector_matches_what_kubernetes_would(
+    selector: LabelSelector | None, matched: list[str]
+) -> None:
+    """Every operator, and nothing for a selector that is wrong."""
+    labels: dict[str, dict[str, str]] = {"none": {}, "one": {"a": "1"}, "two": {"a": "2"}}
+    compiled = selector_of(selector)
+    assert [name for name, one in labels.items() if compiled.matches(one)] == matched
+
+
+@pytest.mark.parametrize(
+    ("selector", "message"),
+    [
+        (requirement("In"), "operator `In` needs values"),
+        (requirement("Exists", "1"), "operator `Exists` takes no values"),
+        (requirement("like"), "there is no operator `like`"),
+        (requirement("In", "-"), "`-` cannot be the value of a label"),
+        (LabelSelector(match_labels={"a b": "1"}), "`a b` cannot be the key of a label"),
+        (LabelSelector(match_labels={"A_/b": "1"}), "`A_/b` cannot be the key of a label"),
+        (LabelSelector(match_labels={"example.com/b": "x" * 64}), "cannot be the value"),
+    ],
+)
+def test_a_wrong_selector_says_what_is_wrong(selector: LabelSelector, message: str) -> None:
+    """The complaint names what Kubernetes would not take."""
+    assert message in next(problems(selector)).message
+
+
+def test_a_change_of_labels_matters_when_it_changes_the_choice() -> None:
+    """Old and current labels are compared by what the selector makes of them."""
+    selector = selector_of(LabelSelector(match_labels={"a": "1"}))
+    assert selection_changed(selector, {"a": "1"}, {"a": "2"})
+    assert not selection_changed(selector, {"a": "2"}, {"a": "3"})
+    assert not selection_changed(selector, {"a": "1"}, {"a": "1", "b": "1"})
+
+
+@pytest.mark.parametrize(
+    ("text", "valid"),
+    [
+        ("", True),
+        ("a=1,b!=2, c in (x,y),d notin (), !e, f, example.com/g==1", True),
+        ("a>1,b<2", True),
+        ("a in", False),
+        ("a in (b", False),
+        ("a=1,,b=2", False),
+        ("a=1,", False),
+        ("a b", False),
+        ("=1", False),
+    ],
+)
+def test_label_selectors_as_text(text: str, valid: bool) -> None:
+    """What Kubernetes reads, Prometheus reads."""
+    assert (label_text_problem(text) == "") is valid
+
+
+def test_no_selector_makes_reading_it_slow() -> None:
+    """A tenant's text is read once from left to right."""
+    for text in ("a in (" + ", " * 50_000, "a=" + " " * 50_000 + "b c", "a" * 50_000 + "!"):
+        assert label_text_problem(text) != ""
+    assert field_text_problem("a=" + "\\" * 50_001) != ""
+
+
+def test_field_selectors_as_text() -> None:
+    """Each part is a condition."""
+    assert field_text_problem("status.phase=Running,metadata.name!=a") == ""
+    assert field_text_problem("status.phase") != ""
+    assert field_text_problem("a=b=c") != ""
+    assert field_text_problem(r"a=b\=c\,d,e=f") == ""
