@@ -10,7 +10,9 @@ BIN := .venv/bin
 help: ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
 
-run: .venv/ready ## check the manifests in example/ as a cluster would, without a cluster
+run: .venv/ready ## check the manifests in example/ and show the configuration they make, without a cluster
+	@$(BIN)/stoker render --config-only example || [ $$? -eq 1 ]
+	@echo
 	@$(BIN)/stoker lint example || [ $$? -eq 1 ]
 
 test: .venv/ready ## everything: `make check`, then the tests on a real control plane

@@ -10,6 +10,7 @@ from stoker import __version__
 COMMANDS = {
     "crds": "print the CustomResourceDefinitions of the ten kinds",
     "lint": "check manifests as an API server would, without one",
+    "render": "print the configuration that manifests make, without a cluster",
 }
 
 EPILOG = "`stoker COMMAND --help` explains a command. The documentation is in docs/."

@@ -19,15 +19,16 @@ import argparse
 import json
 import os
 import sys
-import unicodedata
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from stoker.cli.terminal import harmless
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from stoker.offline.manifests import Manifest, Reading, Unreadable
     from stoker.offline.problems import Problem
-    from stoker.offline.yamltree import Places
+    from stoker.yamltree import Places
 
 _UNREADABLE = "Unreadable"
 
@@ -156,7 +157,7 @@ def _entry(
 
 
 def _places(manifest: "Manifest") -> "Places":
-    from stoker.offline.yamltree import Places
+    from stoker.yamltree import Places
 
     return Places(manifest.text, manifest.line)
 
@@ -195,26 +196,13 @@ def _as_text(entry: _Entry) -> str:
     name = "/".join(part for part in (entry.namespace, entry.name) if part)
     subject = " ".join(part for part in (place, document, entry.kind, name) if part)
     what = f"{entry.path}: {entry.message}" if entry.path else entry.message
-    return f"{_harmless(subject)}  {_severity(entry.severity)}  {_harmless(what)}"
+    return f"{harmless(subject)}  {_severity(entry.severity)}  {harmless(what)}"
 
 
 def _severity(word: str) -> str:
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
         return word
     return f"\033[{31 if word == 'error' else 33}m{word}\033[0m"
-
-
-def _harmless(text: str) -> str:
-    """Text that a terminal only shows: what would move, colour or reorder it is spelt out."""
-    return "".join(_spelt(letter) if _acts(letter) else letter for letter in text)
-
-
-def _acts(letter: str) -> bool:
-    return unicodedata.category(letter) in {"Cc", "Cf", "Cs", "Zl", "Zp"}
-
-
-def _spelt(letter: str) -> str:
-    return letter.encode("unicode_escape").decode()
 
 
 def _print(line: str, stream: Any) -> None:
