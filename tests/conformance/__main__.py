@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Final
 
 from tests.conformance.cases import Suite, default_folder
-from tests.conformance.exceptions import unknown_names
 from tests.conformance.replay import Context, Way
 from tests.conformance.runner import Result, all_suites, describe, run, waiting, ways_of
 from tools.cluster import Cluster
@@ -37,7 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
     results = _results(wanted, options.case)
     if not results:
         return _refused(f"there is no case called {options.case}")
-    return _report(results, unknown_names(suites), options.verbose)
+    return _report(results, options.verbose)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -91,7 +90,7 @@ def _clear_line() -> None:
         print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
-def _report(results: list[Result], mistakes: list[str], verbose: bool) -> int:
+def _report(results: list[Result], verbose: bool) -> int:
     """Print the table, the failures below it and the total last; return the exit status."""
     width = max(len(result.label) for result in results)
     print("suite".ljust(width), *(column.rjust(max(7, len(column))) for column in _COLUMNS))
@@ -100,9 +99,7 @@ def _report(results: list[Result], mistakes: list[str], verbose: bool) -> int:
     for result in results:
         if result.failures:
             print(f"\n{describe(result, None if verbose else _SHOWN_FAILURES)}")
-    for mistake in mistakes:
-        print(f"\n{mistake}")
-    failed = sum(len(result.failures) for result in results) + len(mistakes)
+    failed = sum(len(result.failures) for result in results)
     print(
         f"\ntotal: {sum(result.passed for result in results)} passed, {failed} failed, "
         f"{sum(result.excepted for result in results)} excepted, "

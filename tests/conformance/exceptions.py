@@ -1,7 +1,7 @@
 """Cases in which stoker differs from the peer on purpose, each with its reason.
 
-An excepted case is still replayed. One that passes needs no exception, and a name that no case has
-is a mistake: both are failures.
+An excepted case is still replayed, and one that passes needs no exception: that is a failure. So,
+in our own tests, is a name that no recorded case has.
 """
 
 from fnmatch import fnmatchcase
@@ -24,7 +24,40 @@ class Exempt(Struct, frozen=True):
         return self.suite == suite and fnmatchcase(name, self.case)
 
 
-EXCEPTIONS: Final[tuple[Exempt, ...]] = ()
+_ON_NODE: Final = "D3: an agent on every node scrapes ServiceMonitors too; the peer leaves them out"
+_ONE_SELECTOR: Final = "D2: node and labels are one selector; Prometheus refuses the peer's two"
+_LIBRARY: Final = "inlineTLSConfig is an option of the peer as a library for another project"
+_UNUSED: Final = "G5: a discovery that a ScrapeConfig does not use cannot be too new for it"
+_NO_SERVER: Final = "G5: Prometheus refuses the whole file: HTTP settings need an api_server"
+_ALERTMANAGER: Final = "G7: types of Alertmanager configurations have no checks of their own yet"
+
+EXCEPTIONS: Final[tuple[Exempt, ...]] = (
+    *(
+        Exempt("agent-config-derived", case, reason)
+        for case, reason in {
+            "TestConfigGeneration-002": _ON_NODE,
+            "TestScrapeClass-002": _ON_NODE,
+            "TestScrapeClass-004": _ON_NODE,
+            "TestScrapeClass-006": _ON_NODE,
+            "TestPodMonitorSelectors-002": _ONE_SELECTOR,
+            "TestPodMonitorSelectors-003": _ONE_SELECTOR,
+            "TestPodMonitorSelectors-005": _ONE_SELECTOR,
+            "TestScrapeConfigSpecConfig-027": _LIBRARY,
+        }.items()
+    ),
+    *(
+        Exempt("selection-scrapeconfig", f"TestSelectScrapeConfigs-{number}", reason)
+        for reason, numbers in (
+            (_UNUSED, ("058", "059", "078", "080")),
+            (_NO_SERVER, ("091", "093", "094")),
+        )
+        for number in numbers
+    ),
+    *(
+        Exempt("api-validate", f"{test}*", _ALERTMANAGER)
+        for test in ("TestDayOfMonthRange", "TestHTTPClientConfig", "TestOpsGenieConfig")
+    ),
+)
 
 
 def exception_for(suite: str, name: str) -> Exempt | None:

@@ -12,7 +12,26 @@ from tests.conformance.replay import WAYS, Context, Way
 from tests.conformance.runner import all_suites, describe, run
 
 # How many cases were recorded: a folder with fewer has lost some.
-RECORDED = {CRDS: 10, "crd-validation": 332, "crd-validation-derived": 1074}
+RECORDED = {
+    CRDS: 10,
+    "crd-validation": 332,
+    "crd-validation-derived": 1074,
+    "prometheus-config": 448,
+    "prometheus-config-error": 1,
+    "agent-config": 9,
+    "agent-config-derived": 316,
+    "misc-validate-remotewrite": 20,
+    "misc-scrape-timeout": 5,
+    "selection-servicemonitor": 18,
+    "selection-podmonitor": 17,
+    "selection-probe": 23,
+    "selection-scrapeconfig": 121,
+    "api-validate": 76,
+    "assets-store": 43,
+    "misc-validate-relabelconfig": 25,
+    "misc-load-secret-ref": 6,
+    "misc-label-selection-changed": 6,
+}
 
 
 def parameters() -> list[object]:
