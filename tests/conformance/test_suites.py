@@ -31,6 +31,10 @@ RECORDED = {
     "misc-validate-relabelconfig": 25,
     "misc-load-secret-ref": 6,
     "misc-label-selection-changed": 6,
+    "misc-k8s-sd-config": 9,
+    "misc-scrape-honor": 12,
+    "misc-merge-scrapeclass-tls": 4,
+    "misc-enforce-namespace-relabelings": 3,
 }
 
 
