@@ -6,39 +6,40 @@ A decision is a value: what was selected and what was rejected, what the workloa
 and the configuration, or the reason why there is none.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from msgspec import Struct
 
 from stoker.api.core import SecretKeySelector
-from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
 from stoker.api.prometheus import Prometheus, PrometheusAgent
-from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.errors import WorkloadError
-from stoker.generate.draft import Workload
-from stoker.generate.prometheus import (
-    Additional,
-    Configuration,
-    Resources,
-    agent_config,
-    server_config,
-)
+from stoker.generate.draft import Ignored
+from stoker.generate.fragments import OWN, KeptConfiguration, ResourceKey
+from stoker.generate.prometheus import Additional
 from stoker.select.assets import Assets, Missing, source_of
-from stoker.select.selection import Monitor, NamespaceLabels, Selection, select
+from stoker.select.choice import Monitor, NamespaceLabels, applicable
+from stoker.select.workload import Workload
 from stoker.settings import Capabilities
-from stoker.version import parse_version
+from stoker.validate.verdicts import Verdict
 from stoker.yamltree import YamlError, parse
+
+__all__ = ["OWN", "Decision", "Scraper", "decide", "workload_of"]
 
 Scraper: TypeAlias = Prometheus | PrometheusAgent
 
 
 class Decision(Struct, frozen=True):
-    """What becomes of a workload; with a `problem` there is no configuration."""
+    """What becomes of a workload; with a `problem` there is no configuration.
+
+    `ignored` are the fields that the version does not know, by resource; the workload's own are
+    under `OWN`.
+    """
 
     workload: Workload
-    selection: Selection
-    configuration: Configuration | None = None
+    verdicts: tuple[Verdict, ...] = ()
+    ignored: Mapping[ResourceKey, tuple[Ignored, ...]] = {}
+    text: str = ""
     problem: str = ""
 
 
@@ -52,17 +53,21 @@ def decide(
     """Select, validate and generate for one Prometheus or PrometheusAgent."""
     workload = workload_of(scraper, capabilities)
     try:
-        parse_version(workload.spec.version or "0")
-    except ValueError as error:
-        return Decision(workload, Selection(()), problem=f"spec.version: {error}")
-    selection = select(workload, candidates, namespaces, assets)
-    if selection.findings:
-        return Decision(workload, selection, problem="; ".join(map(str, selection.findings)))
-    try:
-        configuration = _configuration(workload, selection, assets)
+        kept = KeptConfiguration(workload, assets, _additional(workload, assets))
     except WorkloadError as error:
-        return Decision(workload, selection, problem=str(error))
-    return Decision(workload, selection, configuration)
+        return Decision(workload, problem=str(error))
+    chosen = {_key(each): each for each in applicable(workload, candidates, namespaces)}
+    kept.put_all(chosen, assets)
+    verdicts = tuple(kept.verdicts[key] for key in chosen)
+    try:
+        return Decision(workload, verdicts, kept.ignored, kept.text())
+    except WorkloadError as error:
+        return Decision(workload, verdicts, kept.ignored, problem=str(error))
+
+
+def _key(resource: Monitor) -> ResourceKey:
+    metadata = resource.metadata
+    return type(resource).__name__, f"{metadata.namespace or ''}/{metadata.name or ''}"
 
 
 def workload_of(scraper: Scraper, capabilities: Capabilities) -> Workload:
@@ -75,32 +80,6 @@ def workload_of(scraper: Scraper, capabilities: Capabilities) -> Workload:
         agent=agent,
         daemon_set=agent and getattr(scraper.spec, "mode", None) == "DaemonSet",
         capabilities=capabilities,
-    )
-
-
-def _configuration(workload: Workload, selection: Selection, assets: Assets) -> Configuration:
-    resources = _resources(selection)
-    additional = _additional(workload, assets)
-    if workload.agent:
-        return agent_config(workload, resources, assets, additional)
-    return server_config(workload, resources, assets, additional)
-
-
-def _resources(selection: Selection) -> Resources:
-    chosen: dict[type, dict[str, Any]] = {
-        ServiceMonitor: {},
-        PodMonitor: {},
-        Probe: {},
-        ScrapeConfig: {},
-    }
-    for verdict in selection.accepted:
-        _, namespace, name = verdict.key
-        chosen[type(verdict.resource)][f"{namespace}/{name}"] = verdict.resource
-    return Resources(
-        service_monitors=chosen[ServiceMonitor],
-        pod_monitors=chosen[PodMonitor],
-        probes=chosen[Probe],
-        scrape_configs=chosen[ScrapeConfig],
     )
 
 

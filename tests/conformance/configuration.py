@@ -12,7 +12,6 @@ from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
 from stoker.api.prometheus import Prometheus, PrometheusAgent
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.errors import WorkloadError
-from stoker.generate.draft import Workload
 from stoker.generate.prometheus import (
     Additional,
     Configuration,
@@ -21,6 +20,7 @@ from stoker.generate.prometheus import (
     server_config,
 )
 from stoker.select.assets import CONFIG_MAP, SECRET, Contents
+from stoker.select.workload import Workload
 from stoker.settings import Capabilities
 from stoker.validate.scope import Scope
 from stoker.validate.workload import workload as workload_findings

@@ -9,11 +9,12 @@ from stoker.api.monitors import ServiceEndpoint
 from stoker.api.prometheus import PrometheusSpec
 from stoker.api.prometheus_common import ScrapeClass
 from stoker.generate.block import Block, text_of
-from stoker.generate.draft import Draft, Workload
+from stoker.generate.draft import Draft
 from stoker.generate.kubernetes import kubernetes_sd_config, namespaces_of
 from stoker.generate.limits import merged_tls, put_honored, put_staleness, put_timestamps
 from stoker.generate.relabel import namespace_steps, relabel_configs
 from stoker.select.assets import Contents
+from stoker.select.workload import Workload
 from tests.conformance.cases import Case
 from tests.conformance.compare import differences, without_nulls
 from tests.conformance.configuration import contents_of, workload_of

@@ -6,11 +6,9 @@ an accepted one was judged by must equal it. A reference without a name leads no
 and read nothing.
 """
 
-from base64 import b64decode, b64encode
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
-
-from msgspec import Struct
 
 from stoker.api.common import (
     Authorization,
@@ -27,59 +25,36 @@ from stoker.api.core import ConfigMapKeySelector, LabelSelector, SecretKeySelect
 from stoker.api.decode import convert
 from stoker.api.monitors import ProbeTargets
 from stoker.api.prometheus import Prometheus
-from stoker.api.prometheus_common import PrometheusCommonSpec, TracingConfig, Tsdb
+from stoker.api.prometheus_common import TracingConfig, Tsdb
 from stoker.api.remote import AzureAd, RemoteWrite
 from stoker.api.workload import WebTlsConfig
-from stoker.select.assets import Contents, source_of
+from stoker.select.assets import source_of
+from stoker.select.choice import MONITOR_KINDS
 from stoker.select.labels import problems, selection_changed, selector_of
-from stoker.select.selection import MONITOR_KINDS, Selection, Verdict, judge
-from stoker.settings import DEFAULT_PROMETHEUS_VERSION
+from stoker.select.workload import Workload
 from stoker.validate import http
 from stoker.validate import workload as own
 from stoker.validate.findings import Finding
 from stoker.validate.monitors import interval_and_timeout, probe_targets
 from stoker.validate.relabel import relabelings
 from stoker.validate.scope import Scope
-from stoker.version import Version, parse_version
+from stoker.validate.verdicts import Selection, Verdict, judge
 from tests.conformance.cases import Case
 from tests.conformance.compare import differences, without_nulls
+from tests.conformance.configuration import contents_of
 from tests.conformance.replay import PASSED, Context, Outcome, error_outcome, outcome_of, replays
 
 
-class Asking(Struct, frozen=True):
-    """A workload that resources are checked for."""
-
-    namespace: str
-    spec: PrometheusCommonSpec
-
-    @property
-    def version(self) -> Version:
-        """The version that it runs."""
-        return parse_version(self.spec.version or DEFAULT_PROMETHEUS_VERSION)
-
-
-def asking(workload: dict[str, Any] | None = None) -> Asking:
+def asking(workload: dict[str, Any] | None = None) -> Workload:
     """The workload of a case."""
     decoded = convert(Prometheus, without_nulls(workload or {}))
-    return Asking(decoded.metadata.namespace or "", decoded.spec)
-
-
-def contents(given: dict[str, Any]) -> Contents:
-    """The Secrets and ConfigMaps of a case."""
-    objects: dict[tuple[str, str, str], dict[str, str]] = {}
-    for kind, member in (("Secret", "secrets"), ("ConfigMap", "configMaps")):
-        for one in given.get(member) or ():
-            data = one.get("data") or {}
-            if kind == "Secret":
-                data = {key: b64decode(text).decode() for key, text in data.items()}
-            metadata = one["metadata"]
-            objects[kind, metadata.get("namespace") or "", metadata["name"]] = data
-    return Contents(objects)
+    namespace, name = decoded.metadata.namespace or "", decoded.metadata.name or ""
+    return Workload(namespace=namespace, name=name, spec=decoded.spec)
 
 
 def scope(given: dict[str, Any], namespace: str = "") -> Scope:
     """What the checks of a case may use."""
-    return Scope(asking(given.get("workload")), contents(given), namespace)
+    return Scope(asking(given.get("workload")), contents_of(given), namespace)
 
 
 def verdict_outcome(case: Case, findings: Iterable[Finding]) -> Outcome:
@@ -97,7 +72,7 @@ def encoded(files: Iterable[tuple[str, str]]) -> dict[str, str]:
 def selection(case: Case, context: Context) -> Outcome:
     """Judge each resource that the selectors matched."""
     kind = next(one for one in MONITOR_KINDS if case.suite.endswith(f"-{one.name.lower()}"))
-    workload, assets = asking(case.given["workload"]), contents(case.given)
+    workload, assets = asking(case.given["workload"]), contents_of(case.given)
     model: Any = kind.model
     resources = [convert(model, without_nulls(one)) for one in case.given["objects"]]
     selected = Selection(tuple(judge(workload, resource, assets) for resource in resources))

@@ -49,7 +49,7 @@ def test_manifests_make_the_expected_configuration(
 ) -> None:
     """And the summary names what was used, rejected and ignored."""
     world, decisions = decided(case, version)
-    texts = [d.configuration.text if d.configuration else "" for d in decisions]
+    texts = [decision.text for decision in decisions]
     made = {".yaml": "---\n".join(texts), ".txt": "\n".join(summary(world, decisions)) + "\n"}
     for ending, text in made.items():
         path = case / f"{version}{ending}"

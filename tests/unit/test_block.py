@@ -85,3 +85,8 @@ def test_a_key_that_is_too_long_takes_the_explicit_form() -> None:
     text = text_of({"outer": document})
     assert text.startswith("outer:\n  ? kkk")
     assert parse(text) == {"outer": document}
+
+
+def test_half_a_surrogate_pair_is_replaced() -> None:
+    """It is no character: a YAML reader would refuse the whole file."""
+    assert text_of({"a\ud800": "b\udfffc\U0001f600"}) == '"a\ufffd": "b\ufffdc\U0001f600"\n'

@@ -16,10 +16,11 @@ from stoker.api.common import (
 )
 from stoker.api.decode import convert
 from stoker.api.prometheus import PrometheusSpec
-from stoker.generate.draft import Draft, Workload
+from stoker.generate.draft import Draft
 from stoker.generate.http import authorization, basic_auth, oauth2, put_proxy, sigv4, tls_config
 from stoker.generate.order import in_order
 from stoker.select.assets import Contents, Source
+from stoker.select.workload import Workload
 
 ASSETS = Contents(
     {

@@ -10,7 +10,6 @@ from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
 from stoker.api.prometheus import PrometheusAgentSpec, PrometheusSpec
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.errors import WorkloadError
-from stoker.generate.draft import Workload
 from stoker.generate.prometheus import (
     Additional,
     Resources,
@@ -22,6 +21,7 @@ from stoker.generate.prometheus import (
     whole_text,
 )
 from stoker.select.assets import Contents
+from stoker.select.workload import Workload
 from stoker.settings import Capabilities
 
 NOTHING = Contents()

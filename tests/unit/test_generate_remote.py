@@ -185,6 +185,12 @@ def alertmanager(endpoints: dict[str, Any], spec: dict[str, Any] | None = None) 
     return dict(section["alertmanagers"][0])
 
 
+def test_names_of_alertmanagers_are_no_expressions() -> None:
+    """A name that means something to a regular expression must not break the file."""
+    steps = alertmanager({"name": "a**", "port": "*("})["relabel_configs"]
+    assert [step["regex"] for step in steps] == [r"a\*\*", r"\*\("]
+
+
 def test_alertmanagers_are_the_endpoints_of_a_service() -> None:
     """Those of the port that is named, in the workload's namespace unless another is given."""
     assert text_of(alertmanager({"pathPrefix": "/am", "scheme": "HTTPS", "timeout": "5s"})) == (

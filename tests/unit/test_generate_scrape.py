@@ -12,12 +12,13 @@ from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
 from stoker.api.prometheus import PrometheusAgentSpec, PrometheusSpec
 from stoker.api.prometheus_common import ScrapeClass
 from stoker.generate.block import Block, text_of
-from stoker.generate.draft import Draft, Workload
+from stoker.generate.draft import Draft
 from stoker.generate.limits import merged_tls
 from stoker.generate.relabel import relabel_configs
 from stoker.generate.scrape import pod_monitor_jobs, probe_job, service_monitor_jobs
 from stoker.generate.sharding import sharding_steps
 from stoker.select.assets import Contents
+from stoker.select.workload import Workload
 from stoker.settings import Capabilities
 
 PLAIN = Capabilities(topology_sharding=False, shard_retention=False)

@@ -13,9 +13,10 @@ from stoker.generate.block import Block, text_of
 from stoker.generate.discovery import DISCOVERIES
 from stoker.generate.discovery.kubernetes import attach_metadata
 from stoker.generate.discovery.rows import Each
-from stoker.generate.draft import Draft, Workload
+from stoker.generate.draft import Draft
 from stoker.generate.scrapeconfig import scrape_config_job
 from stoker.select.assets import Contents
+from stoker.select.workload import Workload
 from stoker.settings import Capabilities
 from stoker.version import Version
 
@@ -669,6 +670,24 @@ def test_a_word_that_nothing_can_replace_stops_the_resource(
     with pytest.raises(ResourceError, match="needs Prometheus") as caught:
         job_of({field: [entry]}, draft_for(version))
     assert caught.value.path == f"spec.{path}"
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("accessKey", "scwxxxxxxxxxxxxxxxxx"),
+        ("secretKey", key("token")),
+        ("projectID", "shop"),
+        ("zone", "europe"),
+        ("apiURL", "https://api.scaleway.com/"),
+    ],
+)
+def test_what_prometheus_checks_the_form_of_stops_the_resource(field: str, value: Any) -> None:
+    """It would refuse the whole file; what a Secret holds is not told."""
+    entry = EXAMPLES["scalewaySDConfigs"][0] | {field: value}
+    with pytest.raises(ResourceError, match="is not a") as caught:
+        job_of({"scalewaySDConfigs": [entry]})
+    assert caught.value.path == f"spec.scalewaySDConfigs[0].{field}"
 
 
 def test_missing_credentials_of_http_are_written_empty() -> None:

@@ -8,7 +8,7 @@ from stoker.api.decode import convert
 from stoker.api.prometheus import PrometheusAgentSpec, PrometheusSpec
 from stoker.errors import WorkloadError
 from stoker.generate.block import text_of
-from stoker.generate.draft import Draft, Workload
+from stoker.generate.draft import Draft
 from stoker.generate.measures import lowest, number, size
 from stoker.generate.sections import (
     global_section,
@@ -19,6 +19,7 @@ from stoker.generate.sections import (
     tracing_section,
 )
 from stoker.select.assets import Contents
+from stoker.select.workload import Workload
 from stoker.settings import Capabilities
 
 SECRETS = Contents({("Secret", "shop", "login"): {"user": "ann", "password": "yes"}})

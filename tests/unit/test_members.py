@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stoker.api.core import LabelSelector, LabelSelectorRequirement
+from stoker.select.choice import Choice
 from stoker.select.labels import EVERYTHING, NOTHING, Selector, selector_of
 from stoker.select.members import Members, ObjectKey, SelectorIndex, WorkloadKey
-from stoker.select.selection import Choice
 
 Labels = Mapping[str, str]
 

@@ -184,6 +184,21 @@ def test_additional_jobs_are_appended(tmp_path: Path, capsys: Render) -> None:
     assert jobs(output) == ["serviceMonitor/shop/cart/0", "own"]
 
 
+def test_a_job_that_has_the_name_of_an_additional_one_is_left_out(
+    tmp_path: Path, capsys: Render
+) -> None:
+    """Prometheus would refuse both; nobody but the resource is affected (G5)."""
+    workload = WORKLOAD.replace(
+        "version: v3.5.0", "additionalScrapeConfigs: {name: more, key: jobs}"
+    )
+    taken = ADDITIONAL % "- job_name: serviceMonitor/shop/cart/0"
+    text = workload + taken + monitor("cart") + monitor("search")
+    status, output, summary = rendered(tmp_path, capsys, text)
+    assert status == 1
+    assert sorted(jobs(output)) == ["serviceMonitor/shop/cart/0", "serviceMonitor/shop/search/0"]
+    assert "rejected  ServiceMonitor shop/cart: the workload has an additional" in summary
+
+
 def test_one_workload_can_be_chosen(tmp_path: Path, capsys: Render) -> None:
     """By name, or by namespace and name; one that is not there is an error."""
     other = WORKLOAD.partition("---")[0].replace("name: main", "name: other")

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from msgspec import Struct
 
 from stoker.api.core import LabelSelector, LabelSelectorRequirement
 from stoker.api.decode import convert
@@ -11,6 +10,7 @@ from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
 from stoker.api.prometheus_common import PrometheusCommonSpec
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.select.assets import Contents
+from stoker.select.choice import applicable
 from stoker.select.labels import (
     field_text_problem,
     label_text_problem,
@@ -18,25 +18,14 @@ from stoker.select.labels import (
     selection_changed,
     selector_of,
 )
-from stoker.select.selection import Selection, applicable, judge, select
-from stoker.version import Version, parse_version
-
-
-class Workload(Struct, frozen=True):
-    """A Prometheus as selection sees it."""
-
-    spec: PrometheusCommonSpec
-    namespace: str = "monitoring"
-
-    @property
-    def version(self) -> Version:
-        """The version it runs."""
-        return parse_version(self.spec.version or "v3.14.0")
+from stoker.select.workload import Workload
+from stoker.validate.verdicts import Selection, judge, select
 
 
 def workload(**spec: Any) -> Workload:
     """A Prometheus with these settings, by their JSON names."""
-    return Workload(convert(PrometheusCommonSpec, spec))
+    made = convert(PrometheusCommonSpec, spec)
+    return Workload(namespace="monitoring", name="main", spec=made)
 
 
 def monitor(

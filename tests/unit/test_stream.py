@@ -39,17 +39,59 @@ def test_a_stream_is_the_join_of_its_parts(operations: list[tuple[int, str | Non
                 expected[key] = text
             assert (key in kept) == (key in expected)
         at_once: Stream[int] = Stream()
-        at_once.put_all(expected)
+        at_once.change(expected)
         assert kept.members() == at_once.members()
     assert kept.text() == joined(expected)
     assert gzip.decompress(b"".join(kept.members())).decode() == joined(expected)
     assert len(kept) == len(expected)
 
 
+@given(
+    st.dictionaries(st.integers(0, 60), st.text(max_size=9)),
+    st.dictionaries(st.integers(0, 60), st.none() | st.text(max_size=9)),
+)
+def test_many_changes_at_once_are_the_same_as_one_after_the_other(
+    before: dict[int, str], changes: dict[int, str | None]
+) -> None:
+    """Runs that lose their beginning are joined, however many of them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stream, "MEAN_RUN", 3)
+        at_once: Stream[int] = Stream()
+        at_once.change(before)
+        at_once.change(changes)
+        after = {key: text for key, text in (before | changes).items() if text is not None}
+        expected: Stream[int] = Stream()
+        for key, text in after.items():
+            expected.put(key, text)
+        assert at_once.members() == expected.members()
+    assert at_once.text() == joined(after)
+
+
+@given(st.dictionaries(st.integers(0, 60), st.text(max_size=200)), st.integers(0, 300))
+def test_pieces_are_the_stream_under_names(parts: dict[int, str], largest: int) -> None:
+    """A run that is too large is taken apart."""
+    kept: Stream[int] = Stream()
+    kept.change(parts)
+    pieces = kept.pieces(largest)
+    assert gzip.decompress(b"".join(piece.member for piece in pieces)).decode() == joined(parts)
+    alone = {gzip_member(text) for text in parts.values()}
+    assert all(len(piece.member) <= largest or piece.member in alone for piece in pieces)
+    assert {piece.name for piece in pieces} == {piece.name for piece in kept.pieces(10**6)}
+
+
+def test_a_changed_part_keeps_the_names_of_all_pieces() -> None:
+    """So that what is decided by name stays decided."""
+    kept = filled(500)
+    before = kept.pieces(10**6)
+    kept.put(250, "- job_name: changed\n")
+    after = kept.pieces(10**6)
+    assert [piece.name for piece in before] == [piece.name for piece in after]
+
+
 def filled(count: int) -> Stream[int]:
     """A stream with so many parts of about 5 KB."""
     made: Stream[int] = Stream()
-    made.put_all({n: f"- job_name: job-{n}\n" + f"  relabel: {n}\n" * 400 for n in range(count)})
+    made.change({n: f"- job_name: job-{n}\n" + f"  relabel: {n}\n" * 400 for n in range(count)})
     return made
 
 

@@ -14,7 +14,6 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.x509.oid import NameOID
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import Struct
 
 from stoker.api.common import OAuth2, RelabelConfig, SafeTlsConfig, TlsConfig
 from stoker.api.decode import convert
@@ -24,6 +23,7 @@ from stoker.api.prometheus_common import PrometheusCommonSpec
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.api.workload import WebTlsConfig
 from stoker.select.assets import Contents
+from stoker.select.workload import Workload
 from stoker.validate.findings import Finding, Reason
 from stoker.validate.http import oauth2_settings, tls_settings
 from stoker.validate.monitors import pod_monitor, probe, service_monitor
@@ -33,6 +33,7 @@ from stoker.validate.scope import Scope
 from stoker.validate.scrapeconfig import DISCOVERIES, scrape_config
 from stoker.validate.syntax import (
     Url,
+    byte_size,
     host_and_port,
     label_name,
     label_template,
@@ -42,19 +43,6 @@ from stoker.validate.syntax import (
 )
 from stoker.validate.workload import web_tls
 from stoker.validate.workload import workload as workload_findings
-from stoker.version import Version, parse_version
-
-
-class Asking(Struct, frozen=True):
-    """A Prometheus as checks see it."""
-
-    spec: PrometheusCommonSpec
-    namespace: str = "shop"
-
-    @property
-    def version(self) -> Version:
-        """The version it runs."""
-        return parse_version(self.spec.version or "v3.14.0")
 
 
 def key(name: str, secret: str = "login") -> dict[str, Any]:  # noqa: S107
@@ -97,7 +85,7 @@ def certificate_text(private: Any) -> str:
 CERTIFICATE = certificate_text(PRIVATE)
 ASSETS = Contents(
     {
-        ("Secret", "shop", "login"): {"user": "me", "password": "x", "token": "t"},
+        ("Secret", "shop", "login"): {"user": "me", "password": "x", "token": "t", "empty": ""},
         ("Secret", "shop", "tls"): {"crt": CERTIFICATE, "key": key_text(PRIVATE), "bad": "no"},
         ("ConfigMap", "shop", "ca"): {"crt": CERTIFICATE, "bad": "no"},
     }
@@ -110,9 +98,14 @@ KINDS: dict[str, tuple[Any, Any]] = {
 }
 
 
+def asking(spec: PrometheusCommonSpec) -> Workload:
+    """A Prometheus with these settings."""
+    return Workload(namespace="shop", name="main", spec=spec)
+
+
 def scope(**spec: Any) -> Scope:
     """What checks may use, for a Prometheus with these settings."""
-    return Scope(Asking(convert(PrometheusCommonSpec, spec)), ASSETS, "shop")
+    return Scope(asking(convert(PrometheusCommonSpec, spec)), ASSETS, "shop")
 
 
 def found(kind: str, spec: dict[str, Any], **settings: Any) -> dict[str, Reason]:
@@ -359,6 +352,8 @@ def test_an_oauth2_client_needs_an_id_and_a_token_server() -> None:
     good = {"clientId": {"secret": {}}, "clientSecret": {}, "tokenUrl": "http://token"}
     assert list(oauth2_settings(convert(OAuth2, good), "")) == []
     assert list(oauth2_settings(None, "")) == []
+    empty = {"clientId": {"secret": key("empty")}, "clientSecret": key("token"), "tokenUrl": "x:y"}
+    assert endpoint_findings({"oauth2": empty}) == {"oauth2.clientId": Reason.INVALID_VALUE}
     assert list(tls_settings(SafeTlsConfig(), "")) == []
 
 
@@ -389,6 +384,9 @@ def step_findings(step: dict[str, Any], version: str = "3.5.0", scheme: str = ""
         ({"action": "keep", "sourceLabels": [""]}, ["sourceLabels[0]"]),
         ({"action": "drop", "regex": r"(?!a)"}, ["regex"]),
         ({"action": "drop", "regex": "a)(b"}, []),
+        ({"action": "drop", "regex": r"a\Cb"}, ["regex"]),
+        ({"action": "drop", "regex": r"a\\C\Q\C\E"}, []),
+        ({"action": "drop", "regex": "\ud800"}, ["regex"]),
     ],
 )
 def test_each_relabeling_action_has_its_members(step: dict[str, Any], wrong: list[str]) -> None:
@@ -405,6 +403,25 @@ def test_names_of_labels_follow_version_and_scheme() -> None:
     assert step_findings({"targetLabel": "a", "sourceLabels": ["b c"]}, "2.55.0") == [
         "sourceLabels[0]"
     ]
+
+
+def test_labels_that_are_copied_must_make_names() -> None:
+    """A label of an object may begin with a digit; one of a target not always may."""
+    spec = {"endpoints": [], "targetLabels": ["app", "9th"], "podTargetLabels": ["", "1.2/x"]}
+    names = {"targetLabels[1]", "podTargetLabels[0]", "podTargetLabels[1]"}
+    assert found("service", spec, version="2.55.0").keys() == names
+    assert found("service", spec, nameValidationScheme="Legacy").keys() == names
+    assert found("service", spec).keys() == {"podTargetLabels[0]"}
+    pods = {"podMetricsEndpoints": [], "podTargetLabels": ["9th"]}
+    assert found("pod", pods, version="2.55.0").keys() == {"podTargetLabels[0]"}
+
+
+def test_a_size_must_be_one() -> None:
+    """The schema looks at the end of the text only."""
+    for text, valid in (("10MB", True), ("", True), ("xx10MB", False), ("9EB", False)):
+        wrong = {} if valid else {"bodySizeLimit": Reason.INVALID_VALUE}
+        assert found("scrape", {"bodySizeLimit": text}) == wrong
+        assert found("pod", {"podMetricsEndpoints": [], "bodySizeLimit": text}) == wrong
 
 
 def test_relabeling_actions_have_a_first_version() -> None:
@@ -577,7 +594,7 @@ def test_utf8_escaping_needs_utf8_names() -> None:
 def workload_paths(**spec: Any) -> dict[str, Reason]:
     """What is found in a server's own settings."""
     model = convert(PrometheusSpec, spec)
-    return _by_path(workload_findings(model, Scope(Asking(model), ASSETS, "shop")))
+    return _by_path(workload_findings(model, Scope(asking(model), ASSETS, "shop")))
 
 
 def test_a_plain_workload_has_no_findings() -> None:
@@ -591,6 +608,38 @@ def test_a_plain_workload_has_no_findings() -> None:
     ("spec", "findings"),
     [
         ({"scrapeTimeout": "1m"}, {"scrapeTimeout": Reason.CONFLICT}),
+        ({"scrapeInterval": ""}, {"scrapeInterval": Reason.REQUIRED}),
+        ({"evaluationInterval": "300y"}, {"evaluationInterval": Reason.INVALID_VALUE}),
+        ({"retentionSize": "x1GB"}, {"retentionSize": Reason.INVALID_VALUE}),
+        ({"enforcedNamespaceLabel": "a-b"}, {}),
+        (
+            {"enforcedNamespaceLabel": "a-b", "version": "v2.55.0"},
+            {"enforcedNamespaceLabel": Reason.INVALID_VALUE},
+        ),
+        (
+            {"externalLabels": {"a b": "c"}, "nameValidationScheme": "Legacy"},
+            {"externalLabels[a b]": Reason.INVALID_VALUE},
+        ),
+        ({"podTargetLabels": [""]}, {"podTargetLabels[0]": Reason.INVALID_VALUE}),
+        (
+            {"remoteWrite": [{"url": "http://a"}, {"url": "http://b"}, {"url": "http://a"}]},
+            {"remoteWrite[2]": Reason.DUPLICATE},
+        ),
+        (
+            {"remoteWrite": [{"url": "http://a", "queueConfig": {"minBackoff": "9999y"}}]},
+            {"remoteWrite[0].queueConfig.minBackoff": Reason.INVALID_VALUE},
+        ),
+        (
+            {"otlp": {"promoteResourceAttributes": ["a", " ", "a "]}},
+            {
+                "otlp.promoteResourceAttributes[1]": Reason.INVALID_VALUE,
+                "otlp.promoteResourceAttributes[2]": Reason.DUPLICATE,
+            },
+        ),
+        (
+            {"tracingConfig": {"endpoint": "otel:4317", "timeout": "9999y"}},
+            {"tracingConfig.timeout": Reason.INVALID_VALUE},
+        ),
         (
             {"scrapeClasses": [{"name": "a", "default": True}, {"name": "b", "default": True}]},
             {"scrapeClasses": Reason.DUPLICATE},
@@ -715,6 +764,31 @@ def test_a_web_server_needs_certificate_and_key() -> None:
 def test_durations_are_those_of_prometheus(text: str, length: int | None) -> None:
     """Units in order, whole numbers, and not too long."""
     assert milliseconds(text) == length
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("0", 0),
+        ("1KB", 1024),
+        ("1.5MiB", 1536 * 1024),
+        (".5KB", 512),
+        ("1MB1B", 1024**2 + 1),
+        ("7EB", 7 * 1024**6),
+        ("8.1EB", None),
+        ("1", None),
+        ("1kB", None),
+        ("1 MB", None),
+        ("x1MB", None),
+        ("1MBx", None),
+        ("9999999999999999999B", None),
+        ("1.9999999999999999999B", None),
+        ("", None),
+    ],
+)
+def test_sizes_are_those_of_prometheus(text: str, size: int | None) -> None:
+    """Powers of 1024, and no more than 64 bits can count."""
+    assert byte_size(text) == size
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from stoker.cli.terminal import harmless
 if TYPE_CHECKING:
     from stoker.decide import Decision
     from stoker.offline.world import World
+    from stoker.validate.verdicts import Verdict
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,14 +70,14 @@ def _is_meant(metadata: "object", wanted: str | None) -> bool:
 
 
 def _is_faulty(decision: "Decision") -> bool:
-    left_out = decision.configuration and decision.configuration.rejected
-    return bool(decision.problem or decision.selection.rejected or left_out)
+    rejected = any(not verdict.accepted for verdict in decision.verdicts)
+    return bool(decision.problem) or rejected
 
 
 def _print_configuration(decision: "Decision") -> None:
-    if decision.configuration:
+    if decision.text:
         print(f"---\n# {_title(decision)}")
-        print(decision.configuration.text, end="")
+        print(decision.text, end="")
 
 
 def _title(decision: "Decision") -> str:
@@ -97,25 +98,24 @@ def summary(world: "World", decisions: "list[Decision]") -> list[str]:
 
 
 def _decision_lines(decision: "Decision") -> list[str]:
-    accepted, rejected = decision.selection.accepted, decision.selection.rejected
+    used = [verdict for verdict in decision.verdicts if verdict.accepted]
+    rejected = [verdict for verdict in decision.verdicts if not verdict.accepted]
     version = "" if decision.problem else f" ({decision.workload.version})"
-    lines = [f"{_title(decision)}{version}: {len(accepted)} used, {len(rejected)} rejected"]
+    lines = [f"{_title(decision)}{version}: {len(used)} used, {len(rejected)} rejected"]
     if decision.problem:
         lines.append(f"  no configuration: {decision.problem}")
-    lines += [f"  used      {' '.join(_named(verdict.key))}" for verdict in accepted]
-    for verdict in rejected:
-        lines += [
-            f"  rejected  {' '.join(_named(verdict.key))}: {found}" for found in verdict.findings
-        ]
-    if decision.configuration:
-        for (kind, key), error in decision.configuration.rejected.items():
-            lines.append(f"  rejected  {kind} {key}: {error}")
-        for (kind, key), fields in decision.configuration.ignored.items():
-            subject = f"{kind} {key}" if kind else _title(decision)
-            lines += [f"  ignored   {subject}: {field.path} {field.reason}" for field in fields]
+    lines += [f"  used      {_named(verdict)}" for verdict in used]
+    lines += [
+        f"  rejected  {_named(verdict)}: {found}"
+        for verdict in rejected
+        for found in verdict.findings
+    ]
+    for (kind, key), fields in sorted(decision.ignored.items()):
+        subject = f"{kind} {key}" if kind else _title(decision)
+        lines += [f"  ignored   {subject}: {field.path} {field.reason}" for field in fields]
     return lines
 
 
-def _named(key: tuple[str, str, str]) -> tuple[str, str]:
-    kind, namespace, name = key
-    return kind, f"{namespace}/{name}"
+def _named(verdict: "Verdict") -> str:
+    kind, namespace, name = verdict.key
+    return f"{kind} {namespace}/{name}"

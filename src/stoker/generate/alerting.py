@@ -16,7 +16,7 @@ from stoker.generate.block import Block
 from stoker.generate.draft import Draft, Key, put
 from stoker.generate.http import authorization, basic_auth, put_proxy, sigv4, tls_config
 from stoker.generate.kubernetes import ENDPOINT_SLICE, ENDPOINTS, kubernetes_sd_config
-from stoker.generate.relabel import relabel_configs
+from stoker.generate.relabel import literal, relabel_configs
 from stoker.generate.sections import SPEC, replica_label
 from stoker.generate.values import lower
 
@@ -131,4 +131,4 @@ def _of_service(endpoints: AlertmanagerEndpoints, role: str) -> list[Block]:
 
 
 def _kept(label: str, value: str) -> Block:
-    return {"action": "keep", "source_labels": [label], "regex": value}
+    return {"action": "keep", "source_labels": [label], "regex": literal(value)}

@@ -207,6 +207,9 @@ def _double_quoted(value: str) -> str:
 
 
 def _escaped(letter: str) -> str:
+    if "\ud800" <= letter <= "\udfff":
+        # Half a surrogate pair is no character, and no reader would take the file.
+        letter = "\ufffd"
     if letter in ('"', "\\", "\n") or _SPECIAL.match(letter):
         return _ESCAPES.get(letter) or _numbered(ord(letter))
     return letter

@@ -15,29 +15,12 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from stoker.api.prometheus_common import PrometheusCommonSpec
 from stoker.generate.block import Block
 from stoker.select.assets import Assets, Missing, Reference, Source, source_of
-from stoker.settings import DEFAULT_PROMETHEUS_VERSION, Capabilities
+from stoker.select.workload import Workload
 from stoker.version import Version, parse_version
 
 CERTIFICATES = "/etc/prometheus/certs"
-
-
-class Workload(Struct, frozen=True, kw_only=True):
-    """The Prometheus or PrometheusAgent that the configuration is for."""
-
-    namespace: str
-    name: str
-    spec: PrometheusCommonSpec
-    agent: bool = False
-    daemon_set: bool = False
-    capabilities: Capabilities = Capabilities()
-
-    @property
-    def version(self) -> Version:
-        """The Prometheus version that will read the configuration."""
-        return parse_version(self.spec.version or DEFAULT_PROMETHEUS_VERSION)
 
 
 class Ignored(Struct, frozen=True):

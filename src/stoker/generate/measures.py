@@ -4,12 +4,10 @@ Sizes go into the configuration as the user wrote them; what they amount to is n
 them. Numbers are written plain, since Prometheus does not know the notation of Kubernetes.
 """
 
-import re
 from collections.abc import Callable
-from decimal import Decimal
-from typing import Any, Final
+from typing import Any
 
-from stoker.validate.syntax import quantity
+from stoker.validate.syntax import byte_size, quantity
 
 
 def number(text: int | str) -> float | None:
@@ -18,15 +16,9 @@ def number(text: int | str) -> float | None:
     return None if value is None else float(value)
 
 
-_SIZE: Final = re.compile(r"(?P<number>[0-9]*\.?[0-9]+)(?P<unit>[KMGTPE]?)i?B", re.ASCII)
-
-
 def size(text: str) -> int:
     """The bytes of a size as Prometheus counts them: `1KB` and `1KiB` are both 1024."""
-    found = _SIZE.fullmatch(text)
-    if found is None:
-        return 0
-    return int(Decimal(found["number"]) * 1024 ** " KMGTPE".index(found["unit"] or " "))
+    return byte_size(text) or 0
 
 
 def lowest(limit: Any, ceiling: Any, amount: Callable[[Any], int] = int) -> Any:

@@ -21,7 +21,7 @@ from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.errors import ResourceError, WorkloadError
 from stoker.generate.alerting import alerting_section
 from stoker.generate.block import Block, text_of
-from stoker.generate.draft import Draft, Ignored, Workload
+from stoker.generate.draft import Draft, Ignored
 from stoker.generate.remote import remote_read_section, remote_write_section
 from stoker.generate.scrape import pod_monitor_jobs, probe_job, service_monitor_jobs
 from stoker.generate.scrapeconfig import scrape_config_job
@@ -36,6 +36,7 @@ from stoker.generate.sections import (
 )
 from stoker.generate.sharding import divided
 from stoker.select.assets import Assets, Missing, Source
+from stoker.select.workload import Workload
 
 Resource: TypeAlias = ServiceMonitor | PodMonitor | Probe | ScrapeConfig
 Reads: TypeAlias = dict[Source, str | Missing]
@@ -101,7 +102,7 @@ def server_config(
 ) -> Configuration:
     """The configuration of a Prometheus server."""
     frame = server_frame(workload, assets, additional, rule_config_maps)
-    return _joined(frame, _fragments(_SERVER, workload, resources, assets))
+    return _joined(frame, _fragments(workload, resources, assets))
 
 
 def agent_config(
@@ -111,9 +112,8 @@ def agent_config(
     additional: Additional = NOTHING_ADDITIONAL,
 ) -> Configuration:
     """The configuration of a Prometheus agent; on every node, only what has a node is scraped."""
-    kinds = _AGENT_ON_NODE if workload.daemon_set else _AGENT
     frame = agent_frame(workload, assets, additional)
-    return _joined(frame, _fragments(kinds, workload, resources, assets))
+    return _joined(frame, _fragments(workload, resources, assets))
 
 
 def server_frame(
@@ -179,7 +179,7 @@ def _part(value: Block | list[Block]) -> str:
 # --- The jobs of resources ------------------------------------------------------------------------
 
 
-class _Kind(Struct, frozen=True):
+class ScrapedKind(Struct, frozen=True):
     """A kind of configuration resource: where it is found and how its jobs are made."""
 
     name: str
@@ -187,10 +187,10 @@ class _Kind(Struct, frozen=True):
     jobs: Callable[[Any, Draft], list[Block]]
 
 
-_SERVICE_MONITORS: Final = _Kind("ServiceMonitor", "service_monitors", service_monitor_jobs)
-_POD_MONITORS: Final = _Kind("PodMonitor", "pod_monitors", pod_monitor_jobs)
-_PROBES: Final = _Kind("Probe", "probes", lambda probe, draft: [probe_job(probe, draft)])
-_SCRAPE_CONFIGS: Final = _Kind(
+_SERVICE_MONITORS: Final = ScrapedKind("ServiceMonitor", "service_monitors", service_monitor_jobs)
+_POD_MONITORS: Final = ScrapedKind("PodMonitor", "pod_monitors", pod_monitor_jobs)
+_PROBES: Final = ScrapedKind("Probe", "probes", lambda probe, draft: [probe_job(probe, draft)])
+_SCRAPE_CONFIGS: Final = ScrapedKind(
     "ScrapeConfig", "scrape_configs", lambda config, draft: [scrape_config_job(config, draft)]
 )
 _SERVER: Final = (_SERVICE_MONITORS, _POD_MONITORS, _PROBES, _SCRAPE_CONFIGS)
@@ -204,6 +204,13 @@ _MAKERS: Final = {
 }
 
 
+def kinds_of(workload: Workload) -> tuple[ScrapedKind, ...]:
+    """The kinds that a workload scrapes, in the order of their jobs."""
+    if not workload.agent:
+        return _SERVER
+    return _AGENT_ON_NODE if workload.daemon_set else _AGENT
+
+
 def fragment(resource: Resource, workload: Workload, assets: Assets) -> Fragment:
     """The jobs of one resource as text."""
     draft = Draft(workload, assets, resource.metadata.namespace or "")
@@ -215,9 +222,9 @@ def fragment(resource: Resource, workload: Workload, assets: Assets) -> Fragment
 
 
 def _fragments(
-    kinds: Sequence[_Kind], workload: Workload, resources: Resources, assets: Assets
+    workload: Workload, resources: Resources, assets: Assets
 ) -> Iterator[tuple[tuple[str, str], Fragment]]:
-    for kind in kinds:
+    for kind in kinds_of(workload):
         for key, resource in sorted(getattr(resources, kind.field).items()):
             yield (kind.name, key), fragment(resource, workload, assets)
 

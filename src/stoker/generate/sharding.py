@@ -12,7 +12,8 @@ from functools import lru_cache
 from typing import Any, Final
 
 from stoker.generate.block import Block, Constant
-from stoker.generate.draft import Draft, Workload
+from stoker.generate.draft import Draft
+from stoker.select.workload import Workload
 
 ADDRESS: Final = "__address__"
 PROBED: Final = "__param_target"

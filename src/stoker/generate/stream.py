@@ -36,7 +36,7 @@ def _packed(text: bytes) -> bytes:
 
 
 class Piece(NamedTuple):
-    """A gzip member under a name that stays the same while its parts change."""
+    """A gzip member, and the name of its run, which stays the same while parts change."""
 
     name: str
     member: bytes
@@ -101,18 +101,16 @@ class Stream(Generic[K]):
         return [run.member for run in self._runs]
 
     def pieces(self, largest: int) -> list[Piece]:
-        """The members under names; of a run that is larger than asked for, a member for each part.
+        """The members with the names of their runs.
 
-        A changed part changes one piece. A new or dropped one changes one piece too, or divides or
-        joins two where its key begins a run.
+        Of a run that is larger than asked for there is a member for each part. A changed part
+        changes no name; a new or dropped one does for its neighbours where it begins a run.
         """
         found = []
         for run in self._runs:
-            if len(run.member) <= largest:
-                found.append(Piece(run.name, run.member))
-            else:
-                parts = zip(run.keys, run.parts(), strict=True)
-                found += [Piece(repr(key), _packed(part)) for key, part in parts]
+            fits = len(run.member) <= largest
+            members = [run.member] if fits else map(_packed, run.parts())
+            found += [Piece(run.name, member) for member in members]
         return found
 
     def text(self) -> str:
@@ -123,9 +121,7 @@ class Stream(Generic[K]):
         """The run in which a key is, or would be."""
         return max(0, bisect_right(self._firsts, key) - 1)
 
-    def _touched(
-        self, parts: Mapping[K, str | None]
-    ) -> list[tuple[int, int, dict[K, str | None]]]:
+    def _touched(self, parts: Mapping[K, str | None]) -> list[tuple[int, int, dict[K, str | None]]]:
         """Which runs, from where to where, must be made again for which changes."""
         ranges: list[tuple[int, int, dict[K, str | None]]] = []
         for key in sorted(parts):

@@ -9,7 +9,7 @@ labels, Secrets and ConfigMaps for their values.
 import base64
 import binascii
 from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias
+from typing import Any
 
 from msgspec import Struct
 
@@ -23,8 +23,8 @@ from stoker.errors import DecodeError
 from stoker.offline.manifests import Manifest, Reading, Unreadable
 from stoker.offline.problems import problems
 from stoker.select.assets import CONFIG_MAP, SECRET, Contents
+from stoker.select.choice import NAMESPACE_NAME, Monitor
 
-Monitor: TypeAlias = ServiceMonitor | PodMonitor | Probe | ScrapeConfig
 DEFAULT_NAMESPACE = "default"
 
 
@@ -95,7 +95,7 @@ def _add_namespace(world: World, manifest: Manifest) -> None:
     name, _ = _identity(manifest)
     labels = (manifest.object.get("metadata") or {}).get("labels") or {}
     world.namespaces[name] = {str(key): str(value) for key, value in labels.items()} | {
-        "kubernetes.io/metadata.name": name
+        NAMESPACE_NAME: name
     }
 
 

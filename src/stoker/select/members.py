@@ -6,7 +6,7 @@ object lead to the few selectors that may match it; objects are kept by namespac
 that a changed workload looks only at what it may choose. Every change answers with the workloads
 that must wake: those that had the object, and those that have it now.
 
-The outcome is the same as that of matching everything (`stoker.select.selection.applicable`).
+The outcome is the same as that of matching everything (`stoker.select.choice.applicable`).
 """
 
 from collections import defaultdict
@@ -15,8 +15,8 @@ from typing import Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
 
+from stoker.select.choice import NAMESPACE_NAME, Choice
 from stoker.select.labels import EXISTS, IN, Requirement, Selector
-from stoker.select.selection import NAMESPACE_NAME, Choice
 
 Labels: TypeAlias = Mapping[str, str]
 Pair: TypeAlias = tuple[str, str]

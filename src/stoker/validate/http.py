@@ -199,6 +199,8 @@ def oauth2_references(oauth2: OAuth2 | None, scope: Scope, path: str) -> Finding
     if oauth2 is None:
         return
     yield from scope.unresolved(oauth2.client_id, below(path, "clientId"))
+    if scope.value(oauth2.client_id) == "":
+        yield Finding(below(path, "clientId"), Reason.INVALID_VALUE, "the value is empty")
     yield from scope.unresolved(oauth2.client_secret, below(path, "clientSecret"))
     yield from tls_references(oauth2.tls_config, scope, below(path, "tlsConfig"))
     yield from proxy_references(oauth2, scope, path)

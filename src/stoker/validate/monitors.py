@@ -5,7 +5,7 @@ is wrong with it.
 """
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from stoker.api.common import TlsConfig
 from stoker.api.core import LabelSelector
@@ -16,7 +16,7 @@ from stoker.validate.findings import Finding, Findings, Reason, below, json_name
 from stoker.validate.http import http_client
 from stoker.validate.relabel import relabelings
 from stoker.validate.scope import Scope
-from stoker.validate.syntax import host_and_port, label_name, milliseconds
+from stoker.validate.syntax import byte_size, host_and_port, label_name, milliseconds
 
 # What the API server fills in for a Prometheus that says nothing.
 DEFAULT_INTERVAL: Final = "30s"
@@ -26,6 +26,8 @@ def service_monitor(monitor: ServiceMonitor, scope: Scope) -> Findings:
     """Everything about a ServiceMonitor."""
     yield from scrape_settings(monitor.spec, scope, "spec")
     yield from selector(monitor.spec.selector, "spec.selector")
+    yield from copied_labels(monitor.spec.target_labels, scope, "spec.targetLabels")
+    yield from copied_labels(monitor.spec.pod_target_labels, scope, "spec.podTargetLabels")
     for index, endpoint in enumerate(monitor.spec.endpoints):
         path = f"spec.endpoints[{index}]"
         yield from forbidden_files(endpoint, scope, path)
@@ -36,6 +38,7 @@ def pod_monitor(monitor: PodMonitor, scope: Scope) -> Findings:
     """Everything about a PodMonitor."""
     yield from scrape_settings(monitor.spec, scope, "spec")
     yield from selector(monitor.spec.selector, "spec.selector")
+    yield from copied_labels(monitor.spec.pod_target_labels, scope, "spec.podTargetLabels")
     for index, endpoint in enumerate(monitor.spec.pod_metrics_endpoints or ()):
         yield from scrape_endpoint(endpoint, scope, f"spec.podMetricsEndpoints[{index}]")
 
@@ -53,8 +56,9 @@ def probe(resource: Probe, scope: Scope) -> Findings:
 
 
 def scrape_settings(spec: ScrapeSettings, scope: Scope, path: str) -> Findings:
-    """What all kinds can say: the scrape class and the protocols."""
+    """What all kinds can say: the scrape class, the protocols and how large a scrape may be."""
     yield from scrape_class(spec.scrape_class, scope, below(path, "scrapeClass"))
+    yield from sizes(spec, path, "body_size_limit")
     protocols = spec.scrape_protocols or ()
     if len(set(protocols)) < len(protocols):
         where = below(path, "scrapeProtocols")
@@ -66,6 +70,17 @@ def scrape_class(name: str | None, scope: Scope, path: str) -> Findings:
     if name and name not in {known.name for known in scope.spec.scrape_classes or ()}:
         message = f"the Prometheus has no scrape class `{name}`"
         yield Finding(path, Reason.SCRAPE_CLASS_NOT_FOUND, message)
+
+
+def copied_labels(names: tuple[str, ...] | None, scope: Scope, path: str) -> Findings:
+    """Labels of objects whose names, with `_` for other characters, can be those of targets."""
+    for index, name in enumerate(names or ()):
+        if not name or (name[0] in _DIGITS and scope.legacy_names()):
+            message = f"`{name}` does not make the name of a label"
+            yield Finding(f"{path}[{index}]", Reason.INVALID_VALUE, message)
+
+
+_DIGITS: Final = "0123456789"
 
 
 def selector(declared: LabelSelector | None, path: str) -> Findings:
@@ -131,6 +146,23 @@ def interval_and_timeout(
 def invalid_duration(path: str, text: str) -> Finding:
     """A text that is no duration."""
     return Finding(path, Reason.INVALID_VALUE, f"`{text}` is not a duration such as `30s`")
+
+
+def durations(source: Any, path: str, *attributes: str) -> Findings:
+    """Members of an object that are durations, where they are given."""
+    for attribute in attributes:
+        text = getattr(source, attribute, None)
+        if text and milliseconds(text) is None:
+            yield invalid_duration(below(path, json_name(source, attribute)), text)
+
+
+def sizes(source: Any, path: str, *attributes: str) -> Findings:
+    """Members of an object that are sizes, where they are given."""
+    for attribute in attributes:
+        text = getattr(source, attribute, None)
+        if text and byte_size(text) is None:
+            message = f"`{text}` is not a size such as `10MB`"
+            yield Finding(below(path, json_name(source, attribute)), Reason.INVALID_VALUE, message)
 
 
 def prober(resource: Probe, scope: Scope) -> Findings:

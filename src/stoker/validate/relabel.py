@@ -4,6 +4,7 @@ Each action says which members it needs, which it refuses, and since when it exi
 follow the naming rules of the version (any UTF-8 since 3.0) and of the name validation scheme.
 """
 
+import re
 from functools import lru_cache
 from typing import Final
 
@@ -12,7 +13,7 @@ from msgspec import Struct
 
 from stoker.api.common import RelabelConfig
 from stoker.validate.findings import Finding, Findings, Reason, below
-from stoker.validate.scope import LEGACY, Scope
+from stoker.validate.scope import Scope
 from stoker.validate.syntax import label_name, label_template
 
 _DEFAULT_SEPARATOR: Final = ";"
@@ -52,7 +53,7 @@ def relabelings(
     """Everything about a list of steps; `scheme` is the resource's own name validation scheme."""
     if not steps:
         return
-    legacy = not scope.utf8_names or (scheme or scope.spec.name_validation_scheme) == LEGACY
+    legacy = scope.legacy_names(scheme)
     for index, step in enumerate(steps):
         yield from relabeling(step, scope, f"{path}[{index}]", legacy=legacy)
 
@@ -135,9 +136,18 @@ def _remembered_problem(regex: str) -> str:
     return _problem(regex)
 
 
+# A byte of a character. RE2 knows it; Prometheus, which is written in Go, has the same
+# expressions without it. Between \\Q and \\E nothing has a meaning.
+_ESCAPE: Final = re.compile(r"\\Q.*?(?:\\E|\Z)|\\(.)", re.DOTALL)
+
+
 def _problem(regex: str) -> str:
+    if any(found[1] == "C" for found in _ESCAPE.finditer(regex)):
+        return "invalid escape sequence: \\C"
     try:
         re2.compile(f"^(?s:{regex})$", _OPTIONS)
+    except UnicodeEncodeError:
+        return "has half of a character"
     except re2.error as error:
         text = error.args[0] if error.args else "not an expression"
         return text.decode(errors="replace") if isinstance(text, bytes) else str(text)

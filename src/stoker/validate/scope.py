@@ -6,11 +6,10 @@ files that must be mounted.
 """
 
 from functools import cache
-from typing import Protocol
 
 from stoker.api.core import SecretKeySelector
-from stoker.api.prometheus_common import PrometheusCommonSpec
 from stoker.select.assets import Assets, Missing, Reference, Source, source_of
+from stoker.select.workload import Workload
 from stoker.validate.findings import Finding, Findings, Reason
 from stoker.version import Version, parse_version
 
@@ -20,22 +19,6 @@ _NOT_FOUND = {
 }
 _UTF8_NAMES = "3.0.0"
 LEGACY = "Legacy"
-
-
-class Workload(Protocol):
-    """The Prometheus or PrometheusAgent that resources are checked for."""
-
-    @property
-    def namespace(self) -> str:
-        """Where it lives."""
-
-    @property
-    def spec(self) -> PrometheusCommonSpec:
-        """What it was told."""
-
-    @property
-    def version(self) -> Version:
-        """The Prometheus version that will read the configuration."""
 
 
 class Scope:
@@ -57,6 +40,10 @@ class Scope:
     def utf8_names(self) -> bool:
         """Whether the version allows any character in the name of a label."""
         return _at_least(self.version, _UTF8_NAMES)
+
+    def legacy_names(self, scheme: str | None = None) -> bool:
+        """Whether relabeling takes legacy names only; `scheme` is that of the resource."""
+        return not self.utf8_names or (scheme or self.spec.name_validation_scheme) == LEGACY
 
     def value(self, reference: Reference | None) -> str | None:
         """The text behind a reference; None where it leads nowhere."""

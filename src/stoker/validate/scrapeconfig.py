@@ -24,16 +24,16 @@ from stoker.select.labels import field_text_problem, label_text_problem
 from stoker.validate.findings import Finding, Findings, Reason, below, json_name
 from stoker.validate.http import conflict, http_client, web_url
 from stoker.validate.monitors import (
+    durations,
     files_denied,
     forbidden_file,
     interval_and_timeout,
-    invalid_duration,
     scrape_settings,
     target_labels,
 )
 from stoker.validate.relabel import relabelings
 from stoker.validate.scope import LEGACY, Scope
-from stoker.validate.syntax import Url, milliseconds
+from stoker.validate.syntax import Url
 
 Check: TypeAlias = Callable[[Any, Scope, str], Findings]
 
@@ -77,7 +77,7 @@ def discoveries(row: "Discovery", items: tuple[Any, ...], scope: Scope, path: st
     for index, item in enumerate(items):
         where = f"{path}[{index}]"
         yield from http_client(item, scope, where)
-        yield from refresh_interval(item, where)
+        yield from durations(item, where, "refresh_interval", "fetch_timeout")
         for check in row.checks:
             yield from check(item, scope, where)
 
@@ -85,13 +85,6 @@ def discoveries(row: "Discovery", items: tuple[Any, ...], scope: Scope, path: st
 def too_old(path: str, since: str) -> Finding:
     """Something that the workload's version does not know."""
     return Finding(path, Reason.UNSUPPORTED_VERSION, f"needs Prometheus {since} or newer")
-
-
-def refresh_interval(item: Any, path: str) -> Findings:
-    """A duration, where it is given."""
-    text = getattr(item, "refresh_interval", None)
-    if text and milliseconds(text) is None:
-        yield invalid_duration(below(path, "refreshInterval"), text)
 
 
 def needs(attribute: str, since: str, *values: str) -> Check:
@@ -105,22 +98,25 @@ def needs(attribute: str, since: str, *values: str) -> Check:
     return check
 
 
-def key(attribute: str) -> Check:
-    """A reference that must lead to a value, where there is one."""
+def key(attribute: str, *, filled: bool = False) -> Check:
+    """A reference that must lead to a value, where there is one; `filled`, not to an empty one."""
 
     def check(item: Any, scope: Scope, path: str) -> Findings:
         reference = getattr(item, attribute)
+        where = below(path, json_name(item, attribute))
         if reference is not None:
-            yield from scope.unresolved(reference, below(path, json_name(item, attribute)))
+            yield from scope.unresolved(reference, where)
+        if filled and scope.value(reference) == "":
+            yield Finding(where, Reason.INVALID_VALUE, "the value is empty")
 
     return check
 
 
 def required(attribute: str) -> Check:
-    """A text that must not be empty."""
+    """A text that must not be blank."""
 
     def check(item: Any, scope: Scope, path: str) -> Findings:
-        if not getattr(item, attribute):
+        if not (getattr(item, attribute) or "").strip():
             yield Finding(below(path, json_name(item, attribute)), Reason.REQUIRED, "must be set")
 
     return check
@@ -281,7 +277,7 @@ DISCOVERIES: Final = (
         "azure_sd_configs",
         checks=(
             azure_login,
-            key("client_secret"),
+            key("client_secret", filled=True),
             needs("resource_group", "2.35.0"),
             needs("authentication_method", "2.52.0", "SDK"),
             needs("authentication_method", "3.11.0", "WorkloadIdentity"),
@@ -296,7 +292,11 @@ DISCOVERIES: Final = (
         "openstack_sd_configs",
         checks=(openstack_role, key("password"), key("application_credential_secret")),
     ),
-    Discovery("ovhcloud_sd_configs", "2.40.0", (key("application_secret"), key("consumer_key"))),
+    Discovery(
+        "ovhcloud_sd_configs",
+        "2.40.0",
+        (key("application_secret", filled=True), key("consumer_key", filled=True)),
+    ),
     Discovery(
         "scaleway_sd_configs", "2.26.0", (key("secret_key"), address("api_url", optional=True))
     ),

@@ -72,6 +72,25 @@ def quantity(value: str | int) -> Fraction | None:
     return Fraction(f"{number}e{exponent or _DECIMAL.get(suffix or '', 0)}")
 
 
+_SIZE: Final = re.compile(r"(\d+\.?\d*|\.\d+)([KMGTPE]?)i?B", re.ASCII)
+# Bytes are counted in 64 bits, and so are the digits before and after the point.
+_LARGEST: Final = 2**63
+_DIGITS: Final = 18
+
+
+def byte_size(text: str) -> int | None:
+    """The bytes of a size as Prometheus counts them (`1KB` is 1024); None for what is none."""
+    if text == "0":
+        return 0
+    parts = [] if len(text) > 100 else _SIZE.findall(text)
+    if not parts or _SIZE.sub("", text):
+        return None
+    if any(len(digits) > _DIGITS for number, _ in parts for digits in number.split(".")):
+        return None
+    total = sum(Fraction(number) * 1024 ** " KMGTPE".index(unit or " ") for number, unit in parts)
+    return int(total) if total < _LARGEST else None
+
+
 _SCHEME: Final = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):")
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 _BAD_ESCAPE: Final = re.compile(r"%(?![0-9a-fA-F]{2})")

@@ -10,7 +10,13 @@ from itertools import combinations
 from typing import Any, Final
 
 from stoker.api.core import SecretKeySelector
-from stoker.api.prometheus_common import PrometheusCommonSpec, ScrapeClass, TracingConfig, Tsdb
+from stoker.api.prometheus_common import (
+    OtlpConfig,
+    PrometheusCommonSpec,
+    ScrapeClass,
+    TracingConfig,
+    Tsdb,
+)
 from stoker.api.remote import AzureAd, AzureManagedIdentity, RemoteWrite
 from stoker.api.workload import WebTlsConfig
 from stoker.validate.findings import Finding, Findings, Reason, below, json_name
@@ -24,11 +30,17 @@ from stoker.validate.http import (
     tls_settings,
     web_url,
 )
-from stoker.validate.monitors import interval_and_timeout, invalid_duration, selector
+from stoker.validate.monitors import (
+    copied_labels,
+    durations,
+    interval_and_timeout,
+    selector,
+    sizes,
+)
 from stoker.validate.relabel import relabelings
 from stoker.validate.scope import Scope
 from stoker.validate.scrapeconfig import name_schemes, too_old
-from stoker.validate.syntax import milliseconds, quantity
+from stoker.validate.syntax import label_name, quantity
 
 _SELECTORS: Final = tuple(
     f"{kind}_{what}"
@@ -42,9 +54,13 @@ def workload(spec: PrometheusCommonSpec, scope: Scope) -> Findings:
     for attribute in _SELECTORS:
         path = below("spec", json_name(spec, attribute))
         yield from selector(getattr(spec, attribute), path)
+    yield from given_intervals(spec)
     names = ("scrapeInterval", "scrapeTimeout")
     yield from interval_and_timeout(spec.scrape_interval, spec.scrape_timeout, scope, "spec", names)
+    yield from durations(spec, "spec", "evaluation_interval", "rule_query_offset", "retention")
+    yield from sizes(spec, "spec", "body_size_limit", "enforced_body_size_limit", "retention_size")
     yield from name_schemes(None, spec.name_escaping_scheme, scope, "spec")
+    yield from label_names(spec, scope)
     yield from scrape_classes(spec.scrape_classes, scope, "spec.scrapeClasses")
     yield from remote_writes(spec.remote_write, scope, "spec.remoteWrite")
     yield from remote_reads(getattr(spec, "remote_read", None), scope, "spec.remoteRead")
@@ -54,7 +70,33 @@ def workload(spec: PrometheusCommonSpec, scope: Scope) -> Findings:
     yield from additional_configs(spec, scope)
     yield from tracing(spec.tracing_config, scope, "spec.tracingConfig")
     yield from tsdb(spec.tsdb, "spec.tsdb")
+    yield from otlp(spec.otlp, "spec.otlp")
     yield from web_tls(spec.web.tls_config if spec.web else None, "spec.web.tlsConfig")
+
+
+def given_intervals(spec: PrometheusCommonSpec) -> Findings:
+    """Both intervals; the API server fills in what is absent, but not what is empty."""
+    for attribute in ("scrape_interval", "evaluation_interval"):
+        if getattr(spec, attribute, None) == "":
+            yield Finding(below("spec", json_name(spec, attribute)), Reason.REQUIRED, "must be set")
+
+
+_LABEL_NAMES: Final = (
+    "enforced_namespace_label",
+    "prometheus_external_label_name",
+    "replica_external_label_name",
+)
+
+
+def label_names(spec: PrometheusCommonSpec, scope: Scope) -> Findings:
+    """Names that the version takes for labels on everything."""
+    own = {below("spec", json_name(spec, name)): getattr(spec, name) for name in _LABEL_NAMES}
+    own |= {f"spec.externalLabels[{name}]": name for name in spec.external_labels or {}}
+    for path, name in own.items():
+        # An empty one switches the label off.
+        if name and not label_name(name, legacy=scope.legacy_names()):
+            yield Finding(path, Reason.INVALID_VALUE, f"`{name}` is not the name of a label")
+    yield from copied_labels(spec.pod_target_labels, scope, "spec.podTargetLabels")
 
 
 def scrape_classes(classes: tuple[ScrapeClass, ...] | None, scope: Scope, path: str) -> Findings:
@@ -81,13 +123,26 @@ def duplicate_names(items: tuple[Any, ...] | None, path: str) -> Findings:
             yield Finding(f"{path}[{index}].name", Reason.DUPLICATE, message)
 
 
+_QUEUE: Final = ("batch_send_deadline", "min_backoff", "max_backoff", "sample_age_limit")
+
+
+def same_twice(items: tuple[Any, ...] | None, path: str) -> Findings:
+    """Entries without any difference, which Prometheus refuses when it comes to use them."""
+    for index, item in enumerate(items or ()):
+        if item in (items or ())[:index]:
+            yield Finding(f"{path}[{index}]", Reason.DUPLICATE, "is the same as an entry before it")
+
+
 def remote_writes(items: tuple[RemoteWrite, ...] | None, scope: Scope, path: str) -> Findings:
     """Everything about remote write."""
     yield from duplicate_names(items, path)
+    yield from same_twice(items, path)
     for index, item in enumerate(items or ()):
         where = f"{path}[{index}]"
         yield from remote_storage(item, scope, where)
         yield from azure_ad(item.azure_ad, scope, below(where, "azureAd"))
+        yield from durations(item.queue_config, below(where, "queueConfig"), *_QUEUE)
+        yield from durations(item.metadata_config, below(where, "metadataConfig"), "send_interval")
         configs = below(where, "writeRelabelConfigs")
         yield from relabelings(item.write_relabel_configs, scope, configs)
         oauth = item.azure_ad.oauth if item.azure_ad else None
@@ -99,6 +154,7 @@ def remote_writes(items: tuple[RemoteWrite, ...] | None, scope: Scope, path: str
 def remote_reads(items: tuple[Any, ...] | None, scope: Scope, path: str) -> Findings:
     """Everything about remote read."""
     yield from duplicate_names(items, path)
+    yield from same_twice(items, path)
     for index, item in enumerate(items or ()):
         yield from remote_storage(item, scope, f"{path}[{index}]")
 
@@ -107,8 +163,7 @@ def remote_storage(item: Any, scope: Scope, path: str) -> Findings:
     """What remote write and remote read share."""
     yield from web_url(item.url, below(path, "url"))
     yield from http_client(item, scope, path)
-    if item.remote_timeout and milliseconds(item.remote_timeout) is None:
-        yield invalid_duration(below(path, "remoteTimeout"), item.remote_timeout)
+    yield from durations(item, path, "remote_timeout")
 
 
 def remote_write_credentials(item: RemoteWrite, scope: Scope, path: str) -> Findings:
@@ -167,6 +222,7 @@ def alertmanagers(spec: PrometheusCommonSpec, scope: Scope) -> Findings:
     for index, one in enumerate((alerting and alerting.alertmanagers) or ()):
         path = f"spec.alerting.alertmanagers[{index}]"
         yield from http_client(one, scope, path)
+        yield from durations(one, path, "timeout")
         yield from relabelings(one.relabelings, scope, below(path, "relabelings"))
         yield from relabelings(one.alert_relabelings, scope, below(path, "alertRelabelings"))
 
@@ -192,12 +248,14 @@ def tracing(config: TracingConfig | None, scope: Scope, path: str) -> Findings:
     if config is None:
         return
     yield from share(config.sampling_fraction, below(path, "samplingFraction"))
+    yield from durations(config, path, "timeout")
     yield from http_client(config, scope, path)
 
 
 def tsdb(settings: Tsdb | None, path: str) -> Findings:
-    """A share of series."""
+    """A share of series, and a window of time."""
     if settings is not None:
+        yield from durations(settings, path, "out_of_order_time_window")
         threshold = settings.stale_series_compaction_threshold
         yield from share(threshold, below(path, "staleSeriesCompactionThreshold"))
 
@@ -209,6 +267,18 @@ def share(value: str | int | None, path: str) -> Findings:
     number = quantity(value)
     if number is None or not 0 <= number <= 1:
         yield Finding(path, Reason.INVALID_VALUE, f"`{value}` is not between 0 and 1")
+
+
+def otlp(config: OtlpConfig | None, path: str) -> Findings:
+    """Attributes that have a name, each once; spaces around it do not count."""
+    for attribute in ("promote_resource_attributes", "ignore_resource_attributes"):
+        names = [name.strip() for name in getattr(config, attribute, None) or ()]
+        for index, name in enumerate(names):
+            where = f"{below(path, json_name(config, attribute))}[{index}]"
+            if not name:
+                yield Finding(where, Reason.INVALID_VALUE, "must not be blank")
+            elif name in names[:index]:
+                yield Finding(where, Reason.DUPLICATE, f"`{name}` comes twice")
 
 
 def web_tls(tls: WebTlsConfig | None, path: str) -> Findings:

@@ -1,5 +1,6 @@
 """Targets that are machines of a cloud provider."""
 
+import re
 from typing import Final
 
 from stoker.api.common import SafeAuthorization
@@ -13,6 +14,7 @@ from stoker.generate.discovery.rows import (
     REDIRECTS,
     REFRESH,
     TLS,
+    Shaped,
     Table,
     Word,
     items,
@@ -175,14 +177,19 @@ OVHCLOUD: Final[Table] = (
     REFRESH,
 )
 
+_UUID: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
+_SCALEWAY_KEY: Final = re.compile("SCW[A-Z0-9]{17}")
+_SCALEWAY_ZONE: Final = re.compile("[a-z]{2}-[a-z]{3}-[1-9]")
+_NO_SLASH: Final = re.compile(r".*[^/]", re.DOTALL)
+
 SCALEWAY: Final[Table] = (
-    Key("access_key"),
-    _SECRET_KEY,
-    Key("project_id"),
+    Key("access_key", write=Shaped(_SCALEWAY_KEY, "an access key such as SCWXXXXXXXXXXXXXXXXX")),
+    Key("secret_key", write=Shaped(_UUID, "a UUID", secret)),
+    Key("project_id", write=Shaped(_UUID, "a UUID")),
     Key("role", write=lower),
     Key("port"),
-    Key("api_url"),
-    Key("zone"),
+    Key("api_url", write=Shaped(_NO_SLASH, "a URL without a slash at its end")),
+    Key("zone", write=Shaped(_SCALEWAY_ZONE, "a zone such as fr-par-1")),
     Key("name_filter"),
     Key("tags_filter", write=items),
     REFRESH,

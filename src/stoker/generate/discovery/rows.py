@@ -5,6 +5,7 @@ discovery to the next and means nothing to Prometheus, but as long as it is kept
 the peer changes no byte of a configuration.
 """
 
+import re
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
@@ -15,7 +16,7 @@ from stoker.api.core import SecretKeySelector
 from stoker.api.scrapeconfig.discovery import Filter
 from stoker.errors import ResourceError
 from stoker.generate.block import Block
-from stoker.generate.draft import Draft, Key, put
+from stoker.generate.draft import Draft, Key, Write, put
 from stoker.generate.http import PROXY, authorization, basic_auth, oauth2, tls_config
 from stoker.generate.values import items, lower, members
 from stoker.select.assets import source_of
@@ -34,6 +35,7 @@ __all__ = [
     "REFRESH",
     "TLS",
     "Each",
+    "Shaped",
     "Table",
     "Word",
     "items",
@@ -57,6 +59,29 @@ def secret(reference: SecretKeySelector, draft: Draft, path: str) -> str:
     if source is None:
         raise ResourceError(path, "names no key of a Secret")
     raise ResourceError(path, str(draft.reads[source]))
+
+
+def plain(text: str, _draft: Draft, _path: str) -> str:
+    """The text as it is."""
+    return text
+
+
+class Shaped(Struct, frozen=True):
+    """Writes a text that must have a form, or Prometheus would refuse the whole file.
+
+    `read` finds the text. It may be a Secret's, so the complaint says only what it should be.
+    """
+
+    form: re.Pattern[str]
+    words: str
+    read: Write = plain
+
+    def __call__(self, value: Any, draft: Draft, path: str) -> str:
+        """The text, or a ResourceError."""
+        text: str = self.read(value, draft, path)
+        if not self.form.fullmatch(text):
+            raise ResourceError(path, f"is not {self.words}")
+        return text
 
 
 class Word(Struct, frozen=True):

@@ -1,0 +1,372 @@
+"""The configuration of one workload, kept and changed piece by piece (G3).
+
+    put, remove     a resource          one verdict, one fragment, one compressed run
+    touched         Secrets, ConfigMaps what read them, if the values that it read are others now
+    set_workload    the workload        the frame; fragments only if what they depend on changed
+
+The text is that of `server_config` and `agent_config` for the accepted resources. It is kept in
+compressed runs alone (`stream`), and of each resource the verdict. Nothing that a change does is
+proportional to the number of resources, except that the compressed runs are joined.
+
+Nobody may stop anybody else: a resource that cannot be used is left out and its verdict says why,
+also where its job has the name of an additional one, or where no Secret could hold it (G5). What
+is wrong with the workload itself is raised when its configuration is asked for.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any, Final, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from stoker.api.monitors import ServiceMonitor
+from stoker.api.prometheus_common import PrometheusCommonSpec
+from stoker.api.workload import WorkloadSpec
+from stoker.errors import WorkloadError
+from stoker.generate.block import scalar
+from stoker.generate.draft import Ignored
+from stoker.generate.prometheus import (
+    NOTHING_ADDITIONAL,
+    Additional,
+    Fragment,
+    Frame,
+    Resource,
+    agent_frame,
+    fragment,
+    kinds_of,
+    server_frame,
+    whole_text,
+)
+from stoker.generate.split import (
+    HANDY_PIECE,
+    LARGEST_FILE,
+    LARGEST_PIECE,
+    MAIN_FILE,
+    split_files,
+    stays_split,
+    too_large,
+)
+from stoker.generate.stream import Stream, gzip_member
+from stoker.select.assets import Assets, Source
+from stoker.select.workload import Workload
+from stoker.validate.findings import Finding, Reason
+from stoker.validate.verdicts import Verdict, judge, select
+
+ResourceKey: TypeAlias = tuple[str, str]
+"""The kind of a resource and `namespace/name`."""
+
+ObjectKey: TypeAlias = tuple[str, str, str]
+"""Kind, namespace and name of a Secret or ConfigMap."""
+
+OWN: Final[ResourceKey] = ("", "")
+"""The workload itself, where it stands among the resources."""
+
+# What the jobs of resources do not depend on: what is about pods, …
+_ABOUT_PODS: Final = frozenset(WorkloadSpec.__struct_fields__) - {"version"}
+# … and what is found in other sections, in arguments of Prometheus, or chooses resources. A field
+# that is missing here costs time when it changes; one too many would keep a text that is wrong.
+FRAME_ONLY: Final = _ABOUT_PODS | {
+    f"{kind}_{what}"
+    for kind in ("service_monitor", "pod_monitor", "probe", "scrape_config", "rule")
+    for what in ("selector", "namespace_selector")
+} | {
+    "additional_alert_manager_configs", "additional_alert_relabel_configs",
+    "additional_scrape_configs", "alerting", "allow_overlapping_blocks",
+    "automount_service_account_token", "base_image", "body_size_limit", "config_maps",
+    "convert_classic_histograms_to_nhcb", "disable_compaction", "enable_admin_api",
+    "enable_features", "enable_otlp_receiver", "enable_remote_write_receiver",
+    "evaluation_interval", "exemplars", "external_labels", "external_url", "host_network",
+    "keep_dropped_targets", "label_limit", "label_name_length_limit", "label_value_length_limit",
+    "maximum_startup_duration_seconds", "mode", "name_escaping_scheme", "otlp",
+    "persistent_volume_claim_retention_policy", "prometheus_external_label_name",
+    "prometheus_rules_excluded_from_enforce", "query", "query_log_file", "reload_strategy",
+    "remote_read", "remote_write", "remote_write_receiver_message_versions",
+    "replica_external_label_name", "retention", "retention_percentage", "retention_size",
+    "rule_query_offset", "rules", "runtime", "sample_limit", "scrape_classic_histograms",
+    "scrape_failure_log_file", "scrape_native_histograms", "scrape_protocols", "scrape_timeout",
+    "secrets", "sha", "tag", "target_limit", "thanos", "topology_spread_constraints",
+    "tracing_config", "tsdb", "wal_compression", "web",
+}  # fmt: skip
+
+_AT_ONCE: Final = 256
+"""How many texts there may be beside the compressed ones while many are made."""
+
+
+_NOTHING: Final = Fragment("")
+_NO_VERDICT: Final = Verdict("", ServiceMonitor())
+
+
+def settings_of_jobs(workload: Workload) -> tuple[Any, ...]:
+    """All of a workload that the jobs of resources depend on."""
+    spec: PrometheusCommonSpec = workload.spec
+    names = (name for name in spec.__struct_fields__ if name not in FRAME_ONLY)
+    fixed = (workload.namespace, workload.agent, workload.daemon_set, workload.capabilities)
+    return *fixed, *((name, getattr(spec, name)) for name in names)
+
+
+class _Ends(Struct, frozen=True):
+    """A frame and its two ends, compressed; the first for a text with and without resources."""
+
+    frame: Frame
+    head: bytes
+    head_alone: bytes
+    tail: bytes
+
+
+def _ends(frame: Frame) -> _Ends:
+    begin = gzip_member(f"{frame.head}scrape_configs:\n")
+    empty = gzip_member(f"{frame.head}scrape_configs: []\n")
+    tail = gzip_member(frame.additional + frame.tail)
+    return _Ends(frame, begin, begin if frame.additional else empty, tail)
+
+
+class KeptConfiguration:
+    """The configuration of one workload, changed piece by piece.
+
+    The `assets` of each call know what the resources that it concerns refer to, and the workload.
+    """
+
+    def __init__(
+        self,
+        workload: Workload,
+        assets: Assets,
+        additional: Additional = NOTHING_ADDITIONAL,
+        rule_config_maps: Sequence[str] = (),
+    ) -> None:
+        self._jobs: Stream[tuple[int, str]] = Stream()
+        self._verdicts: dict[ResourceKey, Verdict] = {}
+        self._ignored: dict[ResourceKey, tuple[Ignored, ...]] = {}
+        self._readers: dict[ObjectKey, set[ResourceKey]] = {}
+        self._own_reads: frozenset[ObjectKey] = frozenset()
+        self._asset_files: dict[str, str] | None = None
+        self._settings: tuple[Any, ...] = ()
+        self.set_workload(workload, assets, additional, rule_config_maps)
+
+    # --- Changes ----------------------------------------------------------------------------------
+
+    def set_workload(
+        self,
+        workload: Workload,
+        assets: Assets,
+        additional: Additional = NOTHING_ADDITIONAL,
+        rule_config_maps: Sequence[str] = (),
+    ) -> None:
+        """Take another state of the workload, of its additional configuration or its rules.
+
+        WorkloadError, and nothing changes, where the version cannot be read.
+        """
+        try:
+            self._version = workload.version
+        except ValueError as error:
+            raise WorkloadError("spec.version", str(error)) from None
+        self._workload = workload
+        self._additional, self._rule_config_maps = additional, rule_config_maps
+        self._order = {kind.name: place for place, kind in enumerate(kinds_of(workload))}
+        self._set_frame(assets)
+        self._taken = frozenset() if workload.daemon_set else _taken_names(additional)
+        settings = (*settings_of_jobs(workload), self._taken)
+        if settings != self._settings:
+            self._settings = settings
+            self._jobs = Stream()
+            self.put_all({key: verdict.resource for key, verdict in self._verdicts.items()}, assets)
+
+    def put(self, key: ResourceKey, resource: Resource, assets: Assets) -> None:
+        """Add a resource that applies to the workload, or take another state of it."""
+        self.put_all({key: resource}, assets)
+
+    def put_all(self, resources: Mapping[ResourceKey, Resource], assets: Assets) -> None:
+        """Add or change many resources; each run of the text is compressed once."""
+        keys = sorted(resources, key=self._place)
+        for start in range(0, len(keys), _AT_ONCE):
+            texts: dict[tuple[int, str], str | None] = {}
+            for key in keys[start : start + _AT_ONCE]:
+                verdict, made = self._made(resources[key], assets)
+                self._note(key, verdict, made.ignored)
+                texts[self._place(key)] = made.text or None
+            self._jobs.change(texts)
+
+    def remove(self, key: ResourceKey) -> None:
+        """Drop a resource that is gone or no longer applies; an unknown one is fine."""
+        self._note(key, None, ())
+        self._jobs.remove(self._place(key))
+
+    def touched(self, objects: Iterable[ObjectKey], assets: Assets) -> None:
+        """Secrets and ConfigMaps were added, changed or deleted."""
+        changed = set(objects)
+        readers = {key for one in changed for key in self._readers.get(one, ())}
+        if OWN in readers:
+            readers.discard(OWN)
+            self._set_frame(assets)
+        found = {key: self._verdicts[key] for key in readers}
+        stale = {key: one for key, one in found.items() if _is_stale(one, changed, assets)}
+        self.put_all({key: verdict.resource for key, verdict in stale.items()}, assets)
+
+    # --- Answers ----------------------------------------------------------------------------------
+
+    def gzip(self) -> bytes:
+        """The whole text, compressed; WorkloadError where there is none."""
+        ends, members = self._usable(), self._jobs.members()
+        return b"".join((ends.head if members else ends.head_alone, *members, ends.tail))
+
+    def text(self) -> str:
+        """The whole text; WorkloadError where there is none."""
+        return whole_text(self._usable().frame, [self._jobs.text()])
+
+    def config_files(self, now: int = 0) -> dict[str, bytes]:
+        """The compressed files by name, each to be put into a Secret of its own.
+
+        One file, as long as it fits. `now` is the number of further files that there are already.
+        WorkloadError where there is no configuration, or where the version needs it in one file.
+        """
+        whole = self.gzip()
+        if len(whole) <= LARGEST_FILE and not stays_split(len(whole), self._version, now):
+            return {MAIN_FILE: whole}
+        pieces = self._jobs.pieces(HANDY_PIECE)
+        return split_files(self._usable().frame, pieces, self._version, now)
+
+    @property
+    def verdicts(self) -> Mapping[ResourceKey, Verdict]:
+        """What became of each resource."""
+        return self._verdicts
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What is wrong with the workload itself; there is no configuration then."""
+        return self._own.findings
+
+    @property
+    def ignored(self) -> Mapping[ResourceKey, tuple[Ignored, ...]]:
+        """What the version does not know, by resource; the workload's own under `OWN`."""
+        return self._ignored
+
+    @property
+    def references(self) -> AbstractSet[ObjectKey]:
+        """The Secrets and ConfigMaps that were looked for, whether or not they exist."""
+        return self._readers.keys()
+
+    @property
+    def asset_files(self) -> Mapping[str, str]:
+        """The files to mount: name to text."""
+        if self._asset_files is None:
+            self._asset_files = dict(self._own.own_files)
+            for verdict in self._verdicts.values():
+                self._asset_files |= verdict.files
+        return self._asset_files
+
+    # --- The workload -----------------------------------------------------------------------------
+
+    def _set_frame(self, assets: Assets) -> None:
+        self._own = select(self._workload, (), {}, assets)
+        self._asset_files = None
+        self._made_ends: _Ends | WorkloadError
+        reads: dict[Source, Any] = dict(self._own.own_reads)
+        ignored: tuple[Ignored, ...] = ()
+        try:
+            frame = self._frame(assets)
+            self._made_ends, ignored = _ends(frame), frame.ignored
+            reads |= frame.reads
+        except WorkloadError as error:
+            self._made_ends = error
+        self._note_ignored(OWN, ignored)
+        self._own_reads = self._note_reads(OWN, self._own_reads, reads)
+
+    def _frame(self, assets: Assets) -> Frame:
+        if self._own.findings:
+            raise WorkloadError("", "; ".join(map(str, self._own.findings)))
+        if self._workload.agent:
+            return agent_frame(self._workload, assets, self._additional)
+        return server_frame(self._workload, assets, self._additional, self._rule_config_maps)
+
+    def _usable(self) -> _Ends:
+        ends = self._made_ends
+        if isinstance(ends, WorkloadError):
+            raise WorkloadError(ends.path, ends.reason)
+        return ends
+
+    # --- One resource -----------------------------------------------------------------------------
+
+    def _place(self, key: ResourceKey) -> tuple[int, str]:
+        kind, name = key
+        return self._order.get(kind, len(self._order)), name
+
+    def _made(self, resource: Resource, assets: Assets) -> tuple[Verdict, Fragment]:
+        verdict = judge(self._workload, resource, assets)
+        if not verdict.accepted or verdict.kind not in self._order:
+            return verdict, _NOTHING
+        made = fragment(resource, self._workload, assets)
+        if made.reads:
+            verdict = replace(verdict, reads={**verdict.reads, **made.reads})
+        finding = self._finding(made)
+        if finding is None:
+            return verdict, made
+        return replace(verdict, findings=(finding,), files={}), replace(made, text="")
+
+    def _finding(self, made: Fragment) -> Finding | None:
+        """What is wrong with jobs that the resource itself does not show."""
+        if made.problem:
+            return Finding(made.problem.path, Reason.INVALID_VALUE, made.problem.reason)
+        for name in self._taken:
+            if f"\n- job_name: {scalar(name)}\n" in f"\n{made.text}":
+                message = f"the workload has an additional scrape configuration named `{name}`"
+                return Finding("", Reason.DUPLICATE, message)
+        # A character takes at most four bytes.
+        size = len(gzip_member(made.text)) if 4 * len(made.text) > LARGEST_PIECE else 0
+        if size > LARGEST_PIECE:
+            return Finding("spec", Reason.INVALID_VALUE, f"its configuration {too_large(size)}")
+        return None
+
+    def _note(
+        self, key: ResourceKey, verdict: Verdict | None, ignored: tuple[Ignored, ...]
+    ) -> None:
+        """Keep what became of a resource; nothing for one that is gone."""
+        before = self._verdicts.pop(key, _NO_VERDICT)
+        after = verdict or _NO_VERDICT
+        if verdict:
+            self._verdicts[key] = verdict
+        if before.files != after.files:
+            self._asset_files = None
+        if before.reads or after.reads:
+            self._note_reads(key, _objects(before.reads), after.reads)
+        self._note_ignored(key, ignored)
+
+    def _note_ignored(self, key: ResourceKey, ignored: tuple[Ignored, ...]) -> None:
+        self._ignored.pop(key, None)
+        if ignored:
+            self._ignored[key] = ignored
+
+    def _note_reads(
+        self, key: ResourceKey, before: frozenset[ObjectKey], reads: Iterable[Source]
+    ) -> frozenset[ObjectKey]:
+        """Keep who must be made again when an object changes."""
+        after = _objects(reads)
+        for one in before - after:
+            self._readers[one].discard(key)
+            if not self._readers[one]:
+                del self._readers[one]
+        for one in after - before:
+            self._readers.setdefault(one, set()).add(key)
+        return after
+
+
+def _taken_names(additional: Additional) -> frozenset[str]:
+    """The names of additional jobs that the job of a resource could have too.
+
+    Those have a kind, a namespace and a name in them.
+    """
+    jobs = (job for job in additional.scrape_configs or () if isinstance(job, dict))
+    names = (str(job.get("job_name")) for job in jobs)
+    return frozenset(name for name in names if name.count("/") >= 2)
+
+
+def _objects(reads: Iterable[Source]) -> frozenset[ObjectKey]:
+    return frozenset((source.kind, source.namespace, source.name) for source in reads)
+
+
+def _is_stale(verdict: Verdict, changed: set[ObjectKey], assets: Assets) -> bool:
+    """Whether a value that a resource was judged or written by is another one now."""
+    return any(
+        assets.value(source) != value
+        for source, value in verdict.reads.items()
+        if (source.kind, source.namespace, source.name) in changed
+    )

@@ -1,0 +1,23 @@
+"""The workload that resources are selected, judged and written for."""
+
+from msgspec import Struct
+
+from stoker.api.prometheus_common import PrometheusCommonSpec
+from stoker.settings import DEFAULT_PROMETHEUS_VERSION, Capabilities
+from stoker.version import Version, parse_version
+
+
+class Workload(Struct, frozen=True, kw_only=True):
+    """The Prometheus or PrometheusAgent that the configuration is for."""
+
+    namespace: str
+    name: str
+    spec: PrometheusCommonSpec
+    agent: bool = False
+    daemon_set: bool = False
+    capabilities: Capabilities = Capabilities()
+
+    @property
+    def version(self) -> Version:
+        """The Prometheus version that will read the configuration."""
+        return parse_version(self.spec.version or DEFAULT_PROMETHEUS_VERSION)

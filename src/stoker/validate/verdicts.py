@@ -1,0 +1,126 @@
+"""What a workload makes of the resources that apply to it: accepted, or rejected and why.
+
+A verdict depends on the resource, the workload's settings and the values that were read, nothing
+else, so it can be kept as long as these stay.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
+from typing import Any, Final
+
+from msgspec import Struct
+
+from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
+from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
+from stoker.select.assets import Assets, Missing, Source
+from stoker.select.choice import Monitor, NamespaceLabels, applicable
+from stoker.select.workload import Workload
+from stoker.validate.findings import INVALID_CONFIGURATION, Finding, Findings
+from stoker.validate.monitors import pod_monitor, probe, service_monitor
+from stoker.validate.scope import Scope
+from stoker.validate.scrapeconfig import scrape_config
+from stoker.validate.workload import workload as workload_findings
+
+_CHECKS: Final[dict[type, Callable[[Any, Scope], Findings]]] = {
+    ServiceMonitor: service_monitor,
+    PodMonitor: pod_monitor,
+    Probe: probe,
+    ScrapeConfig: scrape_config,
+}
+
+
+class Verdict(Struct, frozen=True):
+    """What a workload makes of a resource.
+
+    `reads` are the values it was judged by, `files` what must be mounted for it (file name to
+    text), empty for a rejected one.
+    """
+
+    kind: str
+    resource: Monitor
+    findings: tuple[Finding, ...] = ()
+    reads: Mapping[Source, str | Missing] = {}
+    files: Mapping[str, str] = {}
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the resource goes into the configuration."""
+        return not self.findings
+
+    @property
+    def reason(self) -> str:
+        """The word for a condition; empty for an accepted resource."""
+        return INVALID_CONFIGURATION if self.findings else ""
+
+    @property
+    def message(self) -> str:
+        """The sentence for a condition."""
+        return "; ".join(map(str, self.findings))
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Kind, namespace and name."""
+        metadata = self.resource.metadata
+        return self.kind, metadata.namespace or "", metadata.name or ""
+
+
+class Selection(Struct, frozen=True):
+    """The verdicts on all resources that apply to a workload, and on the workload itself.
+
+    With findings about the workload there is no configuration to be made.
+    """
+
+    verdicts: tuple[Verdict, ...]
+    findings: tuple[Finding, ...] = ()
+    own_reads: Mapping[Source, str | Missing] = {}
+    own_files: Mapping[str, str] = {}
+
+    @property
+    def accepted(self) -> tuple[Verdict, ...]:
+        """What goes into the configuration, by kind, namespace and name."""
+        return tuple(verdict for verdict in self.verdicts if verdict.accepted)
+
+    @property
+    def rejected(self) -> tuple[Verdict, ...]:
+        """What is left out and reported."""
+        return tuple(verdict for verdict in self.verdicts if not verdict.accepted)
+
+    @property
+    def references(self) -> frozenset[tuple[str, str, str]]:
+        """The Secrets and ConfigMaps that were read: a change of one may change the outcome."""
+        reads = chain(self.own_reads, *(verdict.reads for verdict in self.verdicts))
+        return frozenset((source.kind, source.namespace, source.name) for source in reads)
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The files to mount: name to text."""
+        together = dict(self.own_files)
+        for verdict in self.verdicts:
+            together.update(verdict.files)
+        return together
+
+
+def select(
+    workload: Workload,
+    candidates: Iterable[Monitor],
+    namespaces: NamespaceLabels,
+    assets: Assets,
+) -> Selection:
+    """Judge the workload and every resource that applies to it.
+
+    `namespaces` holds the labels of namespaces by name.
+    """
+    scope = Scope(workload, assets, workload.namespace)
+    findings = tuple(workload_findings(workload.spec, scope))
+    chosen = applicable(workload, candidates, namespaces)
+    verdicts = tuple(judge(workload, resource, assets) for resource in chosen)
+    return Selection(verdicts, findings, scope.reads, scope.files)
+
+
+def judge(workload: Workload, resource: Monitor, assets: Assets) -> Verdict:
+    """Whether a resource that applies to a workload can be used by it."""
+    scope = Scope(workload, assets, resource.metadata.namespace or "")
+    findings = tuple(_CHECKS[type(resource)](resource, scope))
+    return Verdict(
+        type(resource).__name__, resource, findings, scope.reads, {} if findings else scope.files
+    )
