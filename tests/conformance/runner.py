@@ -12,7 +12,14 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from tests.conformance import configuration, parity, pieces, selection, validation  # noqa: F401
+from tests.conformance import (  # noqa: F401
+    configuration,
+    parity,
+    pieces,
+    promql,
+    selection,
+    validation,
+)
 from tests.conformance.cases import CRDS, Case, Suite, peer_crds, suites
 from tests.conformance.exceptions import exception_for
 from tests.conformance.replay import WAYS, Context, Outcome, Way

@@ -35,6 +35,7 @@ RECORDED = {
     "misc-scrape-honor": 12,
     "misc-merge-scrapeclass-tls": 4,
     "misc-enforce-namespace-relabelings": 3,
+    "promql-derived": 1894,
 }
 
 

@@ -1,0 +1,31 @@
+"""PromQL: parse, check, print, and enforce a label. Knows nothing of the rest of stoker.
+
+    node = parse('sum by (job) (rate(http_requests_total[5m]))', options_for((3, 5, 0)))
+    to_text(enforce_label(node, "namespace", "shop"))
+
+Functions, operators and syntax are tables (`functions`, `syntax`) that say which Prometheus has
+them and behind which feature flag. A text that this Prometheus would refuse raises `ParseError`,
+which says what is wrong and where.
+"""
+
+from stoker.promql.check import check
+from stoker.promql.enforce import enforce_label
+from stoker.promql.errors import ParseError, Problem
+from stoker.promql.nodes import Node, same
+from stoker.promql.parse import parse
+from stoker.promql.print import to_text
+from stoker.promql.syntax import NEWEST, Options, options_for
+
+__all__ = [
+    "NEWEST",
+    "Node",
+    "Options",
+    "ParseError",
+    "Problem",
+    "check",
+    "enforce_label",
+    "options_for",
+    "parse",
+    "same",
+    "to_text",
+]

@@ -1,0 +1,276 @@
+"""The tree of an expression. Nodes never change; `span` says where in the text they stood.
+
+Two trees are the `same` if they say the same, wherever it stood. Chains such as `a + b + c + …`
+make trees as deep as they are long, so whoever walks a tree does it with a stack of its own.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from stoker.promql.functions import MATRIX, SCALAR, STRING, VECTOR, Function
+from stoker.promql.syntax import Aggregator, Operator
+
+Span: TypeAlias = tuple[int, int]
+
+
+class Matcher(Struct, frozen=True, gc=False):
+    """A condition on a label: `operator` is one of `=`, `!=`, `=~`, `!~`."""
+
+    name: str
+    operator: str
+    value: str
+
+
+class Number(Struct, frozen=True, eq=False):
+    """A number; one written as a duration is the number of its seconds."""
+
+    value: float
+    duration: bool
+    span: Span
+
+    @property
+    def type(self) -> str:
+        """Always a scalar."""
+        return SCALAR
+
+
+class Text(Struct, frozen=True, eq=False):
+    """A string; bytes that are no UTF-8 are lone surrogates."""
+
+    value: str
+    span: Span
+
+    @property
+    def type(self) -> str:
+        """Always a string."""
+        return STRING
+
+
+class Duration(Struct, frozen=True, eq=False):
+    """A calculated duration: an operator, a sign (no `left`), a function, or just parentheses."""
+
+    operator: str
+    left: "Number | Duration | None"
+    right: "Number | Duration | None"
+    wrapped: bool
+    span: Span
+
+
+# A length of time: nanoseconds, or how to calculate them.
+Period: TypeAlias = int | Duration
+
+
+class Moment(Struct, frozen=True):
+    """When a selector looks: `@` milliseconds or `start` or `end`, moved back by `offset`."""
+
+    at: int | str | None = None
+    offset: Period = 0
+
+
+NOW: Final = Moment()
+
+
+class Selector(Struct, frozen=True, eq=False):
+    """An instant vector selector: the name before the braces and what is in them."""
+
+    name: str
+    matchers: tuple[Matcher, ...]
+    span: Span
+    moment: Moment = NOW
+    extension: str = ""
+
+    @property
+    def type(self) -> str:
+        """Always an instant vector."""
+        return VECTOR
+
+
+class Range(Struct, frozen=True, eq=False):
+    """A range vector selector; its moment and extension are those of the selector."""
+
+    selector: Selector
+    length: Period
+    span: Span
+
+    @property
+    def type(self) -> str:
+        """Always a range vector."""
+        return MATRIX
+
+
+class Subquery(Struct, frozen=True, eq=False):
+    """An expression evaluated over a range of time; without a step, the default one."""
+
+    inner: "Node"
+    length: Period
+    step: Period
+    span: Span
+    moment: Moment = NOW
+
+    @property
+    def type(self) -> str:
+        """Always a range vector."""
+        return MATRIX
+
+
+class Group(Struct, frozen=True, eq=False):
+    """An expression in parentheses."""
+
+    inner: "Node"
+    span: Span
+    type: str
+
+
+class Signed(Struct, frozen=True, eq=False):
+    """An expression with a sign before it."""
+
+    sign: str
+    inner: "Node"
+    span: Span
+    type: str
+
+
+class Matching(Struct, frozen=True):
+    """How series of two vectors find each other; `many` is the side with more, if one has."""
+
+    on: bool
+    labels: tuple[str, ...] = ()
+    many: str = ""
+    include: tuple[str, ...] = ()
+    fill_left: float | None = None
+    fill_right: float | None = None
+
+
+def filled(matching: Matching) -> bool:
+    """Whether missing series are filled in."""
+    return matching.fill_left is not None or matching.fill_right is not None
+
+
+class Binary(Struct, frozen=True, eq=False):
+    """An operation on two expressions; `place` is where the operator stood."""
+
+    operator: Operator
+    left: "Node"
+    right: "Node"
+    returns_bool: bool
+    matching: Matching | None
+    span: Span
+    place: Span
+    type: str
+
+
+class Aggregation(Struct, frozen=True, eq=False):
+    """An aggregation; `labels` are those kept, or those removed if `without`."""
+
+    aggregator: Aggregator
+    inner: "Node"
+    parameter: "Node | None"
+    without: bool
+    labels: tuple[str, ...]
+    span: Span
+
+    @property
+    def type(self) -> str:
+        """Always an instant vector."""
+        return VECTOR
+
+
+class Call(Struct, frozen=True, eq=False):
+    """A call of a function."""
+
+    function: Function
+    arguments: "tuple[Node, ...]"
+    span: Span
+
+    @property
+    def type(self) -> str:
+        """What the function returns."""
+        return self.function.returns
+
+
+Node: TypeAlias = (
+    Number | Text | Selector | Range | Subquery | Group | Signed | Binary | Aggregation | Call
+)
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    """The expressions directly within one, as they stand in the text."""
+    match node:
+        case Binary():
+            return (node.left, node.right)
+        case Call():
+            return node.arguments
+        case Aggregation():
+            return (node.inner,) if node.parameter is None else (node.parameter, node.inner)
+        case Group() | Signed() | Subquery():
+            return (node.inner,)
+        case Range():
+            return (node.selector,)
+        case _:
+            return ()
+
+
+def _rebuilt(node: Node, inner: tuple[Node, ...]) -> Node:
+    """The node with other children, of the same number and types."""
+    match node:
+        case Binary():
+            return replace(node, left=inner[0], right=inner[1])
+        case Call():
+            return replace(node, arguments=inner)
+        case Aggregation():
+            parameter = None if node.parameter is None else inner[0]
+            return replace(node, parameter=parameter, inner=inner[-1])
+        case Group() | Signed() | Subquery():
+            return replace(node, inner=inner[0])
+        case Range():
+            return replace(node, selector=inner[0])
+        case _:
+            return node
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """Every node, each before what is within it, from left to right."""
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        yield one
+        waiting.extend(reversed(children(one)))
+
+
+def with_selectors(node: Node, change: Callable[[Selector], Selector]) -> Node:
+    """The same tree with every selector changed, wherever it is."""
+    done: list[Node] = []
+    for one in reversed(list(walk(node))):
+        # Walked backwards, what is within a node comes before it: its children are on top.
+        count = len(children(one))
+        inner = tuple(done.pop() for _ in range(count))
+        done.append(change(one) if isinstance(one, Selector) else _rebuilt(one, inner))
+    return done[0]
+
+
+def _ordered(items: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The items; the order of matchers says nothing, that of others does."""
+    by_text = items and isinstance(items[0], Matcher)
+    return tuple(sorted(items, key=repr)) if by_text else items
+
+
+def same(left: Any, right: Any) -> bool:
+    """Whether two trees (or parts of them) say the same; where it stood does not count."""
+    waiting = [(left, right)]
+    while waiting:
+        one, other = waiting.pop()
+        if type(one) is not type(other):
+            return False
+        if isinstance(one, Struct):
+            names = [name for name in one.__struct_fields__ if name not in ("span", "place")]
+            waiting.extend((getattr(one, name), getattr(other, name)) for name in names)
+        elif isinstance(one, tuple):
+            if len(one) != len(other):
+                return False
+            waiting.extend(zip(_ordered(one), _ordered(other), strict=True))
+        elif repr(one) != repr(other):  # NaN is the same as NaN here, and 0 is not -0.
+            return False
+    return True
