@@ -30,7 +30,6 @@ _LIBRARY: Final = "inlineTLSConfig is an option of the peer as a library for ano
 _UNUSED: Final = "G5: a discovery that a ScrapeConfig does not use cannot be too new for it"
 _NO_SERVER: Final = "G5: Prometheus refuses the whole file: HTTP settings need an api_server"
 _PARAMETER: Final = "G6: the peer lets a tenant look into other namespaces from a parameter of topk"
-_ALERTMANAGER: Final = "G7: types of Alertmanager configurations have no checks of their own yet"
 
 EXCEPTIONS: Final[tuple[Exempt, ...]] = (
     *(
@@ -57,10 +56,6 @@ EXCEPTIONS: Final[tuple[Exempt, ...]] = (
     *(
         Exempt("promql-derived", number, _PARAMETER)
         for number in ("0555", "0677", "1389", "1590", "1846")
-    ),
-    *(
-        Exempt("api-validate", f"{test}*", _ALERTMANAGER)
-        for test in ("TestDayOfMonthRange", "TestHTTPClientConfig", "TestOpsGenieConfig")
     ),
 )
 

@@ -10,6 +10,9 @@ from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
+from stoker.api.amconfig.intervals import DayOfMonthRange
+from stoker.api.amconfig.paging import OpsgenieResponder
+from stoker.api.amconfig.receivers import Http
 from stoker.api.common import (
     Authorization,
     BasicAuth,
@@ -32,7 +35,7 @@ from stoker.select.assets import source_of
 from stoker.select.choice import MONITOR_KINDS
 from stoker.select.labels import problems, selection_changed, selector_of
 from stoker.select.workload import Workload
-from stoker.validate import http
+from stoker.validate import alerting, http
 from stoker.validate import workload as own
 from stoker.validate.findings import Finding
 from stoker.validate.monitors import interval_and_timeout, probe_targets
@@ -112,16 +115,16 @@ _SETTINGS: Final[dict[str, tuple[Any, Structural]]] = {
         lambda config, path: own.share(config.sampling_fraction, path),
     ),
     "WebTLSConfig": (WebTlsConfig, own.web_tls),
+    "DayOfMonthRange": (DayOfMonthRange, alerting.day_of_month_range),
+    "HTTPConfig": (Http, alerting.http_client),
+    "OpsGenieConfigResponder": (OpsgenieResponder, alerting.opsgenie_responder),
 }
 
 
 @replays("api-validate")
 def settings(case: Case, context: Context) -> Outcome:
     """Check one declared type on its own."""
-    name = case.given["type"]
-    if name not in _SETTINGS:
-        return Outcome(f"there are no checks of {name} yet")
-    model, check = _SETTINGS[name]
+    model, check = _SETTINGS[case.given["type"]]
     given = case.given["object"]
     value = None if given is None else convert(model, without_nulls(given))
     return verdict_outcome(case, check(value, ""))
