@@ -180,6 +180,9 @@ def test_a_change_of_labels_matters_when_it_changes_the_choice() -> None:
         ("a=1,", False),
         ("a b", False),
         ("=1", False),
+        (" \t\n", True),
+        ("\u00a0", False),
+        ("a\f=1", False),
     ],
 )
 def test_label_selectors_as_text(text: str, valid: bool) -> None:

@@ -123,25 +123,29 @@ def _bad_values(values: tuple[str, ...], path: str) -> Iterator[SelectorProblem]
             yield SelectorProblem(path, f"`{value}` cannot be the value of a label")
 
 
+# What Kubernetes passes over, and a gap that may have some of it.
+_BLANKS: Final = " \t\r\n"
+_GAP: Final = f"[{_BLANKS}]*"
 _KEY_TEXT: Final = r"(?:[a-z0-9][-a-z0-9.]{0,252}/)?" + _NAME_PATTERN
-_VALUE_TEXT: Final = rf"(?:{_NAME_PATTERN}\s*)?"
+_VALUE_TEXT: Final = rf"(?:{_NAME_PATTERN}{_GAP})?"
+_VALUES_TEXT: Final = rf"\({_GAP}{_VALUE_TEXT}(?:,{_GAP}{_VALUE_TEXT})*\){_GAP}"
 # Each character can be read in one way only, so that no text makes this slow.
 _REQUIREMENT_TEXT: Final = re.compile(
-    rf"\s*(?:!\s*{_KEY_TEXT}\s*|{_KEY_TEXT}\s*(?:(?:==?|!=)\s*{_VALUE_TEXT}|[<>]\s*\d+\s*"
-    rf"|(?<=\s)(?:not)?in\s*\(\s*{_VALUE_TEXT}(?:,\s*{_VALUE_TEXT})*\)\s*)?)(?:,|\Z)",
+    rf"{_GAP}(?:!{_GAP}{_KEY_TEXT}{_GAP}|{_KEY_TEXT}{_GAP}(?:(?:==?|!=){_GAP}{_VALUE_TEXT}"
+    rf"|[<>]{_GAP}\d+{_GAP}|(?<=[{_BLANKS}])(?:not)?in{_GAP}{_VALUES_TEXT})?)(?:,|\Z)",
     re.ASCII,
 )
 
 
 def label_text_problem(text: str) -> str:
     """Why Kubernetes would not take a label selector written as text; empty if it would."""
-    position = 0 if text.strip() else len(text)
+    position = 0 if text.strip(_BLANKS) else len(text)
     while position < len(text):
         found = _REQUIREMENT_TEXT.match(text, position)
         if not found:
             return f"cannot be read as a label selector from `{text[position:][:40]}` on"
         position = found.end()
-    return "" if not text.rstrip().endswith(",") else "ends with a comma"
+    return "" if not text.rstrip(_BLANKS).endswith(",") else "ends with a comma"
 
 
 # In a value, a backslash stands before a comma, an equals sign or a backslash.
