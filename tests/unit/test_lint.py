@@ -5,7 +5,6 @@ import io
 import json
 import os
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -334,14 +333,12 @@ def test_items_of_a_list_are_checked_one_by_one(check: Any) -> None:
 def test_unreadable_input_is_one_line_and_exit_status_1(
     check: Any, text: str | bytes, line: str
 ) -> None:
-    """File, document, line and reason, quickly, whatever the input."""
-    started = time.perf_counter()
+    """File, document, line and reason, whatever the input."""
     run = check(text)
     assert run.status == 1
     assert len(run.lines) == 1
     assert run.lines[0].startswith(line)
     assert run.summary == "1 file, 0 objects: 0 ours, 0 passed over, 1 unreadable"
-    assert time.perf_counter() - started < 5
 
 
 def test_a_broken_document_does_not_hide_the_others(check: Any) -> None:
