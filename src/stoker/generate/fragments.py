@@ -49,15 +49,13 @@ from stoker.generate.split import (
 )
 from stoker.generate.stream import Stream, gzip_member
 from stoker.select.assets import Assets, Source
+from stoker.select.references import ObjectKey, References
 from stoker.select.workload import Workload
 from stoker.validate.findings import Finding, Reason
 from stoker.validate.verdicts import Verdict, judge, select
 
 ResourceKey: TypeAlias = tuple[str, str]
 """The kind of a resource and `namespace/name`."""
-
-ObjectKey: TypeAlias = tuple[str, str, str]
-"""Kind, namespace and name of a Secret or ConfigMap."""
 
 OWN: Final[ResourceKey] = ("", "")
 """The workload itself, where it stands among the resources."""
@@ -137,8 +135,7 @@ class KeptConfiguration:
         self._jobs: Stream[tuple[int, str]] = Stream()
         self._verdicts: dict[ResourceKey, Verdict] = {}
         self._ignored: dict[ResourceKey, tuple[Ignored, ...]] = {}
-        self._readers: dict[ObjectKey, set[ResourceKey]] = {}
-        self._own_reads: frozenset[ObjectKey] = frozenset()
+        self._references: References[ResourceKey] = References()
         self._asset_files: dict[str, str] | None = None
         self._settings: tuple[Any, ...] = ()
         self.set_workload(workload, assets, additional, rule_config_maps)
@@ -194,7 +191,7 @@ class KeptConfiguration:
     def touched(self, objects: Iterable[ObjectKey], assets: Assets) -> None:
         """Secrets and ConfigMaps were added, changed or deleted."""
         changed = set(objects)
-        readers = {key for one in changed for key in self._readers.get(one, ())}
+        readers = {key for one in changed for key in self._references.readers(*one)}
         if OWN in readers:
             readers.discard(OWN)
             self._set_frame(assets)
@@ -243,7 +240,7 @@ class KeptConfiguration:
     @property
     def references(self) -> AbstractSet[ObjectKey]:
         """The Secrets and ConfigMaps that were looked for, whether or not they exist."""
-        return self._readers.keys()
+        return self._references.objects
 
     @property
     def asset_files(self) -> Mapping[str, str]:
@@ -269,7 +266,7 @@ class KeptConfiguration:
         except WorkloadError as error:
             self._made_ends = error
         self._note_ignored(OWN, ignored)
-        self._own_reads = self._note_reads(OWN, self._own_reads, reads)
+        self._references.put(OWN, reads)
 
     def _frame(self, assets: Assets) -> Frame:
         if self._own.findings:
@@ -326,27 +323,13 @@ class KeptConfiguration:
             self._verdicts[key] = verdict
         if before.files != after.files:
             self._asset_files = None
-        if before.reads or after.reads:
-            self._note_reads(key, _objects(before.reads), after.reads)
+        self._references.put(key, after.reads)
         self._note_ignored(key, ignored)
 
     def _note_ignored(self, key: ResourceKey, ignored: tuple[Ignored, ...]) -> None:
         self._ignored.pop(key, None)
         if ignored:
             self._ignored[key] = ignored
-
-    def _note_reads(
-        self, key: ResourceKey, before: frozenset[ObjectKey], reads: Iterable[Source]
-    ) -> frozenset[ObjectKey]:
-        """Keep who must be made again when an object changes."""
-        after = _objects(reads)
-        for one in before - after:
-            self._readers[one].discard(key)
-            if not self._readers[one]:
-                del self._readers[one]
-        for one in after - before:
-            self._readers.setdefault(one, set()).add(key)
-        return after
 
 
 def _taken_names(additional: Additional) -> frozenset[str]:
@@ -357,10 +340,6 @@ def _taken_names(additional: Additional) -> frozenset[str]:
     jobs = (job for job in additional.scrape_configs or () if isinstance(job, dict))
     names = (str(job.get("job_name")) for job in jobs)
     return frozenset(name for name in names if name.count("/") >= 2)
-
-
-def _objects(reads: Iterable[Source]) -> frozenset[ObjectKey]:
-    return frozenset((source.kind, source.namespace, source.name) for source in reads)
 
 
 def _is_stale(verdict: Verdict, changed: set[ObjectKey], assets: Assets) -> bool:

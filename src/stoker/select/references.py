@@ -1,19 +1,22 @@
 """Who reads what: the inverse of references, so that a Secret wakes only those that read it."""
 
 from collections.abc import Hashable, Iterable
-from typing import Generic, TypeVar
+from collections.abc import Set as AbstractSet
+from typing import Generic, TypeAlias, TypeVar
 
 from stoker.select.assets import Source
 
 U = TypeVar("U", bound=Hashable)
+ObjectKey: TypeAlias = tuple[str, str, str]
+"""Kind, namespace and name of a Secret or ConfigMap."""
 
 
 class References(Generic[U]):
     """Readers (workloads, or resources of one workload) by the object that they read."""
 
     def __init__(self) -> None:
-        self._read_by: dict[tuple[str, str, str], set[U]] = {}
-        self._reads: dict[U, frozenset[tuple[str, str, str]]] = {}
+        self._read_by: dict[ObjectKey, set[U]] = {}
+        self._reads: dict[U, frozenset[ObjectKey]] = {}
 
     def put(self, reader: U, sources: Iterable[Source]) -> None:
         """Set what a reader reads; whatever it read before counts no longer."""
@@ -31,6 +34,11 @@ class References(Generic[U]):
     def remove(self, reader: U) -> None:
         """Forget a reader."""
         self.put(reader, ())
+
+    @property
+    def objects(self) -> AbstractSet[ObjectKey]:
+        """Everything that somebody reads, whether or not it exists."""
+        return self._read_by.keys()
 
     def readers(self, kind: str, namespace: str, name: str) -> frozenset[U]:
         """Who must look again when an object appears, changes or disappears."""
