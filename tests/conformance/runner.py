@@ -17,6 +17,7 @@ from tests.conformance import (  # noqa: F401
     parity,
     pieces,
     promql,
+    rules,
     selection,
     validation,
 )

@@ -36,6 +36,11 @@ RECORDED = {
     "misc-merge-scrapeclass-tls": 4,
     "misc-enforce-namespace-relabelings": 3,
     "promql-derived": 1894,
+    "rules": 18,
+    "rules-validate": 6,
+    "rules-enforce-namespace": 6,
+    "rules-configmaps": 4,
+    "misc-append-configmap-names": 2,
 }
 
 

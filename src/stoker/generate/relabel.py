@@ -17,8 +17,7 @@ from stoker.api.scrape import Endpoint
 from stoker.generate.block import Block, Constant
 from stoker.generate.draft import Draft, Key, put
 from stoker.generate.values import items, lower
-
-GROUP: Final = "monitoring.coreos.com"
+from stoker.select.exclusions import is_spared
 
 
 def _nonzero(number: int, _draft: Draft, _path: str) -> int | None:
@@ -214,16 +213,6 @@ def _present(action: str, kind: str, label: str) -> Block:
 def namespace_steps(resource: str, metadata: ObjectMeta, draft: Draft) -> list[Block]:
     """The step that enforces the namespace label on a resource (`servicemonitors`, …), if any."""
     label = draft.spec.enforced_namespace_label
-    if not label or _excluded(resource, metadata, draft):
+    if not label or is_spared(resource, metadata, draft.spec.excluded_from_enforcement):
         return []
     return [fixed(label, metadata.namespace or "")]
-
-
-def _excluded(resource: str, metadata: ObjectMeta, draft: Draft) -> bool:
-    return any(
-        (rule.group or GROUP) == GROUP
-        and rule.resource == resource
-        and rule.namespace == (metadata.namespace or "")
-        and (not rule.name or rule.name == metadata.name)
-        for rule in draft.spec.excluded_from_enforcement or ()
-    )

@@ -1,0 +1,236 @@
+"""PrometheusRules as files, and the files over ConfigMaps (G6).
+
+    PrometheusRule ──judged, limited to its namespace──> shop-alerts-1f0c….yaml
+    all files ──────────────────────────────> prometheus-main-rulefiles-0, -1, …
+
+A ConfigMap holds half a megabyte of them. A file stays in the ConfigMap in which it lies for as
+long as it fits, so one changed rule rewrites one ConfigMap; without ConfigMaps to begin with they
+are filled one after the other in the order of the files' names, as the peer does.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from stoker.api.core import ObjectMeta
+from stoker.api.prometheus import PrometheusSpec
+from stoker.api.rules import PrometheusRule, PrometheusRuleSpec, Rule, RuleGroup
+from stoker.api.thanosruler import ThanosRulerSpec
+from stoker.api.workload import ExcludedObject
+from stoker.generate.block import Block, text_of
+from stoker.generate.draft import Ignored
+from stoker.generate.order import in_order
+from stoker.promql import enforce_label, to_text
+from stoker.select.exclusions import is_spared
+from stoker.validate.findings import Finding, Reason
+from stoker.validate.rules import GROUP_SINCE, RULE_SINCE, Reader, parsed
+from stoker.validate.rules import rules as rule_findings
+
+CONFIG_MAP_LIMIT: Final = 524_288
+"""The bytes of rules that go into one ConfigMap, and so the most that one PrometheusRule may be."""
+
+MANAGED: Final = {
+    "app.kubernetes.io/managed-by": "prometheus-operator",
+    "managed-by": "prometheus-operator",
+}
+"""Labels of every ConfigMap with rules, beside the one that names the workload."""
+
+_RESOURCE: Final = "prometheusrules"
+
+
+class Enforcement(Struct, frozen=True):
+    """The label that holds rules to their namespace, and the rules that are spared."""
+
+    label: str = ""
+    excluded: tuple[ExcludedObject, ...] = ()
+
+    def concerns(self, metadata: ObjectMeta) -> bool:
+        """Whether a PrometheusRule is held to its namespace."""
+        return bool(self.label) and not is_spared(_RESOURCE, metadata, self.excluded)
+
+
+class RuleFile(Struct, frozen=True):
+    """What became of a PrometheusRule; without text where something is wrong with it."""
+
+    name: str
+    text: str = ""
+    findings: tuple[Finding, ...] = ()
+    ignored: tuple[Ignored, ...] = ()
+
+
+def enforcement_of(spec: PrometheusSpec | ThanosRulerSpec) -> Enforcement:
+    """How a workload holds rules to their namespaces."""
+    older = (
+        ExcludedObject(resource=_RESOURCE, namespace=one.rule_namespace, name=one.rule_name)
+        for one in spec.prometheus_rules_excluded_from_enforce or ()
+    )
+    excluded = (*(spec.excluded_from_enforcement or ()), *older)
+    return Enforcement(spec.enforced_namespace_label or "", excluded)
+
+
+def rule_file(
+    rule: PrometheusRule, reader: Reader, enforcement: Enforcement | None = None
+) -> RuleFile:
+    """The file of a PrometheusRule, or why there is none."""
+    name = file_name(rule.metadata)
+    found = tuple(rule_findings(rule.spec, reader))
+    if found:
+        return RuleFile(name, findings=found)
+    ignored: list[Ignored] = []
+    spec = enforced(rule, enforcement or Enforcement(), reader)
+    text = text_of(_file(spec, reader, ignored))
+    size = _size(text)
+    if size > CONFIG_MAP_LIMIT:
+        message = f"takes {size} bytes as a file, of at most {CONFIG_MAP_LIMIT}; divide it"
+        return RuleFile(name, findings=(Finding("spec", Reason.INVALID_VALUE, message),))
+    return RuleFile(name, text, ignored=tuple(ignored))
+
+
+def file_name(metadata: ObjectMeta) -> str:
+    """The name of the file of a PrometheusRule, which no other has."""
+    return f"{metadata.namespace or ''}-{metadata.name or ''}-{metadata.uid or ''}.yaml"
+
+
+def enforced(rule: PrometheusRule, enforcement: Enforcement, reader: Reader) -> PrometheusRuleSpec:
+    """The rules, held to their namespace where that is asked; their expressions must be valid."""
+    if not enforcement.concerns(rule.metadata):
+        return rule.spec
+    label, namespace = enforcement.label, rule.metadata.namespace or ""
+
+    def limited(one: Rule) -> Rule:
+        node = enforce_label(parsed(str(one.expr), reader.promql), label, namespace)
+        labels = {**(one.labels or {}), label: namespace}
+        return replace(one, expr=to_text(node), labels=labels)
+
+    groups = tuple(
+        replace(group, rules=tuple(map(limited, group.rules))) if group.rules else group
+        for group in rule.spec.groups or ()
+    )
+    return replace(rule.spec, groups=groups)
+
+
+# The members of groups and rules in the order in which they are written, with their attributes.
+_GROUP_FIELDS: Final = {
+    name: name
+    for name in (
+        *("interval", "labels", "limit", "name"),
+        *("partial_response_strategy", "query_offset", "rules"),
+    )
+}
+_RULE_FIELDS: Final = {
+    name: "for_" if name == "for" else name
+    for name in ("alert", "annotations", "expr", "for", "keep_firing_for", "labels", "record")
+}
+
+
+def _file(spec: PrometheusRuleSpec, reader: Reader, ignored: list[Ignored]) -> Block:
+    groups = []
+    for index, group in enumerate(spec.groups or ()):
+        path = f"spec.groups[{index}]"
+        block = _block(group, reader, ignored, path)
+        if group.rules:
+            block["rules"] = [
+                _block(rule, reader, ignored, f"{path}.rules[{number}]")
+                for number, rule in enumerate(group.rules)
+            ]
+        groups.append(block)
+    return {"groups": groups} if groups else {}
+
+
+def _block(source: RuleGroup | Rule, reader: Reader, ignored: list[Ignored], path: str) -> Block:
+    """The members that are set and known; an empty one is as good as none."""
+    is_rule = isinstance(source, Rule)
+    since = RULE_SINCE if is_rule else GROUP_SINCE
+    block: Block = {}
+    for name, attribute in (_RULE_FIELDS if is_rule else _GROUP_FIELDS).items():
+        value = getattr(source, attribute)
+        if value is None or value in ("", (), {}):
+            continue
+        lack = reader.lacks(since.get(name))
+        if lack:
+            ignored.append(Ignored(f"{path}.{name}", lack))
+        else:
+            block[name] = in_order(value) if isinstance(value, dict) else value
+    return block
+
+
+def config_map_name(prefix: str, number: int) -> str:
+    """The name of a ConfigMap with rules; the prefix is the workload's."""
+    return f"{prefix}-rulefiles-{number}"
+
+
+def mounted_names(prefix: str, names: Sequence[str], least: int) -> list[str]:
+    """The ConfigMaps to mount: some that do not exist yet, too, so that pods need not roll."""
+    spare = (config_map_name(prefix, number) for number in range(len(names), least))
+    return [*names, *spare]
+
+
+def split_files(
+    files: Mapping[str, str], before: Sequence[Mapping[str, str]] = ()
+) -> list[dict[str, str]]:
+    """The files of each ConfigMap, at least one; `before` is what each of them holds now."""
+    anew = _placed(sorted(files), files, [])
+    if not any(before):
+        return _contents(anew, files)
+    kept = _kept(files, before)
+    moved = _placed(sorted(files.keys() - set().union(*kept)), files, kept)
+    while len(moved) > 1 and not moved[-1]:
+        moved.pop()
+    # Room is lost over time; where that costs a ConfigMap, all are filled anew.
+    return _contents(moved if len(moved) <= len(anew) else anew, files)
+
+
+def _kept(files: Mapping[str, str], before: Sequence[Mapping[str, str]]) -> list[list[str]]:
+    """The files that stay where they are: the unchanged first, then the changed that still fit."""
+    seen: set[str] = set()
+    kept: list[list[str]] = []
+    for held in before:
+        here = [name for name in held if name in files and name not in seen]
+        room, stay = CONFIG_MAP_LIMIT, []
+        for name in sorted(here, key=lambda name: (held[name] != files[name], name)):
+            size = _size(files[name])
+            if size <= room:
+                room -= size
+                stay.append(name)
+                seen.add(name)
+        kept.append(stay)
+    return kept
+
+
+def _placed(
+    names: Iterable[str], files: Mapping[str, str], kept: Sequence[Sequence[str]]
+) -> list[list[str]]:
+    """The places of all files: these go where there is room, from the first one that had any."""
+    places = [list(held) for held in kept] or [[]]
+    sizes = [sum(_size(files[name]) for name in held) for held in places]
+    first = 0
+    for name in names:
+        size = _size(files[name])
+        while first < len(places) and sizes[first] + size > CONFIG_MAP_LIMIT and places[first]:
+            first += 1
+        if first == len(places):
+            places.append([])
+            sizes.append(0)
+        places[first].append(name)
+        sizes[first] += size
+    return places
+
+
+def _contents(places: Sequence[Sequence[str]], files: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{name: files[name] for name in sorted(names)} for names in places]
+
+
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def config_map(name: str, labels: Mapping[str, str], files: Mapping[str, str]) -> Block:
+    """A ConfigMap with rules; `labels` name the workload. Owner and namespace are not set here."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name, "labels": {**labels, **MANAGED}},
+        "data": dict(files),
+    }
