@@ -1,10 +1,22 @@
 """What all tests may ask for: one real control plane for the whole session."""
 
+import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tools.cluster import Cluster
+
+# The machine may be busy, so no example has a deadline. CI tries the same examples each time: what
+# a new one finds is for a developer at work, not for a change that has nothing to do with it.
+settings.register_profile(
+    "stoker",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize="CI" in os.environ,
+)
+settings.load_profile("stoker")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
