@@ -21,6 +21,8 @@ from stoker.select.assets import Assets, Missing, source_of
 from stoker.select.choice import Monitor, NamespaceLabels, applicable
 from stoker.select.workload import Workload
 from stoker.settings import Capabilities
+from stoker.validate.features import agent_notes
+from stoker.validate.findings import Finding, Findings
 from stoker.validate.verdicts import Verdict
 from stoker.yamltree import YamlError, parse
 
@@ -33,7 +35,7 @@ class Decision(Struct, frozen=True):
     """What becomes of a workload; with a `problem` there is no configuration.
 
     `ignored` are the fields that the version does not know, by resource; the workload's own are
-    under `OWN`.
+    under `OWN`. `notes` are about a workload that runs, though hardly as it was meant.
     """
 
     workload: Workload
@@ -41,6 +43,7 @@ class Decision(Struct, frozen=True):
     ignored: Mapping[ResourceKey, tuple[Ignored, ...]] = {}
     text: str = ""
     problem: str = ""
+    notes: tuple[Finding, ...] = ()
 
 
 def decide(
@@ -59,10 +62,16 @@ def decide(
     chosen = {_key(each): each for each in applicable(workload, candidates, namespaces)}
     kept.put_all(chosen, assets)
     verdicts = tuple(kept.verdicts[key] for key in chosen)
+    notes = tuple(_notes(scraper, workload))
     try:
-        return Decision(workload, verdicts, kept.ignored, kept.text())
+        return Decision(workload, verdicts, kept.ignored, kept.text(), notes=notes)
     except WorkloadError as error:
-        return Decision(workload, verdicts, kept.ignored, problem=str(error))
+        return Decision(workload, verdicts, kept.ignored, problem=str(error), notes=notes)
+
+
+def _notes(scraper: Scraper, workload: Workload) -> Findings:
+    if isinstance(scraper, PrometheusAgent):
+        yield from agent_notes(scraper.spec, workload.version)
 
 
 def _key(resource: Monitor) -> ResourceKey:

@@ -218,3 +218,17 @@ def test_control_characters_in_names_do_not_reach_the_terminal(
     _, _, summary = rendered(tmp_path, capsys, text)
     assert "\x1b" not in summary
     assert "refused" in summary
+
+
+def test_an_agent_that_sends_nothing_is_noted(tmp_path: Path, capsys: Render) -> None:
+    """It runs, as with the peer, and the summary says what is odd about it (K4)."""
+    agent = """
+        apiVersion: monitoring.coreos.com/v1alpha1
+        kind: PrometheusAgent
+        metadata: {name: agent, namespace: monitoring}
+        spec: {version: v3.5.0, enableFeatures: [utf8-names]}
+        """
+    status, _, summary = rendered(tmp_path, capsys, textwrap.dedent(agent))
+    assert status == 0
+    assert "note      spec.remoteWrite: without it an agent sends its samples nowhere" in summary
+    assert "note      spec.enableFeatures[0]: Prometheus 3.5.0 does not know" in summary

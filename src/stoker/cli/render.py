@@ -104,6 +104,7 @@ def _decision_lines(decision: "Decision") -> list[str]:
     lines = [f"{_title(decision)}{version}: {len(used)} used, {len(rejected)} rejected"]
     if decision.problem:
         lines.append(f"  no configuration: {decision.problem}")
+    lines += [f"  note      {note}" for note in decision.notes]
     lines += [f"  used      {_named(verdict)}" for verdict in used]
     lines += [
         f"  rejected  {_named(verdict)}: {found}"
