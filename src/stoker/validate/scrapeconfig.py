@@ -261,6 +261,8 @@ DISCOVERIES: Final = (
             required("server"),
             key("token_ref"),
             consul_credentials,
+            needs("namespace", "2.28.0"),
+            needs("path_prefix", "2.45.0"),
             needs("filter", "3.0.0"),
             needs("health_filter", "3.11.2"),
         ),

@@ -18,7 +18,7 @@ from stoker.generate.discovery.rows import (
 from stoker.generate.draft import Key
 
 # Consul Enterprise's namespace (2.28) and the path prefix (2.45) are written for any version, as
-# the peer does; a ScrapeConfig that has them must be refused before, where the version is older.
+# the peer does; a ScrapeConfig that has them is rejected before, where the version is older.
 CONSUL: Final[Table] = (
     *since("2.28.0", *CREDENTIALS, *PROXY),
     TLS,
