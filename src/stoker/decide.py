@@ -113,13 +113,12 @@ def _listed(
 ) -> list[Any] | None:
     """The list that a Secret's key holds as YAML, which is the user's own and trusted."""
     source = source_of(reference, workload.namespace)
-    if reference is None or source is None:
+    if source is None:
         return None
     text = assets.value(source)
     if isinstance(text, Missing):
-        if reference.optional:
-            return None
-        raise WorkloadError(path, str(text))
+        # Whether that is a fault is for validation to say.
+        return None
     try:
         parsed = parse(text)
     except YamlError as error:

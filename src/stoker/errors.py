@@ -12,6 +12,11 @@ stops the work on an object.
 """
 
 
+def below(path: str, name: str) -> str:
+    """The path of a member of what is at a path: `spec` and `port` make `spec.port`."""
+    return f"{path}.{name}" if path else name
+
+
 class StokerError(Exception):
     """The base of every error that stoker raises on purpose."""
 

@@ -70,11 +70,6 @@ def json_number(value: float) -> float:
     return int(value) if value.is_integer() and -(2**63) <= value < 2**63 else value
 
 
-def line_of(text: str, path: str, first_line: int = 1) -> int:
-    """The line of `spec.endpoints[0].port` in a document, or of its nearest existing parent."""
-    return Places(text, first_line).line(path)
-
-
 class Places:
     """Finds the lines of paths in a document, which is read only when the first is asked for."""
 

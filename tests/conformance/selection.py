@@ -188,7 +188,8 @@ def relabeling(case: Case, context: Context) -> Outcome:
 def remote_write(case: Case, context: Context) -> Outcome:
     """Check how remote write authenticates."""
     item = convert(RemoteWrite, without_nulls(case.given["remoteWrite"]))
-    return verdict_outcome(case, own.remote_write_credentials(item, scope(case.given), ""))
+    login = own.azure_ad(item.azure_ad, scope(case.given), "azureAd")
+    return verdict_outcome(case, [*http.one_kind_of_credentials(item, ""), *login])
 
 
 @replays("misc-scrape-timeout")

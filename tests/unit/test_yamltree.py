@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stoker import yamltree
-from stoker.yamltree import YamlError, line_of, parse
+from stoker.yamltree import Places, YamlError, parse
 
 
 @pytest.mark.parametrize(
@@ -317,13 +317,13 @@ spec:
 )
 def test_a_path_is_found_on_its_line(path: str, line: int) -> None:
     """What does not exist is looked for at its nearest parent."""
-    assert line_of(_DOCUMENT, path) == line
-    assert line_of(_DOCUMENT, path, first_line=11) == line + 10
+    assert Places(_DOCUMENT).line(path) == line
+    assert Places(_DOCUMENT, 11).line(path) == line + 10
 
 
 def test_a_path_in_broken_text_is_on_the_first_line() -> None:
     """Finding a line never fails."""
-    assert line_of("a: [", "a", first_line=7) == 7
+    assert Places("a: [", 7).line("a") == 7
 
 
 _LETTERS = st.characters(max_codepoint=0xFFFF, exclude_categories=["Cs"])
@@ -354,4 +354,4 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     """Whatever the text, it is a value that JSON can hold or a YamlError."""
     with contextlib.suppress(YamlError):
         json.dumps(parse(text), allow_nan=False)
-    assert line_of(text, "a[0].b", first_line=3) >= 3
+    assert Places(text, 3).line("a[0].b") >= 3

@@ -17,6 +17,7 @@ from msgspec import Struct
 from stoker.api.cel import holds
 from stoker.api.crd import Version, version_schema
 from stoker.api.schema import Schema
+from stoker.errors import below
 
 INVALID = "Invalid"
 REQUIRED = "Required"
@@ -89,7 +90,7 @@ def _unknown(schema: Schema, value: Any, path: str) -> Iterator[Finding]:
     elif isinstance(value, dict) and schema.get("type") == "object":
         for name, item in value.items():
             inner = _member(schema, name)
-            here = _below(path, name)
+            here = below(path, name)
             if inner is None:
                 yield Finding(here, UNKNOWN_FIELD, "unknown field, the API server drops it")
             else:
@@ -148,7 +149,7 @@ def _scale_violations(version: Version, stored: dict[str, Any]) -> Iterator[Find
 def _broken_rules(schema: Schema, value: Any, path: str) -> Iterator[Finding]:
     if isinstance(value, dict):
         for name, item in value.items():
-            yield from _broken_rules(_member(schema, name) or {}, item, _below(path, name))
+            yield from _broken_rules(_member(schema, name) or {}, item, below(path, name))
     elif isinstance(value, list):
         for index, item in enumerate(value):
             yield from _broken_rules(schema.get("items", {}), item, f"{path}[{index}]")
@@ -233,11 +234,11 @@ def _number_violations(schema: Schema, value: float, path: str) -> Iterator[Find
 def _object_violations(schema: Schema, value: dict[str, Any], path: str) -> Iterator[Finding]:
     for name in schema.get("required", ()):
         if name not in value:
-            yield Finding(_below(path, name), REQUIRED, "required, but missing")
+            yield Finding(below(path, name), REQUIRED, "required, but missing")
     for name, item in value.items():
         inner = _member(schema, name)
         if inner is not None:
-            yield from _violations(inner, item, _below(path, name))
+            yield from _violations(inner, item, below(path, name))
 
 
 def _list_violations(schema: Schema, value: list[Any], path: str) -> Iterator[Finding]:
@@ -280,10 +281,6 @@ _DATE_TIME = re2.compile(r"(?i)^\d{4}-\d{2}-\d{2}[t ]\d{2}:\d{2}:\d{2}(\.\d+)?(z
 @cache
 def _pattern(text: str) -> Any:
     return re2.compile(text)
-
-
-def _below(path: str, name: str) -> str:
-    return f"{path}.{name}" if path else name
 
 
 def _counted(number: int, noun: str) -> str:

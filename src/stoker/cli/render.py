@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from stoker.cli.terminal import harmless
 
 if TYPE_CHECKING:
+    from stoker.api.core import ObjectMeta
     from stoker.decide import Decision
     from stoker.offline.world import World
     from stoker.validate.verdicts import Verdict
@@ -64,9 +65,8 @@ def run(options: argparse.Namespace) -> int:
     return 1 if world.refused or any(_is_faulty(decision) for decision in decisions) else 0
 
 
-def _is_meant(metadata: "object", wanted: str | None) -> bool:
-    name, namespace = getattr(metadata, "name", ""), getattr(metadata, "namespace", "")
-    return wanted is None or wanted in (name, f"{namespace}/{name}")
+def _is_meant(metadata: "ObjectMeta", wanted: str | None) -> bool:
+    return wanted is None or wanted in (metadata.name, f"{metadata.namespace}/{metadata.name}")
 
 
 def _is_faulty(decision: "Decision") -> bool:

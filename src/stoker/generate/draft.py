@@ -12,12 +12,13 @@ versions know it. The same rows make the report of what was left out.
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-import msgspec
 from msgspec import Struct
 
+from stoker.errors import below
 from stoker.generate.block import Block
 from stoker.select.assets import Assets, Missing, Reference, Source, source_of
 from stoker.select.workload import Workload
+from stoker.validate.findings import json_names
 from stoker.version import Version, parse_version
 
 CERTIFICATES = "/etc/prometheus/certs"
@@ -101,7 +102,7 @@ def put(block: Block, keys: tuple[Key, ...], source: Any, draft: Draft, path: st
         value = getattr(source, attribute)
         if value is None or (value == "" and not key.keep_empty):
             continue
-        here = f"{path}.{json_name}" if path else json_name
+        here = below(path, json_name)
         if not known:
             draft.ignore(here, key.versions)
             continue
@@ -123,15 +124,10 @@ def _rows(keys: tuple[Key, ...], model: type, version: Version) -> list[Row]:
     place = (id(keys), model, version)
     found = _ROWS.get(place)
     if found is None:
-        json_names = {f.name: f.encode_name for f in msgspec.structs.fields(model)}
+        names = json_names(model)
         attributes = [(key, key.field or key.name) for key in keys]
         found = _ROWS[place] = (
             keys,
-            [(key, name, json_names[name], key.known_to(version)) for key, name in attributes],
+            [(key, name, names[name], key.known_to(version)) for key, name in attributes],
         )
     return found[1]
-
-
-def below(path: str, name: str) -> str:
-    """The path of a member."""
-    return f"{path}.{name}" if path else name

@@ -19,8 +19,9 @@ from stoker.api.common import (
     TlsConfig,
 )
 from stoker.api.core import SecretKeySelector
+from stoker.errors import below
 from stoker.generate.block import Block
-from stoker.generate.draft import Draft, Key, below, put
+from stoker.generate.draft import Draft, Key, put
 from stoker.generate.order import in_order
 from stoker.generate.values import items, members
 from stoker.select.assets import Reference

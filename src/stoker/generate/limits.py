@@ -14,8 +14,9 @@ from msgspec import Struct, structs
 from stoker.api.common import AttachMetadata, SafeTlsConfig, TlsConfig
 from stoker.api.prometheus_common import ScrapeClass
 from stoker.api.scrape import ScrapeSettings
+from stoker.errors import below
 from stoker.generate.block import Block
-from stoker.generate.draft import Draft, Key, below, put
+from stoker.generate.draft import Draft, Key, put
 from stoker.generate.http import authorization, tls_config
 from stoker.generate.kubernetes import in_namespace_of_workload
 from stoker.generate.measures import lowest, number, size

@@ -9,11 +9,11 @@ labels, Secrets and ConfigMaps for their values.
 import base64
 import binascii
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from msgspec import Struct
 
 from stoker.api.admit import admit
+from stoker.api.crd import Version
 from stoker.api.decode import convert
 from stoker.api.kinds import version_of
 from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
@@ -72,7 +72,7 @@ def _add(world: World, manifest: Manifest) -> None:
         _CORE[kind](world, manifest)
 
 
-def _add_ours(world: World, manifest: Manifest, version: Any) -> None:
+def _add_ours(world: World, manifest: Manifest, version: Version) -> None:
     admission = admit(version, manifest.object)
     if admission.findings:
         errors = [problem for problem in problems(manifest.object) if not problem.warning]

@@ -5,7 +5,8 @@ from typing import Final
 from stoker.api.amconfig.intervals import DayOfMonthRange
 from stoker.api.amconfig.paging import OpsgenieResponder
 from stoker.api.amconfig.receivers import Http
-from stoker.validate.findings import Finding, Findings, Reason, below
+from stoker.errors import below
+from stoker.validate.findings import Finding, Findings, Reason
 from stoker.validate.http import conflict
 from stoker.validate.syntax import Url
 

@@ -51,11 +51,6 @@ class Finding(Struct, frozen=True):
 Findings: TypeAlias = Iterator[Finding]
 
 
-def below(path: str, name: str) -> str:
-    """The path of a member."""
-    return f"{path}.{name}" if path else name
-
-
 @cache
 def json_names(model: Any) -> dict[str, str]:
     """The JSON name of each attribute of a declared type."""

@@ -20,8 +20,9 @@ from stoker.api.common import (
     TlsConfig,
 )
 from stoker.api.core import SecretKeySelector
+from stoker.errors import below
 from stoker.select.assets import source_of
-from stoker.validate.findings import Finding, Findings, Reason, below, json_name, json_names
+from stoker.validate.findings import Finding, Findings, Reason, json_name, json_names
 from stoker.validate.pem import ca_problem, pair_problem
 from stoker.validate.scope import Scope
 from stoker.validate.syntax import Url, web_url_problem

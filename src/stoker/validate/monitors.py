@@ -11,8 +11,9 @@ from stoker.api.common import TlsConfig
 from stoker.api.core import LabelSelector
 from stoker.api.monitors import PodMonitor, Probe, ProbeTargets, ServiceEndpoint, ServiceMonitor
 from stoker.api.scrape import Endpoint, ScrapeSettings
+from stoker.errors import below
 from stoker.select.labels import problems
-from stoker.validate.findings import Finding, Findings, Reason, below, json_name
+from stoker.validate.findings import Finding, Findings, Reason, json_name
 from stoker.validate.http import http_client
 from stoker.validate.relabel import relabelings
 from stoker.validate.scope import Scope

@@ -12,7 +12,8 @@ import re2
 from msgspec import Struct
 
 from stoker.api.common import RelabelConfig
-from stoker.validate.findings import Finding, Findings, Reason, below
+from stoker.errors import below
+from stoker.validate.findings import Finding, Findings, Reason
 from stoker.validate.scope import Scope
 from stoker.validate.syntax import label_name, label_template
 

@@ -20,8 +20,9 @@ from stoker.api.scrapeconfig.discovery import (
     StaticTargets,
 )
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
+from stoker.errors import below
 from stoker.select.labels import field_text_problem, label_text_problem
-from stoker.validate.findings import Finding, Findings, Reason, below, json_name
+from stoker.validate.findings import Finding, Findings, Reason, json_name
 from stoker.validate.http import conflict, http_client, web_url
 from stoker.validate.monitors import (
     durations,

@@ -19,13 +19,13 @@ from stoker.api.prometheus_common import (
 )
 from stoker.api.remote import AzureAd, AzureManagedIdentity, RemoteWrite
 from stoker.api.workload import WebTlsConfig
-from stoker.validate.findings import Finding, Findings, Reason, below, json_name
+from stoker.errors import below
+from stoker.validate.findings import Finding, Findings, Reason, json_name
 from stoker.validate.http import (
     authorization_settings,
     conflict,
     http_client,
     is_set,
-    one_kind_of_credentials,
     secret_or_config_map_settings,
     tls_settings,
     web_url,
@@ -164,12 +164,6 @@ def remote_storage(item: Any, scope: Scope, path: str) -> Findings:
     yield from web_url(item.url, below(path, "url"))
     yield from http_client(item, scope, path)
     yield from durations(item, path, "remote_timeout")
-
-
-def remote_write_credentials(item: RemoteWrite, scope: Scope, path: str) -> Findings:
-    """One way to authenticate; Azure's own in one of its forms."""
-    yield from one_kind_of_credentials(item, path)
-    yield from azure_ad(item.azure_ad, scope, below(path, "azureAd"))
 
 
 _DASHED: Final = "[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
