@@ -7,29 +7,26 @@ and the configuration, or the reason why there is none.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 from msgspec import Struct
 
 from stoker.api.core import SecretKeySelector
-from stoker.api.prometheus import Prometheus, PrometheusAgent
+from stoker.api.prometheus import PrometheusAgent
 from stoker.errors import WorkloadError
 from stoker.generate.draft import Ignored
 from stoker.generate.fragments import OWN, KeptConfiguration, ResourceKey
 from stoker.generate.prometheus import Additional
 from stoker.select.assets import Assets, Missing, source_of
 from stoker.select.choice import Monitor, NamespaceLabels, applicable
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper, Workload, workload_of
 from stoker.settings import Capabilities
 from stoker.validate.features import agent_notes
 from stoker.validate.findings import Finding, Findings
 from stoker.validate.verdicts import Verdict
 from stoker.yamltree import YamlError, parse
 
-__all__ = ["OWN", "Decision", "Scraper", "decide", "workload_of"]
-
-Scraper: TypeAlias = Prometheus | PrometheusAgent
-
+__all__ = ["OWN", "Decision", "decide"]
 
 class Decision(Struct, frozen=True):
     """What becomes of a workload; with a `problem` there is no configuration.
@@ -77,19 +74,6 @@ def _notes(scraper: Scraper, workload: Workload) -> Findings:
 def _key(resource: Monitor) -> ResourceKey:
     metadata = resource.metadata
     return type(resource).__name__, f"{metadata.namespace or ''}/{metadata.name or ''}"
-
-
-def workload_of(scraper: Scraper, capabilities: Capabilities) -> Workload:
-    """A Prometheus or PrometheusAgent as the generators know it."""
-    agent = isinstance(scraper, PrometheusAgent)
-    return Workload(
-        namespace=scraper.metadata.namespace or "",
-        name=scraper.metadata.name or "",
-        spec=scraper.spec,
-        agent=agent,
-        daemon_set=agent and getattr(scraper.spec, "mode", None) == "DaemonSet",
-        capabilities=capabilities,
-    )
 
 
 # The members of the spec that refer to configuration in Prometheus' own syntax.

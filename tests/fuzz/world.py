@@ -18,9 +18,9 @@ from msgspec.structs import replace
 
 from stoker.api.admit import admit
 from stoker.api.decode import convert
-from stoker.decide import Scraper
 from stoker.errors import DecodeError
 from stoker.select.assets import CONFIG_MAP, SECRET, Contents
+from stoker.select.workload import Scraper
 from stoker.settings import Capabilities
 from tests.conformance.compare import without_nulls
 from tests.fuzz.examples import Spec

@@ -34,13 +34,16 @@ class Source(Struct, frozen=True, order=True):
 
 
 class Missing(Struct, frozen=True):
-    """Why there is no value: the object or the key is not there."""
+    """Why there is no value: the object or the key is not there, or it may not be read."""
 
     source: Source
     object_exists: bool
+    problem: str = ""
 
     def __str__(self) -> str:
         of = self.source
+        if self.problem:
+            return f"{of.kind} {of.namespace}/{of.name} cannot be read: {self.problem}"
         if self.object_exists:
             return f"{of.kind} {of.namespace}/{of.name} has no key `{of.key}`"
         return f"there is no {of.kind} {of.namespace}/{of.name}"

@@ -1,0 +1,1 @@
+"""Typed resources to the Kubernetes objects of a workload; pure functions."""

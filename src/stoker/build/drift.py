@@ -1,0 +1,126 @@
+"""Whether an object in the cluster is still what it should be.
+
+The API server fills in defaults, writes quantities its own way and drops what is empty, and other
+people may add to an object. None of that is a difference. What is: a member that we want and that
+is absent or another; and a member that we once wrote and want no longer, which the API server
+remembers in `managedFields` under our name.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final
+
+from stoker.api.core import Object
+from stoker.errors import below
+
+# The members whose values are quantities, wherever they stand in an object that we make.
+_QUANTITIES: Final = frozenset({"limits", "requests", "sizeLimit", "storage", "divisor"})
+
+_SUFFIXES: Final = {
+    **{suffix: Decimal(1000) ** power for power, suffix in enumerate("kMGTPE", start=1)},
+    **{f"{suffix}i": Decimal(1024) ** power for power, suffix in enumerate("KMGTPE", start=1)},
+    **{suffix: Decimal(1000) ** -power for power, suffix in enumerate("mun", start=1)},
+}
+
+
+def drift(wanted: Object, live: Object, manager: str) -> str | None:
+    """Why an object must be written: the path to the first difference; None if it need not be.
+
+    `manager` is the name under which we write.
+    """
+    return next(_differences(wanted, live, ""), None) or next(
+        _left_over(wanted, live, manager), None
+    )
+
+
+def quantity(value: object) -> Decimal | None:
+    """The number behind a Kubernetes quantity such as `100m` or `1Gi`; None if it is none."""
+    text = str(value)
+    for length in (2, 1):
+        factor = _SUFFIXES.get(text[-length:])
+        if factor is not None:
+            text = text[:-length]
+            break
+    else:
+        factor = Decimal(1)
+    try:
+        return Decimal(text) * factor
+    except InvalidOperation:
+        return None
+
+
+def _differences(wanted: Any, live: Any, path: str, *, quantities: bool = False) -> Iterator[str]:
+    """The paths at which the live value is not what is wanted."""
+    if _is_empty(wanted) and _is_empty(live):
+        return
+    if isinstance(wanted, Mapping) and isinstance(live, Mapping):
+        for name, value in wanted.items():
+            inside = quantities or name in _QUANTITIES
+            yield from _differences(value, live.get(name), below(path, name), quantities=inside)
+    elif isinstance(wanted, Sequence) and not isinstance(wanted, str) and isinstance(live, list):
+        if len(wanted) != len(live):
+            yield path
+        for index, (one, other) in enumerate(zip(wanted, live, strict=False)):
+            yield from _differences(one, other, f"{path}[{index}]", quantities=quantities)
+    elif not _is_equal(wanted, live, quantities=quantities):
+        yield path
+
+
+def _is_empty(value: Any) -> bool:
+    """Whether the API server may leave a value out."""
+    return not value
+
+
+def _is_equal(wanted: Any, live: Any, *, quantities: bool) -> bool:
+    if quantities and live is not None:
+        number = quantity(wanted)
+        return number is not None and number == quantity(live)
+    return bool(wanted == live)
+
+
+# --- What we wrote and want no longer -------------------------------------------------------------
+
+
+def _left_over(wanted: Object, live: Object, manager: str) -> Iterator[str]:
+    for entry in (live.get("metadata") or {}).get("managedFields") or ():
+        ours = entry.get("manager") == manager and entry.get("operation") == "Apply"
+        if ours and not entry.get("subresource"):
+            yield from _unwanted(entry.get("fieldsV1") or {}, wanted, live, "")
+
+
+def _unwanted(fields: Mapping[str, Any], wanted: Any, live: Any, path: str) -> Iterator[str]:
+    """The paths of fields that are in the set and in the live value, but are not wanted."""
+    for name, inner in fields.items():
+        mark, _, key = name.partition(":")
+        if mark == "f":
+            here, there = _member(wanted, key), _member(live, key)
+            where = below(path, key)
+        elif mark == "k":
+            here, there = _item(wanted, json.loads(key)), _item(live, json.loads(key))
+            where = f"{path}[{key}]"
+        elif mark == "v":
+            here, there = _value(wanted, json.loads(key)), _value(live, json.loads(key))
+            where = f"{path}[{key}]"
+        else:
+            continue
+        if _is_empty(here) and not _is_empty(there):
+            yield where
+        elif not _is_empty(here):
+            yield from _unwanted(inner, here, there, where)
+
+
+def _member(value: Any, key: str) -> Any:
+    return value.get(key) if isinstance(value, Mapping) else None
+
+
+def _item(value: Any, key: Mapping[str, Any]) -> Any:
+    """The item of a list that has these members; a default may be left out of what is wanted."""
+    for item in value if isinstance(value, list) else ():
+        if all(item.get(name, expected) == expected for name, expected in key.items()):
+            return item
+    return None
+
+
+def _value(value: Any, item: Any) -> Any:
+    return item if isinstance(value, list) and item in value else None

@@ -1,0 +1,1 @@
+"""The loops of the running operator: watches in, applies out."""

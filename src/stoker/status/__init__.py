@@ -1,0 +1,1 @@
+"""Outcomes to conditions, numbers and bindings; pure functions."""
