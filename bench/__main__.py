@@ -1,20 +1,22 @@
 """Runs measurements and prints a table for each; all of them, or those that are named.
 
-python -m bench [generate] [decoding] [--monitors N]
+python -m bench [generate] [rules] [decoding] [operator] [--monitors N] [--peer PATH]
 """
 
 import argparse
 import sys
 from collections.abc import Callable
 
-from bench import decoding, generate
+from bench import decoding, generate, operator, rules
 from bench.world import create_monitors
 from tools.cluster import Cluster
+from tools.crds import install_crds
 
 
 def _decoding(options: argparse.Namespace) -> bool:
     with Cluster.start(nodes=0) as cluster:
         print(f"creating {options.monitors} ServiceMonitors …", flush=True)
+        install_crds(cluster)
         create_monitors(cluster, options.monitors)
         return decoding.report(cluster)
 
@@ -23,9 +25,15 @@ def _generate(_options: argparse.Namespace) -> bool:
     return generate.report()
 
 
+def _rules(_options: argparse.Namespace) -> bool:
+    return rules.report()
+
+
 MEASUREMENTS: dict[str, Callable[[argparse.Namespace], bool]] = {
     "generate": _generate,
+    "rules": _rules,
     "decoding": _decoding,
+    "operator": operator.report,
 }
 
 
@@ -36,6 +44,7 @@ def main() -> int:
     parser.add_argument(
         "--monitors", type=int, default=5000, help="ServiceMonitors on the cluster (5000)"
     )
+    operator.arguments(parser)
     options = parser.parse_args()
     unknown = set(options.measurement) - MEASUREMENTS.keys()
     if unknown:

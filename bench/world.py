@@ -1,14 +1,12 @@
 """The world of the numbers: N ServiceMonitors with two endpoints each over 50 namespaces."""
 
 import asyncio
-import json
 import ssl
 from typing import Any
 
 import aiohttp
 
-from stoker.api.crd import GROUP, manifest
-from stoker.api.monitors import SERVICE_MONITOR
+from stoker.api.crd import GROUP
 from tools.cluster import Cluster
 
 NAMESPACES = 50
@@ -16,10 +14,7 @@ AT_ONCE = 16
 
 
 def create_monitors(cluster: Cluster, count: int) -> None:
-    """Install the CRD and create the monitors on a running cluster."""
-    cluster.kubectl("create", "-f", "-", input=json.dumps(manifest(SERVICE_MONITOR)))
-    monitors = f"/apis/{GROUP}/v1/servicemonitors"
-    cluster.until("the CRD to be served", lambda: cluster.api.get(monitors))
+    """Create the monitors on a running cluster that has the CRDs."""
     asyncio.run(_create(cluster, count))
 
 

@@ -27,7 +27,12 @@ OMITTED_RULES: Final[dict[str, dict[str, str]]] = {
 }
 
 # {CRD: {what ours has and the peer's has not: why}}
-ADDITIONS: Final[dict[str, dict[str, str]]] = {}
+ADDITIONS: Final[dict[str, dict[str, str]]] = {
+    "prometheusagents": {
+        "v1alpha1.spec.daemonSet": "D5: how agents on every node are updated and keep their log",
+        "v1alpha1.spec: daemonSet can only be set when mode is DaemonSet": "D5, D4",
+    },
+}
 
 _STRUCTURE: Final = {"properties", "items", "additionalProperties", "x-kubernetes-validations"}
 _UNORDERED: Final = {"enum", "required"}

@@ -14,12 +14,16 @@ from msgspec import Struct
 
 from tests.conformance import (  # noqa: F401
     configuration,
+    objects,
+    operator_parts,
     parity,
     pieces,
     promql,
     rules,
     selection,
+    status,
     validation,
+    workloads,
 )
 from tests.conformance.cases import CRDS, Case, Suite, peer_crds, suites
 from tests.conformance.exceptions import exception_for

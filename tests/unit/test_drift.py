@@ -8,7 +8,7 @@ from stoker.build.drift import drift, quantity
 MANAGER = "stoker"
 
 
-def owned(fields: dict[str, object], **entry: str) -> dict[str, object]:
+def owned(fields: Object, **entry: str) -> dict[str, object]:
     """An object that has these fields of ours in its records."""
     ours = {"manager": MANAGER, "operation": "Apply", "fieldsV1": fields} | entry
     return {"managedFields": [ours]}
@@ -90,7 +90,7 @@ def test_what_we_wrote_and_want_no_longer_is_a_difference() -> None:
 
 def test_what_others_wrote_is_theirs() -> None:
     """Fields of another manager, or of a subresource, are none of our business."""
-    fields = {"f:metadata": {"f:labels": {"f:theirs": {}}}}
+    fields: Object = {"f:metadata": {"f:labels": {"f:theirs": {}}}}
     for entry in ({"manager": "helm"}, {"operation": "Update"}, {"subresource": "status"}):
         live = {"metadata": {"labels": {"theirs": "1"}} | owned(fields, **entry)}
         assert drift({"metadata": {}}, live, MANAGER) is None

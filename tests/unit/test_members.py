@@ -7,13 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stoker.api.core import LabelSelector, LabelSelectorRequirement
+from stoker.api.decode import convert
+from stoker.api.prometheus import PrometheusAgentSpec, PrometheusSpec
+from stoker.api.thanosruler import ThanosRulerSpec
 from stoker.select.choice import Choice
+from stoker.select.choice import choices as choices_of
 from stoker.select.labels import EVERYTHING, NOTHING, Selector, selector_of
 from stoker.select.members import Members, ObjectKey, SelectorIndex, WorkloadKey
 
 Labels = Mapping[str, str]
 
-KINDS = ("ServiceMonitor", "Probe")
+KINDS = ("ServiceMonitor", "PrometheusRule")
 NAMES = ("a", "b", "c")
 
 labels_strategy = st.dictionaries(st.sampled_from("xyz"), st.sampled_from("123"), max_size=3)
@@ -151,6 +155,30 @@ def test_labels_of_a_namespace_bring_monitors_in_and_out() -> None:
     assert members.put_namespace("shop", {"monitored": "yes", "other": "1"}) == frozenset()
     assert members.put_namespace("shop", {}) == {prometheus("main")}
     assert members.members(prometheus("main")) == frozenset()
+
+
+def test_a_changed_rule_wakes_who_evaluates_it() -> None:
+    """A Prometheus and a Thanos Ruler with a selector for rules; an agent has none."""
+    members = Members()
+    asked = {"ruleSelector": {"matchLabels": {"team": "shop"}}}
+    specs = {
+        "Prometheus": convert(PrometheusSpec, asked),
+        "PrometheusAgent": convert(PrometheusAgentSpec, {"serviceMonitorSelector": {}}),
+        "ThanosRuler": convert(ThanosRulerSpec, asked | {"ruleNamespaceSelector": {}}),
+    }
+    for kind, spec in specs.items():
+        key = WorkloadKey(kind, "monitoring", "main")
+        members.put_workload(key, choices_of(spec, "monitoring"))
+    prometheus, ruler = (
+        WorkloadKey(kind, "monitoring", "main") for kind in ("Prometheus", "ThanosRuler")
+    )
+    near, far = (ObjectKey("PrometheusRule", name, "alerts") for name in ("monitoring", "shop"))
+    assert members.put_resource(near, {"team": "shop"}) == {prometheus, ruler}
+    assert members.put_resource(far, {"team": "shop"}) == {ruler}
+    assert members.put_resource(far, {"team": "bank"}) == {ruler}
+    assert members.members(ruler) == {near}
+    assert members.put_workload(prometheus, choices_of(PrometheusSpec(), "monitoring")) is True
+    assert members.users(near) == {ruler}
 
 
 def test_a_namespace_that_is_not_known_yet_has_its_name_as_a_label() -> None:

@@ -199,6 +199,28 @@ def test_a_job_that_has_the_name_of_an_additional_one_is_left_out(
     assert "rejected  ServiceMonitor shop/cart: the workload has an additional" in summary
 
 
+RULE = """
+---
+apiVersion: monitoring.coreos.com/v1
+kind: PrometheusRule
+metadata: {name: %s, namespace: monitoring}
+spec:
+  groups: [{name: a, rules: [{record: "a:b", expr: "%s"}]}]
+"""
+
+
+def test_rules_are_judged_and_their_config_maps_are_named(tmp_path: Path, capsys: Render) -> None:
+    """A rule with a mistake is told with the path; the others are used (G5)."""
+    workload = WORKLOAD.replace("version: v3.5.0", "version: v3.5.0\n  ruleSelector: {}")
+    text = workload + RULE % ("good", "sum(up)") + RULE % ("bad", "sum(up")
+    status, output, summary = rendered(tmp_path, capsys, text)
+    assert status == 1
+    assert "- /etc/prometheus/rules/prometheus-main-rulefiles-0/*.yaml" in output
+    assert "used      PrometheusRule monitoring/good" in summary
+    path = "spec.groups[0].rules[0].expr"
+    assert f"rejected  PrometheusRule monitoring/bad: {path}: is not a PromQL" in summary
+
+
 def test_one_workload_can_be_chosen(tmp_path: Path, capsys: Render) -> None:
     """By name, or by namespace and name; one that is not there is an error."""
     other = WORKLOAD.partition("---")[0].replace("name: main", "name: other")

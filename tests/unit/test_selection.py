@@ -7,10 +7,13 @@ import pytest
 from stoker.api.core import LabelSelector, LabelSelectorRequirement
 from stoker.api.decode import convert
 from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
+from stoker.api.prometheus import PrometheusAgentSpec, PrometheusSpec
 from stoker.api.prometheus_common import PrometheusCommonSpec
+from stoker.api.rules import PrometheusRule
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
+from stoker.api.thanosruler import ThanosRulerSpec
 from stoker.select.assets import Contents
-from stoker.select.choice import applicable
+from stoker.select.choice import applicable, choices, chosen
 from stoker.select.labels import (
     field_text_problem,
     label_text_problem,
@@ -75,6 +78,56 @@ def test_each_kind_has_selectors_of_its_own() -> None:
     asking = workload(probeSelector={}, scrapeConfigSelector={})
     chosen = applicable(asking, candidates, {})
     assert [type(one) for one in chosen] == [Probe, ScrapeConfig]
+
+
+def rule(name: str, namespace: str = "monitoring", **labels: str) -> PrometheusRule:
+    """A PrometheusRule without rules."""
+    metadata = {"name": name, "namespace": namespace, "labels": labels}
+    return convert(PrometheusRule, {"metadata": metadata})
+
+
+RULES = [rule("b", "shop", team="x"), rule("a", team="x"), rule("c", team="y")]
+
+
+@pytest.mark.parametrize(
+    ("spec", "taken"),
+    [
+        ({}, []),
+        ({"ruleNamespaceSelector": {}}, []),
+        ({"ruleSelector": {}}, ["monitoring/a", "monitoring/c"]),
+        ({"ruleSelector": {"matchLabels": {"team": "x"}}}, ["monitoring/a"]),
+        (
+            {"ruleSelector": {"matchLabels": {"team": "x"}}, "ruleNamespaceSelector": {}},
+            ["monitoring/a", "shop/b"],
+        ),
+    ],
+)
+def test_rules_are_chosen_by_a_prometheus_and_by_a_thanos_ruler(
+    spec: dict[str, Any], taken: list[str]
+) -> None:
+    """Without a selector none; without one for namespaces, those of the own namespace."""
+    asking = Workload(namespace="monitoring", name="main", spec=convert(PrometheusSpec, spec))
+    assert names(applicable(asking, RULES, {})) == taken
+    ruler = choices(convert(ThanosRulerSpec, spec), "monitoring")
+    assert names(chosen(ruler, RULES, {})) == taken
+
+
+def test_a_workload_asks_for_the_kinds_that_it_has_selectors_for() -> None:
+    """An agent evaluates no rules, and a Thanos Ruler scrapes nothing."""
+    everything = choices(PrometheusSpec(), "monitoring")
+    monitors = choices(PrometheusAgentSpec(), "monitoring")
+    assert list(everything) == [*monitors, "PrometheusRule"]
+    assert list(choices(ThanosRulerSpec(), "monitoring")) == ["PrometheusRule"]
+    agent = Workload(namespace="monitoring", name="main", spec=PrometheusAgentSpec(), agent=True)
+    assert applicable(agent, RULES, {}) == []
+
+
+def test_rules_come_after_monitors() -> None:
+    """What is chosen is in the order of kinds, whatever order it was found in."""
+    spec = convert(PrometheusSpec, {"ruleSelector": {}, "serviceMonitorSelector": {}})
+    asking = Workload(namespace="monitoring", name="main", spec=spec)
+    candidates: list[Any] = [rule("a"), monitor("b")]
+    assert names(applicable(asking, candidates, {})) == ["monitoring/b", "monitoring/a"]
 
 
 def test_a_rejected_resource_is_a_value_beside_the_accepted_ones() -> None:

@@ -250,10 +250,12 @@ class ThanosSidecar(Model):
         str | None,
         doc("Path in the container to the tracing configuration. Wins over `tracingConfig`."),
     ] = None
-    log_level: Annotated[LogLevel | None, doc("Least severe messages to log. Unset: `info`.")] = (
+    log_level: Annotated[
+        LogLevel | None, doc("Least severe messages to log. Unset: as for Prometheus.")
+    ] = None
+    log_format: Annotated[LogFormat | None, doc("Form of log lines. Unset: as for Prometheus.")] = (
         None
     )
-    log_format: Annotated[LogFormat | None, doc("Form of log lines. Unset: `logfmt`.")] = None
     volume_mounts: Annotated[
         tuple[VolumeMount, ...] | None,
         doc("Mounts to add to the sidecar. See Kubernetes' `VolumeMount`."),
@@ -412,6 +414,105 @@ _NOT_ON_EVERY_NODE = (
 )
 
 
+class HostPath(Model):
+    """A directory of the node."""
+
+    path: Annotated[
+        str,
+        doc(
+            "Absolute path on the node. Each agent has the directory `<namespace>/<name>` in it, "
+            "made with the same mode; the pods' user must be allowed to write there.",
+            pattern="^/",
+        ),
+    ] = NO_TEXT
+    type: Annotated[
+        str | None,
+        doc(
+            "`DirectoryOrCreate` makes the directory if it is absent, `Directory` wants it to be "
+            "there. Unset: `DirectoryOrCreate`.",
+            enum=("DirectoryOrCreate", "Directory"),
+        ),
+    ] = None
+
+
+class NodeStorage(Model):
+    """Where agents on every node keep their write-ahead log."""
+
+    host_path: Annotated[
+        HostPath | None,
+        doc("Keep it on the node, so that samples not yet sent survive the pod."),
+    ] = None
+
+
+class DaemonSetRollingUpdate(Model):
+    """The pace at which agents are replaced."""
+
+    max_unavailable: Annotated[
+        IntOrString | None,
+        doc(
+            "How many nodes may be without an agent at once, as a number or a percentage such as "
+            "`10%`. Unset: 1, or none with `maxSurge`."
+        ),
+    ] = None
+    max_surge: Annotated[
+        IntOrString | None,
+        doc(
+            "On how many nodes the new agent may start before the old one has stopped, as a number "
+            "or a percentage. Unset: 0. Needs a `maxUnavailable` of 0."
+        ),
+    ] = None
+
+
+class DaemonSetUpdateStrategy(Model):
+    """How agents are replaced after a change."""
+
+    CEL: ClassVar[Cel] = {
+        "rollingUpdate can only be set if type is RollingUpdate": (
+            "!(self.type != 'RollingUpdate' && has(self.rollingUpdate))"
+        ),
+    }
+
+    type: Annotated[
+        str,
+        doc(
+            "`RollingUpdate` replaces them node by node, `OnDelete` waits until you delete them.",
+            enum=("OnDelete", "RollingUpdate"),
+        ),
+    ] = NO_TEXT
+    rolling_update: Annotated[DaemonSetRollingUpdate | None, doc("Pace of a rolling update.")] = (
+        None
+    )
+
+
+class DaemonSetSettings(Model):
+    """How agents run on every node."""
+
+    CEL: ClassVar[Cel] = {
+        "maxSurge cannot be set with storage.hostPath: two agents would write one log": (
+            "!(has(self.storage) && has(self.storage.hostPath) && has(self.updateStrategy) && "
+            "has(self.updateStrategy.rollingUpdate) && "
+            "has(self.updateStrategy.rollingUpdate.maxSurge))"
+        ),
+    }
+
+    update_strategy: Annotated[
+        DaemonSetUpdateStrategy | None,
+        doc("How agents are replaced after a change. Unset: a rolling update, a node at a time."),
+    ] = None
+    min_ready_seconds: Annotated[
+        Int32 | None,
+        doc(
+            "Seconds that a new agent must stay ready before the next node is updated. Unset: as "
+            "`minReadySeconds` of the agent itself.",
+            minimum=0,
+        ),
+    ] = None
+    storage: Annotated[
+        NodeStorage | None,
+        doc("Where the write-ahead log is kept. Unset: in the container, lost with the pod."),
+    ] = None
+
+
 class PrometheusAgentSpec(PrometheusCommonSpec):
     """What a Prometheus agent should look like."""
 
@@ -424,6 +525,9 @@ class PrometheusAgentSpec(PrometheusCommonSpec):
         "shards cannot be greater than 1 when mode is DaemonSet": (
             f"!({_ON_EVERY_NODE} && has(self.shards) && self.shards > 1)"
         ),
+        "daemonSet can only be set when mode is DaemonSet": (
+            f"!has(self.daemonSet) || ({_ON_EVERY_NODE})"
+        ),
     }
 
     mode: Annotated[
@@ -433,6 +537,10 @@ class PrometheusAgentSpec(PrometheusCommonSpec):
             "agent on each node, for the targets on that node. Unset: `StatefulSet`.",
             enum=("StatefulSet", "DaemonSet"),
         ),
+    ] = None
+    daemon_set: Annotated[
+        DaemonSetSettings | None,
+        doc("How agents run on every node, for mode `DaemonSet`. Not in prometheus-operator."),
     ] = None
 
 

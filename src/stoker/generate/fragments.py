@@ -72,7 +72,7 @@ FRAME_ONLY: Final = _ABOUT_PODS | {
     "additional_alert_manager_configs", "additional_alert_relabel_configs",
     "additional_scrape_configs", "alerting", "allow_overlapping_blocks",
     "automount_service_account_token", "base_image", "body_size_limit", "config_maps",
-    "convert_classic_histograms_to_nhcb", "disable_compaction", "enable_admin_api",
+    "convert_classic_histograms_to_nhcb", "daemon_set", "disable_compaction", "enable_admin_api",
     "enable_features", "enable_otlp_receiver", "enable_remote_write_receiver",
     "evaluation_interval", "exemplars", "external_labels", "external_url", "host_network",
     "keep_dropped_targets", "label_limit", "label_name_length_limit", "label_value_length_limit",
@@ -136,6 +136,7 @@ class KeptConfiguration:
         self._verdicts: dict[ResourceKey, Verdict] = {}
         self._ignored: dict[ResourceKey, tuple[Ignored, ...]] = {}
         self._references: References[ResourceKey] = References()
+        self._news: set[ResourceKey] = set()
         self._asset_files: dict[str, str] | None = None
         self._settings: tuple[Any, ...] = ()
         self.set_workload(workload, assets, additional, rule_config_maps)
@@ -200,6 +201,11 @@ class KeptConfiguration:
         self.put_all({key: verdict.resource for key, verdict in stale.items()}, assets)
 
     # --- Answers ----------------------------------------------------------------------------------
+
+    def take_news(self) -> set[ResourceKey]:
+        """The resources that were judged or dropped since this was asked."""
+        news, self._news = self._news, set()
+        return news
 
     def gzip(self) -> bytes:
         """The whole text, compressed; WorkloadError where there is none."""
@@ -317,6 +323,7 @@ class KeptConfiguration:
         self, key: ResourceKey, verdict: Verdict | None, ignored: tuple[Ignored, ...]
     ) -> None:
         """Keep what became of a resource; nothing for one that is gone."""
+        self._news.add(key)
         before = self._verdicts.pop(key, _NO_VERDICT)
         after = verdict or _NO_VERDICT
         if verdict:

@@ -38,6 +38,9 @@ MANAGED: Final = {
 """Labels of every ConfigMap with rules, beside the one that names the workload."""
 
 _RESOURCE: Final = "prometheusrules"
+_LONGEST_KEY: Final = 253
+# Pods mount so many ConfigMaps, whether they exist or not.
+_LEAST_MOUNTED: Final = 3
 
 
 class Enforcement(Struct, frozen=True):
@@ -62,12 +65,14 @@ class RuleFile(Struct, frozen=True):
 
 def enforcement_of(spec: PrometheusSpec | ThanosRulerSpec) -> Enforcement:
     """How a workload holds rules to their namespaces."""
+    if not spec.enforced_namespace_label:
+        return Enforcement()
+    newer = (one for one in spec.excluded_from_enforcement or () if one.resource == _RESOURCE)
     older = (
         ExcludedObject(resource=_RESOURCE, namespace=one.rule_namespace, name=one.rule_name)
         for one in spec.prometheus_rules_excluded_from_enforce or ()
     )
-    excluded = (*(spec.excluded_from_enforcement or ()), *older)
-    return Enforcement(spec.enforced_namespace_label or "", excluded)
+    return Enforcement(spec.enforced_namespace_label, (*newer, *older))
 
 
 def rule_file(
@@ -81,7 +86,7 @@ def rule_file(
     ignored: list[Ignored] = []
     spec = enforced(rule, enforcement or Enforcement(), reader)
     text = text_of(_file(spec, reader, ignored))
-    size = _size(text)
+    size = text_size(text)
     if size > CONFIG_MAP_LIMIT:
         message = f"takes {size} bytes as a file, of at most {CONFIG_MAP_LIMIT}; divide it"
         return RuleFile(name, findings=(Finding("spec", Reason.INVALID_VALUE, message),))
@@ -89,8 +94,13 @@ def rule_file(
 
 
 def file_name(metadata: ObjectMeta) -> str:
-    """The name of the file of a PrometheusRule, which no other has."""
-    return f"{metadata.namespace or ''}-{metadata.name or ''}-{metadata.uid or ''}.yaml"
+    """The name of the file of a PrometheusRule, which no other has.
+
+    It is a key of a ConfigMap, and these are not longer than the longest name of an object.
+    """
+    start = f"{metadata.namespace or ''}-{metadata.name or ''}"
+    end = f"-{metadata.uid or ''}.yaml"
+    return start[: _LONGEST_KEY - len(end)] + end
 
 
 def enforced(rule: PrometheusRule, enforcement: Enforcement, reader: Reader) -> PrometheusRuleSpec:
@@ -167,6 +177,12 @@ def mounted_names(prefix: str, names: Sequence[str], least: int) -> list[str]:
     return [*names, *spare]
 
 
+def names_to_mount(prefix: str, count: int) -> list[str]:
+    """The ConfigMaps that a workload mounts for as many as there are."""
+    names = [config_map_name(prefix, number) for number in range(count)]
+    return mounted_names(prefix, names, _LEAST_MOUNTED)
+
+
 def split_files(
     files: Mapping[str, str], before: Sequence[Mapping[str, str]] = ()
 ) -> list[dict[str, str]]:
@@ -190,7 +206,7 @@ def _kept(files: Mapping[str, str], before: Sequence[Mapping[str, str]]) -> list
         here = [name for name in held if name in files and name not in seen]
         room, stay = CONFIG_MAP_LIMIT, []
         for name in sorted(here, key=lambda name: (held[name] != files[name], name)):
-            size = _size(files[name])
+            size = text_size(files[name])
             if size <= room:
                 room -= size
                 stay.append(name)
@@ -204,10 +220,10 @@ def _placed(
 ) -> list[list[str]]:
     """The places of all files: these go where there is room, from the first one that had any."""
     places = [list(held) for held in kept] or [[]]
-    sizes = [sum(_size(files[name]) for name in held) for held in places]
+    sizes = [sum(text_size(files[name]) for name in held) for held in places]
     first = 0
     for name in names:
-        size = _size(files[name])
+        size = text_size(files[name])
         while first < len(places) and sizes[first] + size > CONFIG_MAP_LIMIT and places[first]:
             first += 1
         if first == len(places):
@@ -222,7 +238,8 @@ def _contents(places: Sequence[Sequence[str]], files: Mapping[str, str]) -> list
     return [{name: files[name] for name in sorted(names)} for names in places]
 
 
-def _size(text: str) -> int:
+def text_size(text: str) -> int:
+    """The bytes that a text takes."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 

@@ -18,12 +18,13 @@ from stoker.api.decode import convert
 from stoker.api.kinds import version_of
 from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
 from stoker.api.prometheus import Prometheus, PrometheusAgent
+from stoker.api.rules import PrometheusRule
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.errors import DecodeError
 from stoker.offline.manifests import Manifest, Reading, Unreadable
 from stoker.offline.problems import problems
 from stoker.select.assets import CONFIG_MAP, SECRET, Contents
-from stoker.select.choice import NAMESPACE_NAME, Monitor
+from stoker.select.choice import NAMESPACE_NAME, Candidate
 
 DEFAULT_NAMESPACE = "default"
 
@@ -37,10 +38,10 @@ class Refused(Struct, frozen=True):
 
 
 class World(Struct):
-    """What is in the directory."""
+    """What is in the directory; among the `monitors` are the PrometheusRules, too."""
 
     workloads: list[Prometheus | PrometheusAgent] = []
-    monitors: list[Monitor] = []
+    monitors: list[Candidate] = []
     namespaces: dict[str, dict[str, str]] = {}
     contents: dict[tuple[str, str, str], dict[str, str]] = {}
     refused: list[Refused] = []
@@ -87,7 +88,7 @@ def _add_ours(world: World, manifest: Manifest, version: Version) -> None:
         return
     if isinstance(found, Prometheus | PrometheusAgent):
         world.workloads.append(found)
-    elif isinstance(found, ServiceMonitor | PodMonitor | Probe | ScrapeConfig):
+    elif isinstance(found, ServiceMonitor | PodMonitor | Probe | ScrapeConfig | PrometheusRule):
         world.monitors.append(found)
 
 

@@ -1,25 +1,33 @@
-"""Which resources apply to a workload, by their labels and those of their namespaces."""
+"""Which resources apply to a workload, by their labels and those of their namespaces.
+
+A workload chooses among the kinds that its specification has selectors for: a Prometheus monitors
+and rules, an agent monitors alone, a Thanos Ruler rules alone.
+"""
 
 from collections.abc import Iterable, Mapping
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 from msgspec import Struct
 
 from stoker.api.core import LabelSelector
 from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
-from stoker.api.prometheus_common import PrometheusCommonSpec
+from stoker.api.rules import PrometheusRule
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
+from stoker.api.workload import WorkloadSpec
 from stoker.select.labels import Selector, selector_of
 from stoker.select.workload import Workload
 
 Monitor: TypeAlias = ServiceMonitor | PodMonitor | Probe | ScrapeConfig
+Candidate: TypeAlias = Monitor | PrometheusRule
 NamespaceLabels: TypeAlias = Mapping[str, Mapping[str, str]]
+
+R = TypeVar("R", bound=Candidate)
 
 # Kubernetes puts this label on every namespace.
 NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
 
 
-class MonitorKind(Struct, frozen=True):
+class SelectedKind(Struct, frozen=True):
     """A kind of resource: its name, its type, and the workload's selectors for it."""
 
     name: str
@@ -28,16 +36,19 @@ class MonitorKind(Struct, frozen=True):
     namespace_selector: str
 
 
-MONITOR_KINDS: Final = tuple(
-    MonitorKind(model.__name__, model, f"{prefix}_selector", f"{prefix}_namespace_selector")
-    for model, prefix in (
-        (ServiceMonitor, "service_monitor"),
-        (PodMonitor, "pod_monitor"),
-        (Probe, "probe"),
-        (ScrapeConfig, "scrape_config"),
-    )
+def _kind(model: type, prefix: str) -> SelectedKind:
+    return SelectedKind(model.__name__, model, f"{prefix}_selector", f"{prefix}_namespace_selector")
+
+
+MONITOR_KINDS: Final = (
+    _kind(ServiceMonitor, "service_monitor"),
+    _kind(PodMonitor, "pod_monitor"),
+    _kind(Probe, "probe"),
+    _kind(ScrapeConfig, "scrape_config"),
 )
-_POSITION: Final = {kind.model: position for position, kind in enumerate(MONITOR_KINDS)}
+RULE_KIND: Final = _kind(PrometheusRule, "rule")
+SELECTED_KINDS: Final = (*MONITOR_KINDS, RULE_KIND)
+_POSITION: Final = {kind.model: position for position, kind in enumerate(SELECTED_KINDS)}
 
 
 class Choice(Struct, frozen=True):
@@ -57,7 +68,7 @@ class Choice(Struct, frozen=True):
         return self.namespaces.matches(labels if labels is not None else {NAMESPACE_NAME: name})
 
 
-def choice(spec: PrometheusCommonSpec, namespace: str, kind: MonitorKind) -> Choice:
+def choice(spec: WorkloadSpec, namespace: str, kind: SelectedKind) -> Choice:
     """Which resources of a kind a workload asks for."""
     namespaces: LabelSelector | None = getattr(spec, kind.namespace_selector)
     return Choice(
@@ -67,24 +78,34 @@ def choice(spec: PrometheusCommonSpec, namespace: str, kind: MonitorKind) -> Cho
     )
 
 
-def applicable(
-    workload: Workload, candidates: Iterable[Monitor], namespaces: NamespaceLabels
-) -> list[Monitor]:
+def choices(spec: WorkloadSpec, namespace: str) -> dict[str, Choice]:
+    """Which resources a workload asks for, by the names of the kinds that it can ask for."""
+    known = (kind for kind in SELECTED_KINDS if hasattr(spec, kind.selector))
+    return {kind.name: choice(spec, namespace, kind) for kind in known}
+
+
+def applicable(workload: Workload, candidates: Iterable[R], namespaces: NamespaceLabels) -> list[R]:
     """The resources that apply to a workload, by kind, namespace and name."""
-    choices = {
-        kind.model: choice(workload.spec, workload.namespace, kind) for kind in MONITOR_KINDS
-    }
-    chosen = [one for one in candidates if _applies(one, choices[type(one)], namespaces)]
-    return sorted(chosen, key=_order)
+    return chosen(choices(workload.spec, workload.namespace), candidates, namespaces)
 
 
-def _applies(resource: Monitor, wanted: Choice, namespaces: NamespaceLabels) -> bool:
+def chosen(
+    wanted: Mapping[str, Choice], candidates: Iterable[R], namespaces: NamespaceLabels
+) -> list[R]:
+    """The resources that choices take, by kind, namespace and name."""
+    found = [one for one in candidates if _applies(one, wanted.get(type(one).__name__), namespaces)]
+    return sorted(found, key=_order)
+
+
+def _applies(resource: Candidate, wanted: Choice | None, namespaces: NamespaceLabels) -> bool:
     name = resource.metadata.namespace or ""
-    return wanted.labels.matches(resource.metadata.labels) and wanted.takes_namespace(
-        name, namespaces.get(name)
+    return (
+        wanted is not None
+        and wanted.labels.matches(resource.metadata.labels)
+        and wanted.takes_namespace(name, namespaces.get(name))
     )
 
 
-def _order(resource: Monitor) -> tuple[int, str, str]:
+def _order(resource: Candidate) -> tuple[int, str, str]:
     metadata = resource.metadata
     return _POSITION[type(resource)], metadata.namespace or "", metadata.name or ""

@@ -30,14 +30,14 @@ _CHECKS: Final[dict[type, Callable[[Any, Scope], Findings]]] = {
 
 
 class Verdict(Struct, frozen=True):
-    """What a workload makes of a resource.
+    """What a workload makes of a resource, a monitor or a PrometheusRule.
 
     `reads` are the values it was judged by, `files` what must be mounted for it (file name to
     text), empty for a rejected one.
     """
 
     kind: str
-    resource: Monitor
+    resource: Any
     findings: tuple[Finding, ...] = ()
     reads: Mapping[Source, str | Missing] = {}
     files: Mapping[str, str] = {}

@@ -44,14 +44,14 @@ from stoker.validate.syntax import label_name, quantity
 
 _SELECTORS: Final = tuple(
     f"{kind}_{what}"
-    for kind in ("service_monitor", "pod_monitor", "probe", "scrape_config")
+    for kind in ("service_monitor", "pod_monitor", "probe", "scrape_config", "rule")
     for what in ("selector", "namespace_selector")
 )
 
 
 def workload(spec: PrometheusCommonSpec, scope: Scope) -> Findings:
     """Everything about a workload."""
-    for attribute in _SELECTORS:
+    for attribute in (each for each in _SELECTORS if hasattr(spec, each)):
         path = below("spec", json_name(spec, attribute))
         yield from selector(getattr(spec, attribute), path)
     yield from given_intervals(spec)

@@ -1,0 +1,205 @@
+"""How fast expressions are parsed, and PrometheusRules become ConfigMaps: all, and one changed.
+
+Our parser stands next to the Rust one from PyPI (`promql-parser`), where that is installed; it
+answers fewer questions (see docs/decisions), so it is a yardstick and no goal. Each number of rules
+runs in a process of its own, so that its peak of memory is its own. The best of several runs
+counts: noise only ever adds. A change is measured until the files of its ConfigMap can be written.
+
+Goals: 10,000 PrometheusRules of three rules in at most 10 s; one change of 10,000 at most 1.5 times
+that of 1,000.
+
+    python -m bench.rules N       one number of rules in this process, as JSON
+"""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from stoker.api.decode import convert
+from stoker.api.prometheus import PrometheusSpec
+from stoker.api.rules import PrometheusRule
+from stoker.generate.fragments import ResourceKey
+from stoker.generate.rulebook import KeptRules, prometheus_terms
+from stoker.promql import parse
+from stoker.select.workload import Workload
+
+SIZES = (1_000, 10_000)
+NAMESPACES = 50
+RUNS = 3
+CHANGES = 400
+SPREAD = 7919  # a prime: the changed rules are all over the ConfigMaps
+EXPRESSIONS = 2_000
+FULL_GOAL = 10.0
+RATIO_GOAL = 1.5
+RUST = "promql_parser"
+
+# What people alert on, with the name of a service.
+TEMPLATES = (
+    'up{{job="{0}"}} == 0',
+    'sum by (code) (rate(http_requests_total{{job="{0}"}}[5m]))',
+    'sum(rate(http_requests_total{{job="{0}",code=~"5.."}}[5m]))'
+    ' / sum(rate(http_requests_total{{job="{0}"}}[5m])) > 0.05',
+    "histogram_quantile(0.99, sum by (le, job)"
+    ' (rate(http_request_duration_seconds_bucket{{job="{0}"}}[5m]))) > 1',
+    'kube_deployment_spec_replicas{{deployment="{0}"}}'
+    " != on (namespace, deployment) kube_deployment_status_replicas_available",
+    'max_over_time(process_resident_memory_bytes{{job="{0}"}}[1h:5m] offset 1d) > 2e9'
+    ' and on () hour() >= 8 unless absent(up{{job="{0}"}})',
+)
+SPEC = convert(PrometheusSpec, {"ruleSelector": {}, "ruleNamespaceSelector": {}})
+TERMS = prometheus_terms(Workload(namespace="monitoring", name="main", spec=SPEC))
+
+
+def report() -> bool:
+    """Measure, print, and tell whether the goals were reached."""
+    _report_parsers()
+    found = {size: _best(size) for size in SIZES}
+    rows: tuple[tuple[str, Callable[[dict[str, float]], str]], ...] = (
+        ("ConfigMaps", lambda of: f"{of['config_maps']:.0f}"),
+        ("text", lambda of: f"{of['text'] / 1e6:.1f} MB"),
+        ("all of them, CPU", lambda of: f"{of['full']:.2f} s"),
+        ("one change, median", lambda of: f"{of['change'] * 1e3:.2f} ms"),
+        ("  of which reading its ConfigMap", lambda of: f"{of['reading'] / of['change']:.0%}"),
+        ("peak RSS", lambda of: f"{of['rss']:.0f} MiB"),
+        ("  before, with all objects", lambda of: f"{of['rss_before']:.0f} MiB"),
+    )
+    print(f"\n{'N PrometheusRules of three rules':<34}" + "".join(f"{n:>12,}" for n in found))
+    for name, cell in rows:
+        print(f"{name:<34}" + "".join(f"{cell(figures):>12}" for figures in found.values()))
+    return _reached(found)
+
+
+def _report_parsers() -> None:
+    expressions = [
+        TEMPLATES[number % len(TEMPLATES)].format(f"service-{number}")
+        for number in range(EXPRESSIONS)
+    ]
+    ours = _each(parse, expressions)
+    print(f"\n{'parsing and checking a PromQL expression':<44}{ours * 1e6:>8.1f} µs")
+    try:
+        rust = import_module(RUST)
+    except ImportError:
+        print(f"the Rust parser is not installed ({RUST}): nothing to compare with")
+        return
+    theirs = _each(rust.parse, expressions)
+    times = f"(ours takes {ours / theirs:.1f} times that)"
+    print(f"{'  the Rust parser, from Python':<44}{theirs * 1e6:>8.1f} µs {times}")
+
+
+def _each(parser: Callable[[str], Any], expressions: list[str]) -> float:
+    """The seconds that one expression takes."""
+    runs = (_timed(lambda: [parser(one) for one in expressions])[0] for _ in range(RUNS))
+    return min(runs) / len(expressions)
+
+
+def _reached(found: dict[int, dict[str, float]]) -> bool:
+    full = found[10_000]["full"]
+    ratio = found[10_000]["change"] / found[1_000]["change"]
+    goals = (
+        (f"10,000 PrometheusRules: {full:.1f} s (goal: at most {FULL_GOAL:.0f})", full, FULL_GOAL),
+        (
+            f"one change of 10,000 / of 1,000: {ratio:.2f} (goal: at most {RATIO_GOAL})",
+            ratio,
+            RATIO_GOAL,
+        ),
+    )
+    for text, figure, goal in goals:
+        print(f"{text}: {'ok' if figure <= goal else 'MISSED'}")
+    return all(figure <= goal for _, figure, goal in goals)
+
+
+def _best(size: int) -> dict[str, float]:
+    runs = [_run(size) for _ in range(RUNS)]
+    return {name: min(run[name] for run in runs) for name in runs[0]}
+
+
+def _run(size: int) -> dict[str, float]:
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.rules", str(size)],
+        cwd=Path(__file__).parent.parent,
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    figures: dict[str, float] = json.loads(done.stdout)
+    return figures
+
+
+# --- In the process of its own --------------------------------------------------------------------
+
+
+def _measured(size: int) -> dict[str, float]:
+    rules = {_key(number): _rule(number) for number in range(size)}
+    before = _peak()
+    full, kept = _timed(lambda: _filled(rules))
+    peak = _peak()
+    held = kept.config_maps()
+    numbers = [number * SPREAD % size for number in range(CHANGES)]
+    changed = [(_key(number), _rule(number, "15m")) for number in numbers]
+    return {
+        "full": full,
+        "change": median(_timed(partial(_change, kept, *one))[0] for one in changed),
+        "reading": median(_timed(partial(dict, one))[0] for one in held),
+        "config_maps": len(held),
+        "text": sum(len(text) for files in held for text in files.values()),
+        "rss": peak,
+        "rss_before": before,
+    }
+
+
+def _filled(rules: dict[ResourceKey, PrometheusRule]) -> KeptRules:
+    kept = KeptRules(TERMS)
+    kept.put_all(rules)
+    kept.config_maps()
+    return kept
+
+
+def _change(kept: KeptRules, key: ResourceKey, rule: PrometheusRule) -> None:
+    before = kept.config_maps()
+    kept.put(key, rule)
+    for old, new in zip(before, kept.config_maps(), strict=True):
+        if new is not old:
+            dict(new)
+
+
+def _rule(number: int, lasting: str = "10m") -> PrometheusRule:
+    """One PrometheusRule as a team would write it."""
+    service, team = f"service-{number}", f"team-{number % NAMESPACES}"
+    alert = {"for": lasting, "labels": {"severity": "page", "team": team}}
+    down = {"summary": "{{ $labels.instance }} is down"}
+    failing = {"summary": f"{service} fails {{{{ $value | humanizePercentage }}}} of requests"}
+    rules = [
+        {"record": "service:requests:rate5m", "expr": TEMPLATES[1].format(service)},
+        alert | {"alert": "Down", "expr": TEMPLATES[0].format(service), "annotations": down},
+        alert | {"alert": "Fails", "expr": TEMPLATES[2].format(service), "annotations": failing},
+    ]
+    uid = f"{number:08x}-0000-4000-8000-000000000000"
+    metadata = {"name": service, "namespace": team, "uid": uid}
+    groups = [{"name": service, "rules": rules}]
+    return convert(PrometheusRule, {"metadata": metadata, "spec": {"groups": groups}})
+
+
+def _key(number: int) -> ResourceKey:
+    return "PrometheusRule", f"team-{number % NAMESPACES}/service-{number}"
+
+
+def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    start = time.process_time()
+    result = work()
+    return time.process_time() - start, result
+
+
+def _peak() -> float:
+    """The peak of memory in MiB; that of `getrusage` has the parent's in it."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
+
+
+if __name__ == "__main__":
+    print(json.dumps(_measured(int(sys.argv[1]))))

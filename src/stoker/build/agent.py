@@ -1,0 +1,147 @@
+"""The StatefulSets of a Prometheus agent, or its DaemonSet."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from stoker.api.core import Object
+from stoker.api.prometheus import DaemonSetSettings, HostPath, PrometheusAgentSpec
+from stoker.api.workload import Argument
+from stoker.build.arguments import agent_arguments, common_arguments
+from stoker.build.hashing import INPUT_HASH
+from stoker.build.meta import metadata
+from stoker.build.names import daemon_set_name, object_labels, prefix_of, selector_labels
+from stoker.build.paths import DATA
+from stoker.build.plain import plain
+from stoker.build.sets import WEB_CONFIG_SINCE, stateful_set_of, workload_data
+from stoker.build.site import Site, TlsAssets
+from stoker.build.storage import DataVolume
+from stoker.build.template import PodPlan, check_version, pod_template, web_mount
+from stoker.build.webconfig import Mount
+from stoker.errors import WorkloadError
+from stoker.select.workload import Workload
+
+_HOST_PATH: Final = "spec.daemonSet.storage.hostPath"
+
+
+def stateful_set(  # noqa: PLR0913 - what the object depends on
+    site: Site,
+    shard: int,
+    *,
+    name: str | None = None,
+    tls_assets: TlsAssets,
+    input_hash: str = "",
+    config_files: int = 1,
+) -> Object:
+    """The StatefulSet of a shard of an agent.
+
+    `config_files`: over how many Secrets the configuration goes. WorkloadError where the user's
+    settings make none.
+    """
+    workload = site.workload
+    check_version(workload)
+    web = web_mount(workload) if workload.version >= WEB_CONFIG_SINCE else None
+    plan = PodPlan(
+        site=site,
+        shard=shard,
+        tls_assets=tls_assets,
+        arguments=tuple(_arguments(workload, web)),
+        web=web,
+        reloader_web=workload.spec.web is not None,
+        data=workload_data(site),
+        config_files=config_files,
+    )
+    return stateful_set_of(plan, shard, name, input_hash)
+
+
+def daemon_set(
+    site: Site, *, tls_assets: TlsAssets, input_hash: str = "", config_files: int = 1
+) -> Object:
+    """The DaemonSet of an agent that runs on every node.
+
+    WorkloadError where the user's settings make none.
+    """
+    workload = site.workload
+    check_version(workload)
+    web = web_mount(workload)
+    plan = PodPlan(
+        site=site,
+        shard=None,
+        tls_assets=tls_assets,
+        arguments=tuple(_arguments(workload, web)),
+        web=web,
+        reloader_web=True,
+        data=_data_on_node(workload, _settings(site)),
+        config_files=config_files,
+    )
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": metadata(
+            site.owner,
+            site.settings,
+            daemon_set_name(workload),
+            labels=object_labels(workload, None),
+            annotations={INPUT_HASH: input_hash} if input_hash else {},
+            inherit=True,
+        ),
+        "spec": _daemon_set_spec(plan, _settings(site)),
+    }
+
+
+def _settings(site: Site) -> DaemonSetSettings:
+    spec = site.owner.spec
+    if not isinstance(spec, PrometheusAgentSpec):
+        raise TypeError("only a PrometheusAgent runs on every node")
+    return spec.daemon_set or DaemonSetSettings()
+
+
+def _arguments(workload: Workload, web: Mount | None) -> Iterator[Argument]:
+    yield from common_arguments(workload)
+    yield from agent_arguments(workload)
+    if web:
+        yield web.argument
+
+
+def _daemon_set_spec(plan: PodPlan, settings: DaemonSetSettings) -> Object:
+    workload = plan.site.workload
+    given = settings.min_ready_seconds
+    ready = workload.spec.min_ready_seconds if given is None else given
+    made: Object = {
+        "selector": {"matchLabels": selector_labels(workload, None, plan.site.settings.labels)},
+        "template": pod_template(plan),
+        "updateStrategy": plain(settings.update_strategy),
+        "minReadySeconds": ready or None,
+    }
+    return {member: value for member, value in made.items() if value is not None}
+
+
+def _data_on_node(workload: Workload, settings: DaemonSetSettings) -> DataVolume | None:
+    """The write-ahead log on the node, where it outlives the pod.
+
+    Each agent has a directory of its own: two that shared a log would destroy it.
+    """
+    host_path = settings.storage.host_path if settings.storage else None
+    if host_path is None:
+        return None
+    name = f"{prefix_of(workload)}-db"
+    mount = {
+        "name": name,
+        "mountPath": DATA,
+        "subPath": f"{workload.namespace}/{workload.name}",
+    }
+    volume = {
+        "name": name,
+        "hostPath": {
+            "path": _directory(host_path),
+            "type": host_path.type or "DirectoryOrCreate",
+        },
+    }
+    return DataVolume(mount, (volume,))
+
+
+def _directory(host_path: HostPath) -> str:
+    path = host_path.path
+    if not path.startswith("/") or ".." in path.split("/"):
+        reason = f"`{path}` is not an absolute path without `..`"
+        raise WorkloadError(f"{_HOST_PATH}.path", reason)
+    return path

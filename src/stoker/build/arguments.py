@@ -1,0 +1,246 @@
+"""The command line of Prometheus: which flags a workload sets, and which versions know them.
+
+A table is read from top to bottom, and its order is that of the command line: a flag that moves
+replaces every pod at an upgrade. A flag that the workload's version does not know is left out.
+"""
+
+from collections.abc import Callable
+from posixpath import normpath
+from typing import Any, Final, TypeAlias
+
+from msgspec import Struct
+
+from stoker.api.workload import Argument
+from stoker.build.paths import CONFIG_FILE, DATA, WEB_PORT
+from stoker.select.workload import Workload
+from stoker.version import Version, parse_version
+
+Value: TypeAlias = str | bool | None
+
+
+class Flag(Struct, frozen=True):
+    """A flag of Prometheus.
+
+    `value` gives what follows the `=`, or whether a switch is set; None or nothing leaves it out.
+    `since` is the first version that knows the flag, `until` the first that no longer does.
+    """
+
+    name: str
+    value: Callable[[Any], Value]
+    since: str = ""
+    until: str = ""
+
+    def known_to(self, version: Version) -> bool:
+        """Whether a version knows this flag."""
+        if self.since and version < parse_version(self.since):
+            return False
+        return not (self.until and version >= parse_version(self.until))
+
+
+def flags_set(table: tuple[Flag, ...], subject: Any, version: Version) -> list[Argument]:
+    """The arguments that a table makes of its subject for a version."""
+    made = []
+    for flag in table:
+        value = flag.value(subject) if flag.known_to(version) else None
+        if value:
+            text = None if value is True else str(value)
+            made.append(Argument(name=flag.name, value=text))
+    return made
+
+
+def common_arguments(workload: Workload) -> list[Argument]:
+    """What servers and agents have in common, first on the command line."""
+    return flags_set(_COMMON, workload, workload.version)
+
+
+def server_arguments(workload: Workload) -> list[Argument]:
+    """What only a server has: storage, queries and rules."""
+    return flags_set(_SERVER, workload, workload.version)
+
+
+def agent_arguments(workload: Workload) -> list[Argument]:
+    """What makes Prometheus an agent."""
+    return flags_set(_AGENT, workload, workload.version)
+
+
+def route_prefix(workload: Workload) -> str:
+    """The path under which the web server answers."""
+    return workload.spec.route_prefix or "/"
+
+
+def web_path(workload: Workload, page: str = "") -> str:
+    """The path of a page of the web server."""
+    return "/" + normpath(f"{route_prefix(workload)}/{page}").lstrip("/")
+
+
+def web_url(workload: Workload, host: str, page: str = "") -> str:
+    """The URL of a page of the web server, for a neighbour in the pod."""
+    scheme = "https" if serves_tls(workload) else "http"
+    return f"{scheme}://{host}:{WEB_PORT}{web_path(workload, page)}"
+
+
+def serves_tls(workload: Workload) -> bool:
+    """Whether the web server wants TLS."""
+    web = workload.spec.web
+    return web is not None and web.tls_config is not None
+
+
+def _always(value: Value) -> Callable[[Workload], Value]:
+    return lambda workload: value
+
+
+def _spec(*path: str) -> Callable[[Workload], Value]:
+    """The field at a path of attributes below `spec`; None where a part of it is absent."""
+
+    def value(workload: Workload) -> Value:
+        found: Any = workload.spec
+        for attribute in path:
+            found = getattr(found, attribute, None)
+        return found if isinstance(found, bool) or found is None else str(found)
+
+    return value
+
+
+def _positive(*path: str) -> Callable[[Workload], Value]:
+    """A number at a path, unless it is zero or less, which means unlimited or nonsense."""
+    number = _spec(*path)
+    return lambda workload: (text := number(workload)) and int(text) > 0 and text
+
+
+def _other_than(default: str, field: str) -> Callable[[Workload], Value]:
+    """A field, unless it says what Prometheus does anyway."""
+    given = _spec(field)
+    return lambda workload: (text := given(workload)) != default and text
+
+
+_MESSAGES: Final = {
+    "V1.0": "prometheus.WriteRequest",
+    "V2.0": "io.prometheus.write.v2.Request",
+}
+
+
+def _accepted_messages(workload: Workload) -> Value:
+    """What the remote write receiver takes, where there is one."""
+    versions = workload.spec.remote_write_receiver_message_versions or ()
+    if not workload.spec.enable_remote_write_receiver:
+        return None
+    return ",".join(_MESSAGES.get(version, version) for version in versions)
+
+
+def _features(workload: Workload) -> Value:
+    return ",".join(workload.spec.enable_features or ())
+
+
+def _metadata_in_log(workload: Workload) -> Value:
+    """Version 2 of remote write sends metadata, which older Prometheus keeps on request only."""
+    sent = any(one.message_version == "V2.0" for one in workload.spec.remote_write or ())
+    return _unless_given("metadata-wal-records", workload) if sent else None
+
+
+def _new_encoding(workload: Workload) -> Value:
+    tsdb = workload.spec.tsdb
+    encoding = tsdb.chunk_encoding if tsdb else None
+    wanted = encoding is not None and encoding.floats == "Xor2"
+    return _unless_given("xor2-encoding", workload) if wanted else None
+
+
+def _receives_otlp(workload: Workload) -> bool:
+    """Settings for OTLP mean that it is wanted, unless the user says that it is not."""
+    enabled = workload.spec.enable_otlp_receiver
+    return workload.spec.otlp is not None if enabled is None else enabled
+
+
+def _otlp_feature(workload: Workload) -> Value:
+    receives = _receives_otlp(workload)
+    return _unless_given("otlp-write-receiver", workload) if receives else None
+
+
+def _unless_given(feature: str, workload: Workload) -> Value:
+    """A feature that something needs, unless the user has turned it on anyway."""
+    return None if feature in (workload.spec.enable_features or ()) else feature
+
+
+def _local_address(workload: Workload) -> Value:
+    return "127.0.0.1:9090" if workload.spec.listen_local else None
+
+
+_DEFAULT_RETENTION: Final = "24h"
+
+
+def _retention(workload: Workload) -> Value:
+    return _spec("retention")(workload) or _DEFAULT_RETENTION
+
+
+def _retention_time(workload: Workload) -> Value:
+    """How long to keep data; where only the size is limited, the size decides alone."""
+    by_size = _spec("retention_size")(workload)
+    return _spec("retention")(workload) or (None if by_size else _DEFAULT_RETENTION)
+
+
+# Pre-releases of the third major version have its flags already.
+_THREE: Final = "3.0.0-0"
+
+_COMMON: Final = (
+    Flag("config.file", _always(CONFIG_FILE)),
+    Flag("web.console.templates", _always("/etc/prometheus/consoles"), until=_THREE),
+    Flag("web.console.libraries", _always("/etc/prometheus/console_libraries"), until=_THREE),
+    Flag("web.enable-lifecycle", lambda one: one.spec.reload_strategy != "ProcessSignal"),
+    Flag("web.page-title", _spec("web", "page_title"), since="2.6.0"),
+    Flag("web.max-connections", _spec("web", "max_connections")),
+    Flag("web.enable-remote-write-receiver", _spec("enable_remote_write_receiver"), since="2.33.0"),
+    Flag(
+        "web.remote-write-receiver.accepted-protobuf-messages", _accepted_messages, since="2.54.0"
+    ),
+    Flag("enable-feature", _features, since="2.25.0"),
+    Flag("enable-feature", _metadata_in_log, since="2.54.0", until="3.4.0"),
+    Flag("enable-feature", _new_encoding, since="3.13.0"),
+    Flag("enable-feature", _otlp_feature, since="2.47.0", until=_THREE),
+    Flag("web.enable-otlp-receiver", _receives_otlp, since=_THREE),
+    Flag("web.external-url", _spec("external_url")),
+    Flag("web.route-prefix", route_prefix),
+    Flag("log.level", _other_than("info", "log_level")),
+    Flag("log.format", _other_than("logfmt", "log_format")),
+    Flag("web.listen-address", _local_address),
+)
+
+# Since 3.11 how much to keep is said in the configuration, where a reload changes it.
+_SERVER: Final = (
+    Flag("storage.tsdb.retention", _retention, until="2.7.0"),
+    Flag("storage.tsdb.retention.time", _retention_time, since="2.7.0", until="3.11.0"),
+    Flag("storage.tsdb.retention.size", _spec("retention_size"), since="2.7.0", until="3.11.0"),
+    Flag("storage.tsdb.path", _always(DATA)),
+    Flag("web.enable-admin-api", _spec("enable_admin_api")),
+    Flag(
+        "rules.alert.for-outage-tolerance",
+        _spec("rules", "alert", "for_outage_tolerance"),
+        since="2.4.0",
+    ),
+    Flag(
+        "rules.alert.for-grace-period", _spec("rules", "alert", "for_grace_period"), since="2.4.0"
+    ),
+    Flag("rules.alert.resend-delay", _spec("rules", "alert", "resend_delay"), since="2.4.0"),
+    Flag("query.lookback-delta", _spec("query", "lookback_delta")),
+    Flag("query.max-samples", _positive("query", "max_samples"), since="2.5.0"),
+    Flag("query.max-concurrency", _positive("query", "max_concurrency")),
+    Flag("query.timeout", _spec("query", "timeout")),
+    Flag(
+        "storage.tsdb.allow-overlapping-blocks",
+        _spec("allow_overlapping_blocks"),
+        since="2.11.0",
+        until="2.39.0",
+    ),
+    Flag("storage.tsdb.wal-compression", _spec("wal_compression"), since="2.11.0"),
+    Flag(
+        "no-storage.tsdb.wal-compression",
+        lambda one: one.spec.wal_compression is False,
+        since="2.11.0",
+    ),
+)
+
+_AGENT: Final = (
+    Flag("enable-feature", _always("agent"), until=_THREE),
+    Flag("agent", _always(True), since=_THREE),
+    Flag("storage.agent.path", _always(DATA)),
+    Flag("storage.agent.wal-compression", _spec("wal_compression")),
+    Flag("no-storage.agent.wal-compression", lambda one: one.spec.wal_compression is False),
+)

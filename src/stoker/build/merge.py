@@ -1,0 +1,164 @@
+"""A user's containers over the operator's: merged by name as Kubernetes merges a strategic patch.
+
+Objects are merged member by member. A list replaces the other, unless Kubernetes gives it a merge
+key (`patchMergeKey` of its API): then items with the same key are merged, and the order is the
+patch's, with what it does not name where it was as far as possible. Directives steer it:
+
+    $patch: delete | replace           on an object or an item of a list
+    $retainKeys: [name, …]             drop all other members of the base
+    $deleteFromPrimitiveList/args: […] drop these values
+    $setElementOrder/env: [{name: A}]  another order than the patch's
+
+In one thing we are kinder: of members that exclude each other, such as the handlers of a probe, the
+patch's choice drops the base's, which would leave a container that no API server accepts.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from typing import Any, Final
+
+from stoker.api.core import Object
+from stoker.errors import WorkloadError, below
+
+_MERGE_KEYS: Final = {
+    "ports": "containerPort",
+    "env": "name",
+    "volumeMounts": "mountPath",
+    "volumeDevices": "devicePath",
+}
+_ONE_OF: Final = (
+    {"exec", "grpc", "httpGet", "sleep", "tcpSocket"},
+    {"value", "valueFrom"},
+    {"configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "secretKeyRef"},
+)
+
+# Members of Kubernetes' API types whose zero means "not set", and so changes nothing in a patch.
+_ZERO_IS_UNSET: Final = {
+    "failureThreshold",
+    "hostPort",
+    "initialDelaySeconds",
+    "periodSeconds",
+    "readOnly",
+    "stdin",
+    "stdinOnce",
+    "successThreshold",
+    "timeoutSeconds",
+    "tty",
+}
+
+_PATCH: Final = "$patch"
+_RETAIN: Final = "$retainKeys"
+_DELETE_VALUES: Final = "$deleteFromPrimitiveList/"
+_ORDER: Final = "$setElementOrder/"
+
+
+def merge_containers(
+    base: Sequence[Object], patches: Sequence[Object] | None, path: str
+) -> list[Object]:
+    """The base's containers, with those of the same name merged in, then the new ones.
+
+    WorkloadError with the path of the item for a patch without a name or of a wrong shape.
+    """
+    containers = {container["name"]: deepcopy(container) for container in base}
+    for index, patch in enumerate(patches or ()):
+        here = f"{path}[{index}]"
+        name = patch.get("name")
+        if not isinstance(name, str) or not name:
+            raise WorkloadError(f"{here}.name", "a container needs a name")
+        if patch.get(_PATCH) == "delete":
+            containers.pop(name, None)
+        elif name in containers:
+            containers[name] = _merged(containers[name], patch, here)
+        else:
+            containers[name] = deepcopy(patch)
+    return list(containers.values())
+
+
+def _merged(base: Object, patch: Object, path: str) -> Object:
+    """Both objects in one; nothing of it is shared with the patch."""
+    if patch.get(_PATCH) in ("delete", "replace"):
+        replaced = {} if patch[_PATCH] == "delete" else patch
+        return {name: deepcopy(value) for name, value in replaced.items() if name != _PATCH}
+    result = _retained(base, patch)
+    for name, value in _members(patch):
+        if value is None:
+            result.pop(name, None)
+        else:
+            result[name] = _member(name, result.get(name), value, patch, below(path, name))
+    return result
+
+
+def _retained(base: Object, patch: Object) -> Object:
+    """The base less what the patch excludes."""
+    keep = patch.get(_RETAIN, base)
+    excluded = {name for group in _ONE_OF if group & patch.keys() for name in group - patch.keys()}
+    kept = {name: value for name, value in base.items() if name in keep and name not in excluded}
+    for name, values in patch.items():
+        if name.startswith(_DELETE_VALUES):
+            member = name.removeprefix(_DELETE_VALUES)
+            kept[member] = [value for value in kept.get(member) or [] if value not in values]
+    return kept
+
+
+def _members(patch: Object) -> Iterator[tuple[str, Any]]:
+    """What a patch sets: neither directives nor members that are empty."""
+    for name, value in patch.items():
+        empty = value in ("", [], {}) or (name in _ZERO_IS_UNSET and value in (0, False))
+        if not name.startswith("$") and not empty:
+            yield name, value
+
+
+def _member(name: str, base: Any, value: Any, patch: Object, path: str) -> Any:
+    if name in _MERGE_KEYS:
+        if not isinstance(value, list):
+            raise WorkloadError(path, "this must be a list")
+        order = patch.get(f"{_ORDER}{name}") or value
+        return _merged_items(base or [], value, order, _MERGE_KEYS[name], path)
+    if isinstance(value, dict):
+        return _merged(base if isinstance(base, dict) else {}, value, path)
+    return deepcopy(value)
+
+
+def _merged_items(
+    base: list[Object], patch: list[Object], order: list[Object], key: str, path: str
+) -> list[Object]:
+    """Two lists in one, by the key of their items."""
+    plain = [item for item in patch if item != {_PATCH: "replace"}]
+    if len(plain) < len(patch):
+        base = []
+    patches = _by_key(plain, key, path)
+    positions = {item.get(key): position for position, item in reversed([*enumerate(base)])}
+    merged = [
+        _merged(item, patches.pop(item.get(key), {}), path)
+        for item in base
+        if patches.get(item.get(key), {}).get(_PATCH) != "delete"
+    ]
+    merged += [deepcopy(item) for item in patches.values() if item.get(_PATCH) != "delete"]
+    return _ordered(merged, [item.get(key) for item in order], positions, key)
+
+
+def _by_key(items: list[Object], key: str, path: str) -> dict[Any, Object]:
+    found = {}
+    for index, item in enumerate(items):
+        if not isinstance(item, dict) or item.get(key) is None:
+            raise WorkloadError(f"{path}[{index}]", f"an item needs `{key}` to be merged by")
+        found[item[key]] = item
+    return found
+
+
+def _ordered(
+    items: list[Object], order: list[Any], positions: Mapping[Any, int], key: str
+) -> list[Object]:
+    """The items in the order asked for; what it does not name stays before what it stood before."""
+    named = sorted(
+        (item for item in items if item.get(key) in order), key=lambda i: order.index(i.get(key))
+    )
+    others = [item for item in items if item.get(key) not in order]
+    last = len(positions)
+    result = []
+    for item in named:
+        place = positions.get(item.get(key), -1)
+        while others and positions.get(others[0].get(key), last) < place:
+            result.append(others.pop(0))
+        result.append(item)
+    return result + others

@@ -1,0 +1,157 @@
+"""The names and labels of all objects that belong to a Prometheus or PrometheusAgent.
+
+A takeover from prometheus-operator must find every object under its name, and pods must keep the
+labels that their StatefulSet selects: these are the same as there.
+
+    prometheus-NAME                 StatefulSet of the first shard, Secret of the configuration
+    prometheus-NAME-shard-1         StatefulSet of the second
+    prometheus-NAME-tls-assets-0    files behind references
+    prometheus-NAME-web-config      how the web server listens
+    prometheus-NAME-db              claims, unless the user names them
+
+Those of an agent begin with `prom-agent-`.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from stoker.build.xxh64 import xxh64
+from stoker.errors import WorkloadError
+from stoker.select.workload import Workload
+
+MANAGER: Final = "prometheus-operator"
+"""Who objects say they are managed by: the peer's own word, so that selectors go on working."""
+
+MANAGED_BY: Final = {"managed-by": MANAGER, "app.kubernetes.io/managed-by": MANAGER}
+APPLICATION_NAME: Final = "app.kubernetes.io/name"
+APPLICATION_INSTANCE: Final = "app.kubernetes.io/instance"
+APPLICATION_VERSION: Final = "app.kubernetes.io/version"
+MODE: Final = "operator.prometheus.io/mode"
+NAME: Final = "operator.prometheus.io/name"
+SHARD: Final = "operator.prometheus.io/shard"
+DEFAULT_CONTAINER: Final = "kubectl.kubernetes.io/default-container"
+
+_LONGEST_LABEL: Final = 63
+_HASH_LENGTH: Final = 8
+_NOT_IN_LABEL: Final = re.compile(r"[^a-z0-9-]+")
+
+
+def prefix_of(workload: Workload) -> str:
+    """What the names of all the workload's objects begin with."""
+    return f"prom-agent-{workload.name}" if workload.agent else f"prometheus-{workload.name}"
+
+
+def stateful_set_name(workload: Workload, shard: int) -> str:
+    """The StatefulSet of a shard; the first has no number, as there is one without sharding."""
+    prefix = prefix_of(workload)
+    return f"{prefix}-shard-{shard}" if shard else prefix
+
+
+def daemon_set_name(workload: Workload) -> str:
+    """The DaemonSet of an agent that runs on every node."""
+    return prefix_of(workload)
+
+
+def config_secret_name(workload: Workload) -> str:
+    """The Secret with the configuration."""
+    return prefix_of(workload)
+
+
+def tls_assets_name(workload: Workload) -> str:
+    """What the Secrets with the files behind references are called, less their number."""
+    return f"{prefix_of(workload)}-tls-assets"
+
+
+def web_config_name(workload: Workload) -> str:
+    """The Secret that tells the web server how to listen."""
+    return f"{prefix_of(workload)}-web-config"
+
+
+def thanos_http_client_name(workload: Workload) -> str:
+    """The Secret that tells the Thanos sidecar how to reach Prometheus."""
+    return f"{prefix_of(workload)}-thanos-prometheus-http-client-file"
+
+
+def governing_service_name(workload: Workload) -> str:
+    """The Service that gives pods their DNS names: the user's own, or one for all of a kind."""
+    return workload.spec.service_name or f"{application_name(workload)}-operated"
+
+
+def volume_claim_name(workload: Workload) -> str:
+    """The volume with the data, and the claims for it."""
+    storage = workload.spec.storage
+    template = storage.volume_claim_template if storage else None
+    metadata = template.metadata if template else None
+    return (metadata.name if metadata else None) or f"{prefix_of(workload)}-db"
+
+
+def application_name(workload: Workload) -> str:
+    """What the pods run, as the label `app.kubernetes.io/name` has it."""
+    return "prometheus-agent" if workload.agent else "prometheus"
+
+
+def mode_of(workload: Workload) -> str:
+    """What the label `operator.prometheus.io/mode` says."""
+    return "agent" if workload.agent else "server"
+
+
+def selector_labels(
+    workload: Workload, shard: int | None, flags: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """The labels by which a StatefulSet (or, without a shard, a DaemonSet) knows its pods.
+
+    They cannot be changed later. `flags` are the labels that flags put on everything.
+    """
+    labels = {
+        "app.kubernetes.io/managed-by": MANAGER,
+        APPLICATION_NAME: application_name(workload),
+        APPLICATION_INSTANCE: workload.name,
+        NAME: workload.name,
+    }
+    if not workload.agent:
+        labels["prometheus"] = workload.name
+    if shard is not None:
+        labels[SHARD] = str(shard)
+    return labels | dict(flags or {})
+
+
+def pod_labels(
+    workload: Workload, shard: int | None, flags: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """The labels of the pods: the user's, but never in place of one that is selected by."""
+    metadata = workload.spec.pod_metadata
+    own = (metadata.labels if metadata else None) or {}
+    version = {APPLICATION_VERSION: str(workload.version)}
+    return version | own | selector_labels(workload, shard, flags)
+
+
+def pod_annotations(workload: Workload) -> dict[str, str]:
+    """The annotations of the pods."""
+    metadata = workload.spec.pod_metadata
+    own = (metadata.annotations if metadata else None) or {}
+    return {DEFAULT_CONTAINER: "prometheus"} | own
+
+
+def object_labels(workload: Workload, shard: int | None) -> dict[str, str]:
+    """The labels of a StatefulSet or DaemonSet itself."""
+    return selector_labels(workload, shard) | {MODE: mode_of(workload)}
+
+
+def stateful_set_selector(mode: str) -> str:
+    """A label selector for all StatefulSets of a mode, `server` or `agent`, whoever owns them."""
+    return f"managed-by in ({MANAGER}),{SHARD},{NAME},{MODE} in ({mode})"
+
+
+def unique_label(prefix: str, name: str) -> str:
+    """A DNS label for a name of any length: what fits of it, and a hash that tells it apart.
+
+    Volumes are named so after the Secrets that they hold, as a volume's name is shorter and has no
+    dots. WorkloadError where nothing of the prefix and the name can stand in a label.
+    """
+    whole = f"{prefix.removesuffix('-')}-{name}" if prefix else name
+    room = _LONGEST_LABEL - _HASH_LENGTH - 1
+    readable = _NOT_IN_LABEL.sub("-", whole.lower())[:room].strip("-")
+    if not readable:
+        raise WorkloadError("", f"`{name}` has no letter or digit to name a volume after")
+    return f"{readable}-{f'{xxh64(name.encode()):x}'[:_HASH_LENGTH]}"

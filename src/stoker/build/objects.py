@@ -1,0 +1,95 @@
+"""All objects of a Prometheus or PrometheusAgent, in the order in which they are written.
+
+What pods mount comes before the pods, and of a configuration over several Secrets the further
+files before the main one that names them.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from stoker.api.core import Object
+from stoker.api.prometheus import PrometheusSpec
+from stoker.build import agent, prometheus
+from stoker.build.hashing import INPUT_HASH, content_hash
+from stoker.build.meta import owner_reference
+from stoker.build.names import prefix_of, thanos_http_client_name, tls_assets_name
+from stoker.build.paths import WEB_CONFIG
+from stoker.build.secrets import (
+    config_secrets,
+    secret,
+    shards_of,
+    tls_asset_secrets,
+    web_config_secret,
+)
+from stoker.build.services import governing_service
+from stoker.build.site import Site, TlsAssets
+from stoker.build.thanos import HTTP_CLIENT_FILE, HTTP_CLIENT_TEXT
+from stoker.generate.rules import config_map, config_map_name, names_to_mount
+from stoker.generate.sharding import shard_count
+from stoker.generate.webconfig import web_config_text
+
+_RULES_OF = "prometheus-name"
+
+
+class Contents(Struct, frozen=True, kw_only=True):
+    """What the objects of a workload carry.
+
+    `config_files`: the compressed configuration; none if that is the user's own. `asset_files`:
+    the files behind references. `rule_files`: those of each ConfigMap with rules, for a server.
+    """
+
+    config_files: Mapping[str, bytes]
+    asset_files: Mapping[str, str]
+    rule_files: Sequence[Mapping[str, str]] = ()
+
+
+def objects_of(site: Site, contents: Contents) -> list[Object]:
+    """The objects; WorkloadError where the workload asks for what cannot be built."""
+    namespace = {"namespace": site.workload.namespace}
+    return [
+        each | {"metadata": each["metadata"] | namespace}
+        for each in (*_mounted(site, contents), *_running(site, contents))
+    ]
+
+
+def _mounted(site: Site, contents: Contents) -> Iterator[Object]:
+    owner, workload, settings = site.owner, site.workload, site.settings
+    for number, files in enumerate(contents.rule_files):
+        made = config_map(
+            config_map_name(prefix_of(workload), number), {_RULES_OF: workload.name}, files
+        )
+        yield made | {"metadata": made["metadata"] | {"ownerReferences": [owner_reference(owner)]}}
+    yield from tls_asset_secrets(owner, workload, settings, contents.asset_files)
+    yield web_config_secret(
+        owner, workload, settings, web_config_text(workload.spec.web, WEB_CONFIG)
+    )
+    if isinstance(workload.spec, PrometheusSpec) and workload.spec.thanos:
+        data = {HTTP_CLIENT_FILE: HTTP_CLIENT_TEXT}
+        yield secret(owner, settings, thanos_http_client_name(workload), data)
+    yield from reversed(config_secrets(owner, workload, settings, contents.config_files))
+    if not workload.spec.service_name and not workload.daemon_set:
+        yield governing_service(owner, workload, settings)
+
+
+def _running(site: Site, contents: Contents) -> Iterator[Object]:
+    assets = TlsAssets(tls_assets_name(site.workload), len(shards_of(contents.asset_files)))
+    files = max(len(contents.config_files), 1)
+    if site.workload.daemon_set:
+        yield _hashed(agent.daemon_set(site, tls_assets=assets, config_files=files))
+        return
+    for shard in range(shard_count(site.workload)):
+        if site.workload.agent:
+            made = agent.stateful_set(site, shard, tls_assets=assets, config_files=files)
+        else:
+            rules = names_to_mount(prefix_of(site.workload), len(contents.rule_files))
+            made = prometheus.stateful_set(
+                site, shard, rule_config_maps=rules, tls_assets=assets, config_files=files
+            )
+        yield _hashed(made)
+
+
+def _hashed(made: Object) -> Object:
+    annotations = made["metadata"].get("annotations") or {}
+    noted = annotations | {INPUT_HASH: content_hash(made)}
+    return made | {"metadata": made["metadata"] | {"annotations": noted}}

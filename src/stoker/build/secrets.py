@@ -1,0 +1,106 @@
+"""The Secrets that hold what pods read: configuration, web configuration, files behind references.
+
+A Secret holds about a megabyte; what is larger goes over several.
+"""
+
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from stoker.api.core import Object
+from stoker.api.crd import Resource
+from stoker.build.meta import metadata
+from stoker.build.names import config_secret_name, tls_assets_name, web_config_name
+from stoker.build.webconfig import WEB_CONFIG_FILE
+from stoker.generate.split import MAIN_FILE, SECRET_LIMIT, file_name
+from stoker.select.workload import Workload
+from stoker.settings import ObjectSettings
+
+_COMPRESSED: Final = ".yaml.gz"
+
+
+def secret(
+    owner: Resource, settings: ObjectSettings, name: str, data: Mapping[str, str | bytes]
+) -> Object:
+    """A Secret of this owner."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": metadata(owner, settings, name),
+        "data": {key: _encoded(data[key]) for key in sorted(data)},
+    }
+
+
+def sharded(
+    owner: Resource, settings: ObjectSettings, name: str, data: Mapping[str, str | bytes]
+) -> list[Object]:
+    """Secrets `NAME-0`, `NAME-1`, … that hold all the data together; at least one."""
+    return [
+        secret(owner, settings, f"{name}-{number}", part)
+        for number, part in enumerate(shards_of(data))
+    ]
+
+
+def shards_of(data: Mapping[str, str | bytes]) -> list[dict[str, bytes]]:
+    """The data in portions that fit into a Secret, always the same for the same data.
+
+    What fits into no Secret is left in a portion of its own, for the API server to refuse.
+    """
+    portions: list[dict[str, bytes]] = [{}]
+    room = SECRET_LIMIT
+    for key, content in sorted(_bytes_of(data)):
+        size = len(key.encode()) + len(content)
+        if size > room:
+            portions.append({})
+            room = SECRET_LIMIT
+        portions[-1][key] = content
+        room -= size
+    return portions
+
+
+def tls_asset_secrets(
+    owner: Resource, workload: Workload, settings: ObjectSettings, files: Mapping[str, str | bytes]
+) -> list[Object]:
+    """The Secrets with the files that the configuration refers to."""
+    return sharded(owner, settings, tls_assets_name(workload), files)
+
+
+def config_secrets(
+    owner: Resource, workload: Workload, settings: ObjectSettings, files: Mapping[str, bytes]
+) -> list[Object]:
+    """The Secrets of a configuration, one for each of its compressed files."""
+    return [
+        secret(owner, settings, config_file_secret_name(workload, file), {file: content})
+        for file, content in files.items()
+    ]
+
+
+def config_file_secret_name(workload: Workload, file: str) -> str:
+    """The Secret of a file: the main file has the workload's own, `scrape-0.yaml.gz` one beside."""
+    name = config_secret_name(workload)
+    return name if file == MAIN_FILE else f"{name}-{file.removesuffix(_COMPRESSED)}"
+
+
+def further_files(workload: Workload, secrets: Iterable[str]) -> int:
+    """How many files beside the main one there are, by the names of the workload's Secrets."""
+    names = set(secrets)
+    count = 0
+    while config_file_secret_name(workload, file_name(count)) in names:
+        count += 1
+    return count
+
+
+def web_config_secret(
+    owner: Resource, workload: Workload, settings: ObjectSettings, text: str
+) -> Object:
+    """The Secret that tells the web server how to listen."""
+    return secret(owner, settings, web_config_name(workload), {WEB_CONFIG_FILE: text})
+
+
+def _bytes_of(data: Mapping[str, str | bytes]) -> Iterator[tuple[str, bytes]]:
+    for key, content in data.items():
+        yield key, content.encode() if isinstance(content, str) else content
+
+
+def _encoded(content: str | bytes) -> str:
+    return b64encode(content.encode() if isinstance(content, str) else content).decode()

@@ -1,0 +1,119 @@
+"""The headless Service that gives the pods of a StatefulSet their DNS names.
+
+One Service serves all workloads of a kind in a namespace, so each of them owns it, none controls
+it, and it selects by nothing but what runs. A user can have a Service of their own instead.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from stoker.api.core import Object
+from stoker.api.crd import Resource
+from stoker.api.prometheus import PrometheusSpec
+from stoker.build.meta import metadata, owner_reference
+from stoker.build.names import APPLICATION_NAME, application_name
+from stoker.errors import WorkloadError
+from stoker.select.workload import Workload
+from stoker.settings import ObjectSettings
+
+_WEB: Final = "web"
+
+
+class Port(Struct, frozen=True):
+    """A port of a Service; `target` names that of the container, where the two differ."""
+
+    name: str
+    number: int
+    target: str = ""
+    protocol: str = ""
+
+
+class Governing(Struct, frozen=True):
+    """The Service of a kind. The user may rename the port `web`."""
+
+    application: str
+    ports: tuple[Port, ...]
+    publish_not_ready: bool = False
+
+
+_GRPC: Final = Port("grpc", 10901)
+_PROMETHEUS_WEB: Final = Port(_WEB, 9090)
+
+ALERTMANAGER: Final = Governing(
+    "alertmanager",
+    (
+        Port(_WEB, 9093, protocol="TCP"),
+        Port("tcp-mesh", 9094, "mesh-tcp", "TCP"),
+        Port("udp-mesh", 9094, "mesh-udp", "UDP"),
+    ),
+    # Members find each other by DNS before they are ready.
+    publish_not_ready=True,
+)
+THANOS_RULER: Final = Governing(
+    "thanos-ruler", (Port(_WEB, 10902, protocol="TCP"), Port("grpc", 10901, protocol="TCP"))
+)
+
+
+def governing_service(owner: Resource, workload: Workload, settings: ObjectSettings) -> Object:
+    """The Service of Prometheus or its agent, for a workload without one of its own."""
+    spec = workload.spec
+    sidecar = isinstance(spec, PrometheusSpec) and spec.thanos is not None
+    ports = (_PROMETHEUS_WEB, _GRPC) if sidecar else (_PROMETHEUS_WEB,)
+    kind = Governing(application_name(workload), ports)
+    return service_of(kind, owner, settings, spec.port_name)
+
+
+def service_of(
+    kind: Governing, owner: Resource, settings: ObjectSettings, port_name: str | None
+) -> Object:
+    """The Service of a kind, for any workload."""
+    spec: Object = {
+        "clusterIP": "None",
+        "selector": {APPLICATION_NAME: kind.application},
+        "ports": [_port(_renamed(port, port_name)) for port in kind.ports],
+    }
+    if kind.publish_not_ready:
+        spec["publishNotReadyAddresses"] = True
+    labels = {f"operated-{kind.application}": "true"}
+    meta = metadata(owner, settings, f"{kind.application}-operated", labels=labels)
+    meta["ownerReferences"] = [owner_reference(owner, sole=False)]
+    return {"apiVersion": "v1", "kind": "Service", "metadata": meta, "spec": spec}
+
+
+def check_custom_service(
+    namespace: str,
+    service_name: str,
+    services: Iterable[Object],
+    selector_labels: Mapping[str, str],
+) -> None:
+    """WorkloadError unless the user's own Service is there and selects pods with these labels."""
+    path = "spec.serviceName"
+    found = next((one for one in services if _is(one, namespace, service_name)), None)
+    if found is None:
+        raise WorkloadError(path, f"there is no Service `{service_name}` in this namespace")
+    selector = (found.get("spec") or {}).get("selector") or {}
+    for label, value in selector.items():
+        if selector_labels.get(label) != value:
+            reason = f"Service `{service_name}` does not select the pods: they have no `{label}`"
+            raise WorkloadError(path, f"{reason} of `{value}`")
+
+
+def _is(service: Object, namespace: str, name: str) -> bool:
+    meta = service.get("metadata") or {}
+    return meta.get("namespace") == namespace and meta.get("name") == name
+
+
+def _renamed(port: Port, name: str | None) -> Port:
+    return replace(port, name=name) if name and port.name == _WEB else port
+
+
+def _port(port: Port) -> Object:
+    made: Object = {
+        "name": port.name,
+        "port": port.number,
+        "targetPort": port.target or port.name,
+    }
+    return made | {"protocol": port.protocol} if port.protocol else made

@@ -1,0 +1,66 @@
+"""StatefulSets of Prometheus, for servers and agents alike."""
+
+from typing import Final
+
+from stoker.api.core import Object
+from stoker.build.hashing import INPUT_HASH
+from stoker.build.meta import metadata
+from stoker.build.names import (
+    governing_service_name,
+    object_labels,
+    selector_labels,
+    stateful_set_name,
+    volume_claim_name,
+)
+from stoker.build.paths import DATA, DATA_SUB_PATH
+from stoker.build.plain import plain
+from stoker.build.site import Site
+from stoker.build.storage import DataVolume, claim_retention, data_volume
+from stoker.build.template import PodPlan, pod_template
+from stoker.version import parse_version
+
+# The first version that can be told how its web server listens.
+WEB_CONFIG_SINCE: Final = parse_version("2.24.0")
+
+
+def workload_data(site: Site) -> DataVolume:
+    """Where a pod of a StatefulSet keeps its data."""
+    workload = site.workload
+    name = volume_claim_name(workload)
+    return data_volume(workload.spec.storage, name, DATA, DATA_SUB_PATH)
+
+
+def stateful_set_of(plan: PodPlan, shard: int, name: str | None, input_hash: str) -> Object:
+    """The StatefulSet of a shard, with these pods."""
+    site, workload = plan.site, plan.site.workload
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": metadata(
+            site.owner,
+            site.settings,
+            name or stateful_set_name(workload, shard),
+            labels=object_labels(workload, shard),
+            annotations={INPUT_HASH: input_hash},
+            inherit=True,
+        ),
+        "spec": _spec(plan, shard),
+    }
+
+
+def _spec(plan: PodPlan, shard: int) -> Object:
+    workload, spec = plan.site.workload, plan.site.workload.spec
+    made: Object = {
+        "serviceName": governing_service_name(workload),
+        "replicas": max(1 if spec.replicas is None else spec.replicas, 0),
+        "podManagementPolicy": spec.pod_management_policy or "Parallel",
+        "updateStrategy": plain(spec.update_strategy) or {"type": "RollingUpdate"},
+        "minReadySeconds": spec.min_ready_seconds or None,
+        "selector": {"matchLabels": selector_labels(workload, shard, plan.site.settings.labels)},
+        "template": pod_template(plan),
+        "volumeClaimTemplates": list(plan.data.claims) if plan.data else None,
+        "persistentVolumeClaimRetentionPolicy": claim_retention(
+            spec.persistent_volume_claim_retention_policy
+        ),
+    }
+    return {member: value for member, value in made.items() if value not in (None, [])}

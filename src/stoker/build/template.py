@@ -1,0 +1,250 @@
+"""The pods of Prometheus, the same for servers and agents but for what a `PodPlan` says."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from stoker.api.core import Object
+from stoker.api.prometheus_common import PrometheusCommonSpec
+from stoker.api.workload import Argument
+from stoker.build.args import with_additional
+from stoker.build.arguments import serves_tls, web_path, web_url
+from stoker.build.image import image_path
+from stoker.build.merge import merge_containers
+from stoker.build.names import (
+    pod_annotations,
+    pod_labels,
+    web_config_name,
+)
+from stoker.build.paths import WEB_CONFIG, WEB_PORT
+from stoker.build.plain import plain
+from stoker.build.pod import (
+    dns_config,
+    exec_probe,
+    hardened,
+    host_aliases,
+    http_probe,
+    probe,
+    startup_probe_timing,
+)
+from stoker.build.reloaders import Reloading, init_reloaders, reloaders
+from stoker.build.site import Site, TlsAssets
+from stoker.build.storage import DataVolume
+from stoker.build.thanos import Sidecar
+from stoker.build.topology import node_selector, spread_constraints
+from stoker.build.volumes import (
+    Mounted,
+    certificates,
+    config_volume,
+    expanded_mount,
+    expanded_volume,
+    listed,
+    logs,
+    rules,
+    with_users,
+)
+from stoker.build.webconfig import Mount, web_config_mount
+from stoker.errors import WorkloadError
+from stoker.select.workload import Workload
+
+_MAJORS: Final = (2, 3)
+_GRACE_PERIOD: Final = 600
+_PORT_NAME: Final = "web"
+
+
+class PodPlan(Struct, frozen=True, kw_only=True):
+    """A pod to be built.
+
+    `shard` is None for a pod on every node. `arguments` are those of Prometheus. `web`: how it
+    listens, from the version on that can be told. `reloader_web`: whether reloaders listen alike.
+    `rules` are names of ConfigMaps. `config_files`: over how many Secrets the configuration goes.
+    """
+
+    site: Site
+    shard: int | None
+    tls_assets: TlsAssets
+    arguments: tuple[Argument, ...]
+    web: Mount | None
+    reloader_web: bool
+    data: DataVolume | None
+    rules: tuple[str, ...] = ()
+    environment: tuple[Object, ...] = ()
+    sidecar: Sidecar | None = None
+    config_files: int = 1
+
+
+def check_version(workload: Workload) -> None:
+    """WorkloadError unless the version is one whose flags we know."""
+    try:
+        version = workload.version
+    except ValueError as error:
+        raise WorkloadError("spec.version", str(error)) from None
+    if version.major not in _MAJORS:
+        reason = f"Prometheus {version} is not supported: 2 and 3 are"
+        raise WorkloadError("spec.version", reason)
+
+
+def web_mount(workload: Workload) -> Mount:
+    """How the web server is told how to listen."""
+    return web_config_mount(WEB_CONFIG, web_config_name(workload), workload.spec.web)
+
+
+def pod_template(plan: PodPlan) -> Object:
+    """The template of the pods."""
+    workload, flags = plan.site.workload, plan.site.settings.labels
+    return {
+        "metadata": {
+            "labels": pod_labels(workload, plan.shard, flags),
+            "annotations": pod_annotations(workload),
+        },
+        "spec": _pod_spec(plan),
+    }
+
+
+def _pod_spec(plan: PodPlan) -> Object:
+    workload = plan.site.workload
+    reloading = Reloading(
+        site=plan.site,
+        shard=plan.shard,
+        web=plan.web if plan.reloader_web else None,
+        rules=plan.rules,
+        files=plan.config_files,
+    )
+    sidecars = [plan.sidecar.container] if plan.sidecar else []
+    ours = [_main_container(plan), *reloaders(reloading), *sidecars]
+    spec = workload.spec
+    made: Object = {
+        "volumes": _volumes(plan),
+        "initContainers": merge_containers(
+            init_reloaders(reloading), spec.init_containers, "spec.initContainers"
+        ),
+        "containers": merge_containers(ours, spec.containers, "spec.containers"),
+        "nodeSelector": node_selector(workload, plan.shard),
+        "topologySpreadConstraints": spread_constraints(
+            workload, plan.shard, plan.site.settings.labels
+        ),
+    }
+    made |= _settings(spec)
+    return {name: value for name, value in made.items() if value not in (None, [], {})}
+
+
+# Settings of pods that are called and mean the same in our kinds.
+_PASSED_ON: Final = (
+    "service_account_name",
+    "priority_class_name",
+    "security_context",
+    "image_pull_secrets",
+    "affinity",
+    "scheduler_name",
+    "tolerations",
+    "enable_service_links",
+    "host_users",
+)
+_NAMES: Final = {
+    field.name: field.encode_name for field in msgspec.structs.fields(PrometheusCommonSpec)
+}
+
+
+def _settings(spec: PrometheusCommonSpec) -> Object:
+    """What is said of the pod as a whole; what is empty is left out."""
+    grace = spec.termination_grace_period_seconds
+    token = spec.automount_service_account_token
+    return {
+        **{_NAMES[field]: _copied(getattr(spec, field)) for field in _PASSED_ON},
+        "automountServiceAccountToken": True if token is None else token,
+        "terminationGracePeriodSeconds": _GRACE_PERIOD if grace is None else grace,
+        "shareProcessNamespace": spec.reload_strategy == "ProcessSignal",
+        "hostNetwork": spec.host_network or None,
+        "dnsPolicy": spec.dns_policy or ("ClusterFirstWithHostNet" if spec.host_network else None),
+        "dnsConfig": dns_config(spec.dns_config),
+        "hostAliases": host_aliases(spec.host_aliases),
+    }
+
+
+def _copied(value: Any) -> Any:
+    """A value of the user's; none where a word is empty."""
+    return None if value == "" else plain(value)
+
+
+def _volumes(plan: PodPlan) -> list[Object]:
+    workload = plan.site.workload
+    ours = [
+        config_volume(workload, plan.config_files),
+        certificates(plan.tls_assets).volume,
+        expanded_volume(),
+        *(one.volume for one in _from_objects(plan)),
+        *(plan.web.volumes if plan.web else ()),
+        *(plan.sidecar.volumes if plan.sidecar else ()),
+        *(plan.data.volumes if plan.data else ()),
+    ]
+    claims = [{"name": one["metadata"]["name"]} for one in plan.data.claims] if plan.data else []
+    made = with_users([*claims, *ours], workload.spec.volumes, "name", "spec.volumes")
+    return made[len(claims) :]
+
+
+def _from_objects(plan: PodPlan) -> Iterator[Mounted]:
+    """What is mounted of Secrets and ConfigMaps besides the configuration, and the log files."""
+    yield from listed(plan.site.workload)
+    yield from rules(plan.rules)
+    yield from logs(plan.site.workload)
+
+
+def _main_container(plan: PodPlan) -> Object:
+    spec = plan.site.workload.spec
+    container: Object = {
+        "name": "prometheus",
+        "image": _image(plan.site),
+        "args": with_additional(plan.arguments, spec.additional_args, "spec.additionalArgs"),
+        "env": plain(plan.environment),
+        "resources": plain(spec.resources or {}),
+        "volumeMounts": _mounts(plan),
+        **_probes(plan.site.workload),
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "securityContext": hardened(),
+    }
+    if not spec.listen_local:
+        name = spec.port_name or _PORT_NAME
+        container["ports"] = [{"name": name, "containerPort": WEB_PORT, "protocol": "TCP"}]
+    if spec.image_pull_policy:
+        container["imagePullPolicy"] = spec.image_pull_policy
+    return container
+
+
+def _image(site: Site) -> str:
+    spec: Any = site.workload.spec
+    base, tag, sha = (getattr(spec, name, None) for name in ("base_image", "tag", "sha"))
+    base = base or site.settings.prometheus_base_image
+    return image_path(spec.image, base, f"v{site.workload.version}", tag, sha)
+
+
+def _mounts(plan: PodPlan) -> list[Object]:
+    """The mounts of Prometheus; the user's come before those that they list by name."""
+    before = [expanded_mount(), certificates(plan.tls_assets).mount]
+    if plan.data:
+        before.append(dict(plan.data.mount))
+    after = [one.mount for one in _from_objects(plan)]
+    after += plan.web.mounts if plan.web else ()
+    theirs = plan.site.workload.spec.volume_mounts
+    made = with_users([*before, *after], theirs, "mountPath", "spec.volumeMounts")
+    users = made[len(before) + len(after) :]
+    return [*before, *users, *after]
+
+
+def _probes(workload: Workload) -> Object:
+    """Whether Prometheus lives, can be asked, and has read its write-ahead log."""
+    startup = startup_probe_timing(workload.spec.maximum_startup_duration_seconds)
+    return {
+        "livenessProbe": probe(_handler(workload, "-/healthy"), 5, 6),
+        "readinessProbe": probe(_handler(workload, "-/ready"), 5, 3),
+        "startupProbe": probe(_handler(workload, "-/ready"), *startup),
+    }
+
+
+def _handler(workload: Workload, page: str) -> Object:
+    spec = workload.spec
+    if spec.listen_local:
+        return exec_probe(web_url(workload, "localhost", page))
+    port = spec.port_name or _PORT_NAME
+    return http_probe(web_path(workload, page), port, tls=serves_tls(workload))

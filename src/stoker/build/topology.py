@@ -1,0 +1,58 @@
+"""Where the pods of a shard run: their zone, their nodes, and how they spread over them.
+
+With sharding by topology, shards take the zones in turn: with zones a and b, shard 0 is the first
+of a, shard 1 the first of b, shard 2 the second of a.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from stoker.api.core import Object
+from stoker.api.prometheus_common import SpreadConstraint
+from stoker.build.names import selector_labels
+from stoker.build.plain import plain
+from stoker.generate.sharding import zones
+from stoker.select.workload import Workload
+
+ZONE: Final = "topology.kubernetes.io/zone"
+
+
+def zone_of(workload: Workload, shard: int) -> str:
+    """The zone that a shard is for; empty unless the workload shards by topology."""
+    places = zones(workload)
+    return places[shard % len(places)] if places else ""
+
+
+def shard_in_zone(workload: Workload, shard: int) -> int:
+    """The number of a shard among those of its zone; its own number where there are no zones."""
+    return shard // max(len(zones(workload)), 1)
+
+
+def node_selector(workload: Workload, shard: int | None) -> dict[str, str]:
+    """The labels of nodes that the pods may run on: the user's, and the zone of the shard."""
+    own = dict(workload.spec.node_selector or {})
+    zone = "" if shard is None else zone_of(workload, shard)
+    return own | {ZONE: zone} if zone else own
+
+
+def spread_constraints(
+    workload: Workload, shard: int | None, flags: Mapping[str, str]
+) -> list[Object]:
+    """How pods spread over nodes, with the labels that the user asks to be filled in.
+
+    `flags` are the labels that the operator's flags put on everything.
+    """
+    constraints = workload.spec.topology_spread_constraints or ()
+    return [_constraint(one, workload, shard, flags) for one in constraints]
+
+
+def _constraint(
+    given: SpreadConstraint, workload: Workload, shard: int | None, flags: Mapping[str, str]
+) -> Object:
+    made: Object = plain(given)
+    added = made.pop("additionalLabelSelectors", None)
+    if added:
+        own = selector_labels(workload, shard if added == "OnShard" else None, flags)
+        selector = made.setdefault("labelSelector", {})
+        selector["matchLabels"] = (selector.get("matchLabels") or {}) | own
+    return made

@@ -1,0 +1,146 @@
+"""The volumes of a pod of Prometheus, and where its containers mount them."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from msgspec import Struct
+
+from stoker.api.core import Object
+from stoker.build.names import unique_label
+from stoker.build.paths import (
+    CERTIFICATES_VOLUME,
+    CONFIG_MAPS,
+    CONFIG_VOLUME,
+    EXPANDED,
+    EXPANDED_VOLUME,
+    LOGS_VOLUME,
+    SECRETS,
+)
+from stoker.build.plain import plain
+from stoker.build.secrets import config_file_secret_name
+from stoker.build.site import TlsAssets
+from stoker.build.webconfig import config_map_volume, secret_volume
+from stoker.errors import WorkloadError
+from stoker.generate.draft import CERTIFICATES
+from stoker.generate.sections import LOGS, RULES
+from stoker.generate.split import MAIN_FILE, file_name
+from stoker.select.workload import Workload
+
+_LOG_FILES: Final = ("query_log_file", "scrape_failure_log_file")
+_LONGEST_LABEL: Final = 63
+_NOT_IN_LABEL: Final = re.compile(r"[^a-z0-9-]+")
+
+
+class Mounted(Struct, frozen=True):
+    """A volume, and its mount in the main container."""
+
+    volume: Object
+    mount: Object
+
+
+def config_volume(workload: Workload, files: int) -> Object:
+    """The packed configuration; that of several files is one volume, so they change together."""
+    if files == 1:
+        return secret_volume(CONFIG_VOLUME, config_file_secret_name(workload, MAIN_FILE))
+    names = [MAIN_FILE, *map(file_name, range(files - 1))]
+    return _projected(CONFIG_VOLUME, (config_file_secret_name(workload, one) for one in names))
+
+
+def expanded_volume() -> Object:
+    """The unpacked configuration; it may hold secrets, so it stays in memory."""
+    return {"name": EXPANDED_VOLUME, "emptyDir": {"medium": "Memory"}}
+
+
+def expanded_mount() -> Object:
+    """The unpacked configuration, for Prometheus to read."""
+    return {"name": EXPANDED_VOLUME, "readOnly": True, "mountPath": EXPANDED}
+
+
+def certificates(assets: TlsAssets) -> Mounted:
+    """The files behind references, from all their Secrets."""
+    names = (f"{assets.name}-{number}" for number in range(assets.shards))
+    return Mounted(
+        _projected(CERTIFICATES_VOLUME, names), _read_only(CERTIFICATES_VOLUME, CERTIFICATES)
+    )
+
+
+def listed(workload: Workload) -> list[Mounted]:
+    """The Secrets and ConfigMaps that the user lists to be mounted."""
+    spec = workload.spec
+    secrets = _numbered("secret", spec.secrets or ())
+    config_maps = _numbered("configmap", spec.config_maps or ())
+    return [
+        *(
+            Mounted(secret_volume(volume, name), _read_only(volume, f"{SECRETS}/{name}"))
+            for volume, name in secrets
+        ),
+        *(
+            Mounted(config_map_volume(volume, name), _read_only(volume, f"{CONFIG_MAPS}/{name}"))
+            for volume, name in config_maps
+        ),
+    ]
+
+
+def rules(names: Iterable[str]) -> list[Mounted]:
+    """The ConfigMaps with rules; one may be gone for a moment while rules are spread anew."""
+    return [
+        Mounted(
+            {"name": name, "configMap": {"name": name, "optional": True}},
+            _read_only(name, f"{RULES}/{name}"),
+        )
+        for name in names
+    ]
+
+
+def logs(workload: Workload) -> list[Mounted]:
+    """A place for log files that the user names without a directory."""
+    files = [getattr(workload.spec, field, None) or "/" for field in _LOG_FILES]
+    if all("/" in file.removeprefix("./") for file in files):
+        return []
+    volume = {"name": LOGS_VOLUME, "emptyDir": {}}
+    return [Mounted(volume, {"name": LOGS_VOLUME, "mountPath": LOGS})]
+
+
+def with_users(
+    ours: Sequence[Object], theirs: Sequence[Object] | None, key: str, path: str
+) -> list[Object]:
+    """Our volumes or mounts, then the user's."""
+    refuse_clashes(ours, theirs or (), key, path)
+    return [*ours, *plain(theirs or ())]
+
+
+def refuse_clashes(
+    ours: Iterable[Object], theirs: Iterable[Mapping[str, Any]], key: str, path: str
+) -> None:
+    """WorkloadError for an item of the user's that has the name or the path of another."""
+    taken = {one[key]: "the operator's own" for one in ours}
+    for index, one in enumerate(theirs):
+        value = one.get(key)
+        if value in taken:
+            reason = f"`{value}` is {taken[value]}: give it another"
+            raise WorkloadError(f"{path}[{index}].{key}", reason)
+        if value is not None:
+            taken[value] = f"that of {path}[{index}] too"
+
+
+def _projected(name: str, secrets: Iterable[str]) -> Object:
+    sources = [{"secret": {"name": secret}} for secret in secrets]
+    return {"name": name, "projected": {"sources": sources}}
+
+
+def _read_only(volume: str, path: str) -> Object:
+    return {"name": volume, "readOnly": True, "mountPath": path}
+
+
+def _numbered(prefix: str, names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """A volume's name for each name: readable, and told apart by a hash where need be.
+
+    The name of a Secret may be longer than that of a volume, and have dots.
+    """
+    taken: set[str] = set()
+    for name in dict.fromkeys(names):
+        label = _NOT_IN_LABEL.sub("-", f"{prefix}-{name}".lower())[:_LONGEST_LABEL].strip("-")
+        volume = unique_label(prefix, name) if label in taken else label
+        taken.add(volume)
+        yield volume, name

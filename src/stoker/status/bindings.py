@@ -1,0 +1,188 @@
+"""Bindings: what the workloads that select a configuration resource made of it.
+
+Each workload writes its own binding by server-side apply on the `status` subresource, as a field
+manager of its own. Bindings are a list with keys, so the API server merges what is applied: two
+workloads never wait for each other, nor undo what the other wrote.
+
+    mine = dated_binding(stored, binding(workload, verdict, generation), now)
+    if is_news(stored, mine): apply(status_apply(resource, mine), manager_of(workload))
+
+To take a binding back, the same manager applies a status without it (`status_withdrawal`). That
+removes what this manager alone wrote. A binding that somebody else wrote as well, as after a
+takeover from prometheus-operator, stays; `without` makes the list for an update that removes it.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final, Protocol
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from stoker.api.common import Binding, BindingCondition
+from stoker.api.core import Object
+from stoker.api.crd import GROUP
+from stoker.generate.draft import Ignored
+from stoker.status.conditions import (
+    ACCEPTED,
+    FALSE,
+    TRUE,
+    Because,
+    bounded,
+    dated,
+    json_of,
+    same_conditions,
+)
+from stoker.validate.findings import INVALID_CONFIGURATION
+
+_KEYS: Final = ("group", "resource", "namespace", "name")
+_LONGEST_MANAGER: Final = 128
+
+
+class Judged(Protocol):
+    """What a workload makes of a resource, as `Verdict` has it. No message holds a secret."""
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the resource goes into the configuration."""
+
+    @property
+    def reason(self) -> str:
+        """The word for a rejection."""
+
+    @property
+    def message(self) -> str:
+        """The sentence for a rejection."""
+
+
+class BoundWorkload(Struct, frozen=True):
+    """The workload that a binding is about; `resource` is the plural, as in `prometheuses`."""
+
+    resource: str
+    namespace: str
+    name: str
+    group: str = GROUP
+
+
+class ResourceIdentity(Struct, frozen=True):
+    """The configuration resource whose status is written."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+
+
+def binding(
+    workload: BoundWorkload,
+    judged: Judged,
+    generation: int,
+    ignored: Iterable[Ignored] = (),
+) -> Binding:
+    """What the workload made of the resource at a generation, not dated yet.
+
+    `ignored` are the fields of an accepted resource that the workload's version does not know.
+    """
+    reason, message = _words(judged, tuple(ignored))
+    condition = BindingCondition(
+        type=ACCEPTED,
+        status=TRUE if judged.accepted else FALSE,
+        reason=reason,
+        message=bounded(message),
+        observed_generation=generation,
+    )
+    return Binding(
+        group=workload.group,
+        resource=workload.resource,
+        namespace=workload.namespace,
+        name=workload.name,
+        conditions=(condition,),
+    )
+
+
+def _words(judged: Judged, ignored: tuple[Ignored, ...]) -> tuple[str, str]:
+    if not judged.accepted:
+        return judged.reason or INVALID_CONFIGURATION, judged.message or "cannot be used"
+    if ignored:
+        told = "; ".join(f"{each.path}: {each.reason}" for each in ignored)
+        return Because.IGNORED_FIELDS.value, f"accepted, with fields left out: {told}"
+    return Because.ACCEPTED.value, "part of the configuration"
+
+
+def dated_binding(
+    previous: Sequence[Mapping[str, Any]] | None, mine: Binding, now: datetime
+) -> Object:
+    """My binding as JSON; it keeps its time as long as its status stays.
+
+    `previous` are the bindings that the resource has, whoever wrote them.
+    """
+    made = json_of(mine)
+    before = (_found(previous, made) or {}).get("conditions") or ()
+    conditions = tuple(dated(each, before, now) for each in mine.conditions or ())
+    return json_of(replace(mine, conditions=conditions))
+
+
+def same(a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
+    """Whether two bindings say the same of the same workload, no matter since when."""
+    conditions = (a.get("conditions") or (), b.get("conditions") or ())
+    return _key(a) == _key(b) and same_conditions(*conditions)
+
+
+def is_news(previous: Sequence[Mapping[str, Any]] | None, mine: Mapping[str, Any]) -> bool:
+    """Whether the resource does not have my binding yet: only then is there something to write."""
+    before = _found(previous, mine)
+    return before is None or not same(before, mine)
+
+
+def merged(
+    previous: Sequence[Mapping[str, Any]] | None, mine: Binding, now: datetime
+) -> list[Object]:
+    """All bindings once mine is written, in the order in which the API server keeps them."""
+    made = dated_binding(previous, mine, now)
+    key = _key(made)
+    kept = [made if _key(each) == key else dict(each) for each in previous or ()]
+    return kept if made in kept else [*kept, made]
+
+
+def without(bindings: Sequence[Mapping[str, Any]] | None, workload: BoundWorkload) -> list[Object]:
+    """The bindings of all other workloads."""
+    key = _key(msgspec.to_builtins(workload))
+    return [dict(each) for each in bindings or () if _key(each) != key]
+
+
+def status_apply(resource: ResourceIdentity, mine: Object) -> Object:
+    """What `manager_of` the workload applies to the resource's `status`: its binding alone."""
+    return _applied(resource) | {"status": {"bindings": [mine]}}
+
+
+def status_withdrawal(resource: ResourceIdentity) -> Object:
+    """What the manager applies to take its binding back: a status that says nothing."""
+    return _applied(resource)
+
+
+def manager_of(workload: BoundWorkload) -> str:
+    """The field manager that writes the bindings of a workload, and of no other."""
+    place = f"{workload.namespace}/{workload.name}"
+    readable = f"stoker/{workload.resource}/{place}"
+    if len(readable.encode()) <= _LONGEST_MANAGER:
+        return readable
+    # No name has a slash in it, so this is nobody's readable one.
+    return f"stoker/{workload.resource}/{hashlib.sha256(place.encode()).hexdigest()}"
+
+
+def _applied(resource: ResourceIdentity) -> Object:
+    metadata = {"name": resource.name, "namespace": resource.namespace}
+    return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata}
+
+
+def _found(
+    bindings: Sequence[Mapping[str, Any]] | None, mine: Mapping[str, Any]
+) -> Mapping[str, Any] | None:
+    key = _key(mine)
+    return next((each for each in bindings or () if _key(each) == key), None)
+
+
+def _key(each: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(each.get(name, "") for name in _KEYS)
