@@ -24,6 +24,7 @@ from typing import Any, Self, TypeVar
 
 from tools import build, components, credentials, namespace
 from tools.api import Api, ApiError, kubeconfig
+from tools.audit import AuditLog
 from tools.components import SERVER_ADDRESS, Layout, Ports
 from tools.host import ClusterError, Host, Stream
 from tools.nodes import is_usable, manifest
@@ -58,6 +59,7 @@ class Cluster:
         self.kubeconfig = self._write_kubeconfig("kubeconfig", self.url)
         self.inside_kubeconfig = self._write_kubeconfig("kubeconfig-inside", self.inside_url)
         self.api = Api(self.url, self.token, self.ca_file)
+        self.audit = AuditLog(self.directory)
 
     @classmethod
     def start(

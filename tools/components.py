@@ -14,6 +14,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from tools import audit
 from tools.credentials import Credentials
 from tools.namespace import POD_NETWORK
 
@@ -99,6 +100,9 @@ def _server(layout: Layout) -> list[str]:
         "--disable-admission-plugins=ServiceAccount",
         "--allow-privileged",
         "--profiling=false",
+        f"--audit-policy-file={audit.write_policy(layout.directory)}",
+        f"--audit-log-path={layout.directory / audit.LOG}",
+        "--audit-log-mode=blocking",
         *_server_address(layout),
     ]
 

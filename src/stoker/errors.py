@@ -5,7 +5,19 @@
     │   ├── DecodeError      an object does not fit the types of its kind
     │   ├── ResourceError    a configuration resource cannot be used by a workload
     │   └── WorkloadError    a workload cannot be configured at all
-    └── YamlError        a document is not YAML that Kubernetes reads (yamltree)
+    ├── YamlError        a document is not YAML that Kubernetes reads (yamltree)
+    ├── AccessError      we cannot tell where the API server is or who we are (kube.errors)
+    ├── NotLeading       a write was held back: another process may lead (kube.errors)
+    └── ApiError         a request to the API server failed (kube.errors)
+        ├── Unauthorized     it does not know us
+        ├── Forbidden        we may not; names verb and resource
+        ├── NotFound         there is no such object or resource
+        ├── AlreadyExists    an object of that name is there
+        ├── Conflict         a precondition does not hold, or a field is another manager's
+        ├── Gone             that resource version is too old
+        ├── Invalid          it does not accept the object
+        ├── TooManyRequests  it asks us to wait
+        └── Unavailable      5xx, a timeout, no connection
 
 A rejected resource is not an error but a value (see `stoker.api.admit.Finding`); an error is what
 stops the work on an object.

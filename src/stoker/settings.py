@@ -3,9 +3,14 @@
 Everything here is frozen: a change of settings is a restart.
 """
 
+from collections.abc import Mapping
+from hashlib import sha256
 from typing import Final
 
+import msgspec
 from msgspec import Struct
+
+from stoker.errors import FieldError
 
 DEFAULT_PROMETHEUS_VERSION: Final = "v3.14.0"
 DEFAULT_ALERTMANAGER_VERSION: Final = "v0.34.0"
@@ -53,3 +58,160 @@ class ObjectSettings(Struct, frozen=True, kw_only=True):
     thanos_base_image: str = "quay.io/thanos/thanos"
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
+
+
+# --- The running operator -------------------------------------------------------------------------
+
+DEFAULT_GATES: Final = {
+    "PrometheusAgentDaemonSet": True,
+    "PrometheusShardRetentionPolicy": True,
+    "PrometheusTopologySharding": True,
+    "RemoteWriteCustomResourceDefinition": False,
+    "StatusForConfigurationResources": True,
+}
+"""The feature gates, named as prometheus-operator's; two that are off there are finished here."""
+
+
+class NamespaceSettings(Struct, frozen=True, kw_only=True):
+    """Where the operator looks, as flags say it; `stoker.select.namespaces` says what that means.
+
+    `allowed` and `denied` exclude each other; the others are for one kind and win over both.
+    """
+
+    allowed: tuple[str, ...] = ()
+    denied: tuple[str, ...] = ()
+    prometheus: tuple[str, ...] = ()
+    alertmanager: tuple[str, ...] = ()
+    alertmanager_config: tuple[str, ...] = ()
+    thanos_ruler: tuple[str, ...] = ()
+
+
+class SelectorSettings(Struct, frozen=True, kw_only=True):
+    """Selectors for what is watched, as text that the API server takes; empty for all."""
+
+    prometheus: str = ""
+    alertmanager: str = ""
+    thanos_ruler: str = ""
+    secret_labels: str = ""
+    secret_fields: str = ""
+    config_map_labels: str = ""
+    config_map_fields: str = ""
+
+
+class KubeletSettings(Struct, frozen=True, kw_only=True):
+    """The Service that stands for all kubelets; none is kept if it has no name.
+
+    `max_endpoints`: how many addresses one EndpointSlice holds.
+    """
+
+    namespace: str = ""
+    name: str = ""
+    endpoints: bool = True
+    endpoint_slices: bool = False
+    http_metrics: bool = True
+    node_selector: str = ""
+    address_priority: str = "internal"
+    sync_seconds: float = 180.0
+    max_endpoints: int = 512
+
+
+class WebSettings(Struct, frozen=True, kw_only=True):
+    """How metrics and health are served.
+
+    `client_ca_required`: a client CA was asked for, so that its absence must stop the server.
+    Versions, cipher suites and curves have the names that Go gives them.
+    """
+
+    host: str = ""
+    port: int = 8080
+    tls: bool = False
+    cert_file: str = "/etc/tls/private/tls.crt"
+    key_file: str = "/etc/tls/private/tls.key"
+    client_ca_file: str = "/etc/tls/private/tls-ca.crt"
+    client_ca_required: bool = False
+    min_version: str = "VersionTLS13"
+    cipher_suites: tuple[str, ...] = ()
+    curves: tuple[str, ...] = ()
+    reload_seconds: float = 60.0
+
+
+class LogSettings(Struct, frozen=True, kw_only=True):
+    """How much is logged, and in which form."""
+
+    level: str = "info"
+    format: str = "logfmt"
+
+
+class ApiSettings(Struct, frozen=True, kw_only=True):
+    """How the API server is reached; by the pod's own service account if nothing is said."""
+
+    url: str = ""
+    kubeconfig: str = ""
+    context: str = ""
+    impersonate: str = ""
+    ca_file: str = ""
+    cert_file: str = ""
+    key_file: str = ""
+    insecure: bool = False
+
+
+class LeaderSettings(Struct, frozen=True, kw_only=True):
+    """Which Lease the leader holds. No namespace: the operator's own."""
+
+    enabled: bool = True
+    namespace: str = ""
+    name: str = "stoker-operator"
+
+
+class OperatorSettings(Struct, frozen=True, kw_only=True):
+    """Everything that flags say to `stoker operator`.
+
+    `unmanaged_configurations`: a Prometheus without any selector is left its own configuration.
+    `references_everywhere`: Secrets and ConfigMaps are watched wherever monitors may be, not only
+    beside workloads. `repair_policy`: `none`, `evict` or `delete` for pods of a stuck StatefulSet.
+    """
+
+    objects: ObjectSettings = ObjectSettings()
+    namespaces: NamespaceSettings = NamespaceSettings()
+    selectors: SelectorSettings = SelectorSettings()
+    gates: dict[str, bool] = msgspec.field(default_factory=lambda: dict(DEFAULT_GATES))
+    controller_id: str = ""
+    repair_policy: str = "none"
+    unmanaged_configurations: bool = True
+    references_everywhere: bool = False
+    workers: int = 4
+    kubelet: KubeletSettings = KubeletSettings()
+    web: WebSettings = WebSettings()
+    log: LogSettings = LogSettings()
+    api: ApiSettings = ApiSettings()
+    leader: LeaderSettings = LeaderSettings()
+
+
+def gates_with(known: Mapping[str, bool], wanted: Mapping[str, bool]) -> dict[str, bool]:
+    """The gates after a user's wishes; one that does not exist is an error."""
+    for name in wanted:
+        if name not in known:
+            raise FieldError(name, f"there is no such feature gate; there are {', '.join(known)}")
+    return {**known, **wanted}
+
+
+def with_own(flags: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
+    """The labels or annotations of an object: its own and those of flags, which win."""
+    return {**own, **flags}
+
+
+def lease_name(settings: OperatorSettings) -> str:
+    """The name of the Lease of operators that look after the same workloads.
+
+    Operators that share the work of one cluster live side by side, often in one namespace: were
+    their Lease the same, one of them would wait for ever.
+    """
+    choice = settings.selectors
+    share = (
+        settings.controller_id,
+        settings.namespaces,
+        (choice.prometheus, choice.alertmanager, choice.thanos_ruler),
+    )
+    if share == ("", NamespaceSettings(), ("", "", "")):
+        return LeaderSettings().name
+    return f"{LeaderSettings().name}-{sha256(msgspec.json.encode(share)).hexdigest()[:10]}"

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.live.operating import Running, World
 from tools.cluster import Cluster
+from tools.crds import install_crds
 
 HERE = Path(__file__).parent
 
@@ -36,6 +38,26 @@ def new_namespace(cluster: Cluster) -> Iterator[Callable[[], str]]:
     yield make
     for name in made:
         cluster.api.request("DELETE", f"/api/v1/namespaces/{name}")
+
+
+@pytest.fixture(scope="session")
+def crds(cluster: Cluster) -> Cluster:
+    """The cluster with our definitions installed."""
+    install_crds(cluster)
+    return cluster
+
+
+@pytest.fixture
+def world(crds: Cluster, namespace: str) -> World:
+    """A namespace for a workload and what it selects."""
+    return World(crds, namespace)
+
+
+@pytest.fixture
+def operator(world: World) -> Iterator[Running]:
+    """An operator that looks after the test's namespace."""
+    with Running.start(world.cluster, f"--namespaces={world.namespace}") as running:
+        yield running
 
 
 @pytest.fixture

@@ -1,0 +1,129 @@
+"""Run the operator; `stoker operator --help` lists its flags, which are those of the peer."""
+
+import asyncio
+import signal
+import sys
+from collections.abc import Awaitable, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stoker.kube.access import Access
+    from stoker.kube.client import Client
+    from stoker.settings import ApiSettings, Capabilities, OperatorSettings
+    from stoker.web.operator_metrics import OperatorMetrics
+
+# What one replica may ask of the API server: enough for a storm, too little to be one.
+_OBJECTS_PER_SECOND = 100
+_STATUSES_PER_SECOND = 100
+
+
+def main(words: Sequence[str]) -> int:
+    """Run the operator until it is told to stop; return the exit status."""
+    from stoker import __version__
+    from stoker.cli.flags import help_text, parsed
+    from stoker.cli.operator_settings import settings_of
+    from stoker.errors import StokerError
+    from stoker.logs import configure
+
+    try:
+        given = parsed(words)
+        if given["help"]:
+            print(help_text())
+            return 0
+        if given["version"] or given["short-version"]:
+            print(__version__ if given["short-version"] else f"stoker {__version__}")
+            return 0
+        settings = settings_of(given)
+        configure(settings.log.level, settings.log.format)
+        asyncio.run(_run(settings))
+    except StokerError as error:
+        print(f"stoker operator: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+async def _run(settings: "OperatorSettings") -> None:
+    from stoker import __version__
+    from stoker.logs import logger
+    from stoker.run.operator import Operator
+    from stoker.web.operator_metrics import OperatorMetrics
+    from stoker.web.server import WebServer
+
+    log = logger("operator")
+    metrics = OperatorMetrics()
+    metrics.started(__version__, settings.gates)
+    async with AsyncExitStack() as stack:
+        access = _access(settings.api)
+        client = await stack.enter_async_context(_client(access, metrics, _OBJECTS_PER_SECOND))
+        status = await stack.enter_async_context(_client(access, metrics, _STATUSES_PER_SECOND))
+        log.info("starting", version=__version__, server=access.server)
+        operator = Operator(
+            client, status, settings, await _capabilities(client, settings), metrics
+        )
+        server = WebServer(settings.web, metrics.registry.text, operator.not_ready)
+        await server.start()
+        stack.push_async_callback(server.stop)
+        await _until_stopped(operator.run())
+        log.info("stopped")
+
+
+async def _until_stopped(work: Awaitable[None]) -> None:
+    """Run until the work ends, or a signal asks to stop, which lets it end in order."""
+    task = asyncio.ensure_future(work)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, task.cancel)
+    try:
+        await task
+    except asyncio.CancelledError:
+        if not task.cancelled():
+            raise
+
+
+def _client(access: "Access", metrics: "OperatorMetrics", qps: int) -> "Client":
+    from stoker import __version__
+    from stoker.kube.client import Client
+    from stoker.kube.limits import Limits
+
+    return Client(
+        access,
+        limits=Limits(qps, 2 * qps),
+        observe=lambda endpoint, _, code, seconds: metrics.requested(endpoint, code, seconds, 0.0),
+        user_agent=f"stoker/{__version__}",
+    )
+
+
+def _access(settings: "ApiSettings") -> "Access":
+    """The API server that flags name, or the kubeconfig, or the cluster that we run in."""
+    import os
+
+    from stoker.kube import access
+
+    if settings.url:
+        return access.from_flags(
+            settings.url,
+            cert_file=settings.cert_file,
+            key_file=settings.key_file,
+            ca_file=settings.ca_file,
+            tls_insecure=settings.insecure,
+            impersonate=settings.impersonate,
+        )
+    if settings.kubeconfig or settings.context or "KUBECONFIG" in os.environ:
+        path = Path(settings.kubeconfig) if settings.kubeconfig else None
+        return access.kubeconfig(path, settings.context or None)
+    return access.in_cluster(impersonate=settings.impersonate)
+
+
+async def _capabilities(client: "Client", settings: "OperatorSettings") -> "Capabilities":
+    from stoker.settings import Capabilities
+    from stoker.version import parse_version
+
+    version = parse_version(await client.server_version())
+    return Capabilities(
+        endpoint_slices="endpointslices" in await client.api_resources("discovery.k8s.io/v1"),
+        pod_topology_labels=version >= parse_version("1.35.0"),
+        topology_sharding=settings.gates["PrometheusTopologySharding"],
+        shard_retention=settings.gates["PrometheusShardRetentionPolicy"],
+    )

@@ -1,0 +1,62 @@
+"""The vocabulary of a watch: five cases, and one beside them.
+
+`Begin`, then `Listed` for each object, then `Ready`; from there `Applied` and `Deleted`. `Begin`
+may come at any time and again: the list that follows replaces all that was known, so an object
+that is not in it is gone, whatever was missed. Beside the five stands `Unreadable`: the object is
+there, but does not fit its types, and must not sink the others.
+"""
+
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
+
+from msgspec import Struct
+
+from stoker.errors import DecodeError
+
+T = TypeVar("T")
+
+
+class Key(NamedTuple):
+    """An object of one resource; the namespace is "" where there is none."""
+
+    namespace: str
+    name: str
+
+
+class Begin(Struct, frozen=True):
+    """A list begins: what it does not name is not there."""
+
+
+class Listed(Struct, Generic[T], frozen=True):
+    """An object of the list."""
+
+    key: Key
+    version: str
+    object: T
+
+
+class Ready(Struct, frozen=True):
+    """The list is complete."""
+
+
+class Applied(Struct, Generic[T], frozen=True):
+    """An object was created or changed."""
+
+    key: Key
+    version: str
+    object: T
+
+
+class Deleted(Struct, frozen=True):
+    """An object was deleted, or no longer has the labels that were asked for."""
+
+    key: Key
+
+
+class Unreadable(Struct, frozen=True):
+    """An object is there but does not fit its types; the last state that did still counts."""
+
+    key: Key
+    error: DecodeError
+
+
+Event: TypeAlias = Begin | Listed[T] | Ready | Applied[T] | Deleted | Unreadable

@@ -1,0 +1,200 @@
+"""The verbs of the Kubernetes API on plain objects.
+
+    async with Client(access) as client:
+        secret = await client.get(SECRET, "monitoring", "web-config")
+        await client.apply(stateful_set, manager="stoker")
+
+Objects are what `msgspec.json` makes of JSON: dicts. Failures are the errors of
+`stoker.kube.errors`. Every write first asks `client.fence`, where one is set.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from stoker.api.core import Object
+from stoker.kube.errors import NotFound
+from stoker.kube.resources import SELF_SUBJECT_ACCESS_REVIEW, Resource, resource_of
+from stoker.kube.transport import JSON, Fence, Observe, Transport, Waited
+
+__all__ = ["METADATA_ONLY", "METADATA_ONLY_LIST", "Client", "Fence", "Observe", "Waited"]
+
+METADATA_ONLY: Final = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+METADATA_ONLY_LIST: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+
+_APPLY: Final = "application/apply-patch+yaml"
+_MERGE_PATCH: Final = "application/merge-patch+json"
+_JSON_PATCH: Final = "application/json-patch+json"
+
+
+class Client(Transport):
+    """An API server, as one identity."""
+
+    async def get(
+        self, resource: Resource, namespace: str | None, name: str, *, accept: str = JSON
+    ) -> Object:
+        """Read an object; with `accept=METADATA_ONLY` its metadata alone."""
+        path = _path(resource, namespace, name, verb="get")
+        return _object(await self.request("GET", path, accept=accept))
+
+    async def create(self, obj: Object, *, manager: str | None = None) -> Object:
+        """Create an object; it may have a `generateName`."""
+        path = resource_of(obj).path(obj["metadata"].get("namespace"))
+        body = msgspec.json.encode(obj)
+        return _object(await self.request("POST", path, query=_managed(manager), body=body))
+
+    async def update(
+        self, obj: Object, subresource: str = "", *, manager: str | None = None
+    ) -> Object:
+        """Replace an object; with a `resourceVersion` only if nobody changed it since."""
+        path = _path_of(obj, subresource, verb="update")
+        body = msgspec.json.encode(obj)
+        return _object(await self.request("PUT", path, query=_managed(manager), body=body))
+
+    async def apply(  # noqa: PLR0913 - all but two have a default
+        self,
+        obj: Object,
+        *,
+        manager: str,
+        force: bool = True,
+        subresource: str = "",
+        strict: bool = False,
+        dry_run: bool = False,
+    ) -> Object:
+        """Server-side apply: the fields of this object become as they are here, and the manager's.
+
+        Fields that the manager applied before and that are not here any more are removed. Without
+        `force`, a field that another manager set differently is a `Conflict`. With `strict`,
+        fields that the server does not know are `Invalid` instead of dropped. With `dry_run` the
+        server does everything but keep the outcome.
+        """
+        query = _managed(manager) | {
+            "force": "true" if force else "false",
+            "fieldValidation": "Strict" if strict else "Ignore",
+            **({"dryRun": "All"} if dry_run else {}),
+        }
+        path = _path_of(obj, subresource, verb="patch")
+        return await self._patch(path, _APPLY, obj, query)
+
+    async def merge_patch(  # noqa: PLR0913 - an object takes three to name
+        self,
+        resource: Resource,
+        namespace: str | None,
+        name: str,
+        patch: Object,
+        subresource: str = "",
+        *,
+        manager: str | None = None,
+    ) -> Object:
+        """Change members of an object (RFC 7386); null removes one, lists are replaced."""
+        path = _path(resource, namespace, name, subresource, verb="patch")
+        return await self._patch(path, _MERGE_PATCH, patch, _managed(manager))
+
+    async def json_patch(  # noqa: PLR0913
+        self,
+        resource: Resource,
+        namespace: str | None,
+        name: str,
+        patch: Sequence[Object],
+        subresource: str = "",
+        *,
+        manager: str | None = None,
+    ) -> Object:
+        """Change an object step by step (RFC 6902); a `test` that fails is `Invalid`."""
+        path = _path(resource, namespace, name, subresource, verb="patch")
+        return await self._patch(path, _JSON_PATCH, patch, _managed(manager))
+
+    async def delete(  # noqa: PLR0913
+        self,
+        resource: Resource,
+        namespace: str | None,
+        name: str,
+        *,
+        uid: str | None = None,
+        resource_version: str | None = None,
+        propagation: str = "Background",
+    ) -> None:
+        """Delete an object; another one of that name, or version, is a `Conflict`."""
+        given = {"uid": uid, "resourceVersion": resource_version}
+        options: Object = {
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "propagationPolicy": propagation,
+            "preconditions": {key: value for key, value in given.items() if value},
+        }
+        path = _path(resource, namespace, name, verb="delete")
+        await self.request("DELETE", path, body=msgspec.json.encode(options))
+
+    async def server_version(self) -> str:
+        """The version of the API server, as `v1.34.1`."""
+        return str(_object(await self.request("GET", "/version"))["gitVersion"])
+
+    async def api_resources(self, group_version: str) -> set[str]:
+        """The plurals that a group and version serve (`discovery.k8s.io/v1`); none if absent."""
+        start = "/apis" if "/" in group_version else "/api"
+        try:
+            found = _object(await self.request("GET", f"{start}/{group_version}"))
+        except NotFound:
+            return set()
+        return {each["name"] for each in found.get("resources") or []}
+
+    async def can_i(
+        self, verb: str, resource: Resource, namespace: str | None = None, subresource: str = ""
+    ) -> bool:
+        """Whether we may do this: in a namespace, or in all when that is None."""
+        attributes = {
+            "verb": verb,
+            "group": resource.group,
+            "version": resource.version,
+            "resource": resource.plural,
+            "subresource": subresource,
+            "namespace": namespace or "",
+        }
+        review = {
+            "apiVersion": SELF_SUBJECT_ACCESS_REVIEW.api_version,
+            "kind": SELF_SUBJECT_ACCESS_REVIEW.kind,
+            "spec": {"resourceAttributes": attributes},
+        }
+        path = SELF_SUBJECT_ACCESS_REVIEW.path(None)
+        body = msgspec.json.encode(review)
+        answer = _object(await self.request("POST", path, body=body, exempt=True))
+        return bool(answer["status"].get("allowed"))
+
+    async def _patch(
+        self, path: str, content_type: str, patch: Any, query: dict[str, str]
+    ) -> Object:
+        body = msgspec.json.encode(patch)
+        answer = await self.request(
+            "PATCH", path, query=query, body=body, content_type=content_type
+        )
+        return _object(answer)
+
+
+def _object(body: bytes) -> Object:
+    decoded: Object = msgspec.json.decode(body)
+    return decoded
+
+
+def _managed(manager: str | None) -> dict[str, str]:
+    return {"fieldManager": manager} if manager else {}
+
+
+def _path_of(obj: Object, subresource: str, *, verb: str) -> str:
+    metadata = obj["metadata"]
+    return _path(
+        resource_of(obj), metadata.get("namespace"), metadata["name"], subresource, verb=verb
+    )
+
+
+def _path(
+    resource: Resource, namespace: str | None, name: str, subresource: str = "", *, verb: str
+) -> str:
+    """The path of one object, and surely of one: a name that none can have is not asked for.
+
+    Names come from fields of tenants too; an empty one would name all objects.
+    """
+    path = resource.path(namespace, name, subresource)
+    if name in ("", ".", "..") or "/" in name or "%" in name:
+        raise NotFound(verb, path, f"{name!r} is no name of an object", status=404)
+    return path

@@ -1,0 +1,87 @@
+"""Objects as the caches keep them: typed, and without what nobody here reads.
+
+What is left out is what makes caches large: `managedFields`, and the copy of the whole object that
+`kubectl apply` leaves in an annotation. In a Secret that copy holds the data as well, which a cache
+of metadata must never see. Nothing is lost by it: objects of users are only ever patched.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
+
+import msgspec
+from msgspec import Raw, Struct
+
+from stoker.api.core import Object, ObjectMeta
+from stoker.api.declare import Model
+from stoker.api.decode import decode
+from stoker.errors import DecodeError
+from stoker.kube.resources import Resource
+
+LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+class _HasMetadata(Protocol):
+    @property
+    def metadata(self) -> ObjectMeta: ...
+
+
+T = TypeVar("T")
+M = TypeVar("M", bound=_HasMetadata)
+Reader: TypeAlias = Callable[[Raw], T]
+"""Makes an object of its JSON; what does not fit is a DecodeError."""
+
+
+class Head(Model):
+    """The metadata of an object of any kind."""
+
+    metadata: ObjectMeta = ObjectMeta()
+
+
+class Identity(Struct, frozen=True, rename="camel", gc=False):
+    """Which object, and which state of it."""
+
+    name: str = ""
+    namespace: str = ""
+    resource_version: str = ""
+
+
+class _Identified(Struct, frozen=True, gc=False):
+    metadata: Identity = Identity()
+
+
+_IDENTIFIED: Final = msgspec.json.Decoder(_Identified)
+_ANYTHING: Final = msgspec.json.Decoder(dict[str, Any])
+
+
+def identity_of(raw: Raw) -> Identity:
+    """Name, namespace and version, whatever else the object is made of."""
+    return _IDENTIFIED.decode(raw).metadata
+
+
+def typed(model: type[M]) -> Reader[M]:
+    """A reader of objects of a declared kind; `typed(Head)` keeps only the metadata."""
+
+    def read(raw: Raw) -> M:
+        found = decode(model, raw)
+        if found.metadata.annotations:
+            found.metadata.annotations.pop(LAST_APPLIED, None)
+        return found
+
+    return read
+
+
+def plain(resource: Resource) -> Reader[Object]:
+    """A reader of objects as dicts, which say what they are, as those in a list do not."""
+
+    def read(raw: Raw) -> Object:
+        try:
+            found: Object = _ANYTHING.decode(raw)
+        except msgspec.ValidationError as error:
+            raise DecodeError("", str(error)) from None
+        metadata = found.setdefault("metadata", {})
+        metadata.pop("managedFields", None)
+        if annotations := metadata.get("annotations"):
+            annotations.pop(LAST_APPLIED, None)
+        return {**found, "apiVersion": resource.api_version, "kind": resource.kind}
+
+    return read

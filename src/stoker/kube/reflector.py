@@ -1,0 +1,126 @@
+"""A store that follows the cluster.
+
+    monitors = Reflector(client, Scope(SERVICE_MONITOR), typed(ServiceMonitor))
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(monitors.run())
+        await monitors.settled()
+
+One watch serves all namespaces, or each of those that were named has its own: with roles in some
+namespaces only, nothing else is allowed.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from contextlib import aclosing
+from typing import Final, Generic, TypeVar
+
+from msgspec.structs import replace
+
+from stoker.errors import DecodeError
+from stoker.kube.changes import Applied, Begin, Deleted, Event, Key, Listed, Ready, Unreadable
+from stoker.kube.client import Client
+from stoker.kube.errors import ApiError
+from stoker.kube.reading import Reader
+from stoker.kube.report import Report
+from stoker.kube.store import Index, Store
+from stoker.kube.watch import Scope, events
+
+T = TypeVar("T")
+
+_LOG: Final = logging.getLogger(__name__)
+
+
+class Reflector(Generic[T]):
+    """Watches a resource into `store`, in the namespaces named or (None) in all."""
+
+    def __init__(
+        self,
+        client: Client,
+        scope: Scope,
+        read: Reader[T],
+        *,
+        namespaces: Sequence[str] | None = None,
+        indices: Mapping[str, Index[T]] | None = None,
+    ) -> None:
+        self.scope = scope
+        self.store: Store[T] = Store(indices)
+        self._client = client
+        self._read = read
+        self._parts = [_Part(self.store, each) for each in _scopes(scope, namespaces)]
+        if not self._parts:
+            self.store.ready.set()
+
+    async def run(self) -> None:
+        """Follow the cluster until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            for part in self._parts:
+                tasks.create_task(self._follow(part))
+
+    async def ready(self) -> None:
+        """Wait until the store is complete."""
+        await self.store.ready.wait()
+
+    async def settled(self) -> None:
+        """Wait until the store is complete, save for what we may not list or does not exist."""
+        for part in self._parts:
+            await part.report.settled.wait()
+
+    @property
+    def reports(self) -> list[Report]:
+        """How each watch fares."""
+        return [part.report for part in self._parts]
+
+    @property
+    def troubles(self) -> list[ApiError]:
+        """What is wrong now, one for each watch that does not work."""
+        return [report.trouble for report in self.reports if report.trouble]
+
+    @property
+    def unreadable(self) -> dict[Key, DecodeError]:
+        """The objects that do not fit their types, and what is wrong with them."""
+        return {key: error for part in self._parts for key, error in part.unreadable.items()}
+
+    async def _follow(self, part: "_Part[T]") -> None:
+        watch = events(self._client, part.scope, self._read, part.report)
+        async with aclosing(watch) as found:
+            async for event in found:
+                part.take(event)
+
+
+class _Part(Generic[T]):
+    """One watch of a reflector."""
+
+    def __init__(self, store: Store[T], scope: Scope) -> None:
+        self.scope = scope
+        self.report = Report(str(scope))
+        self.unreadable: dict[Key, DecodeError] = {}
+        self._listed: dict[Key, DecodeError] | None = None
+        self._writer = store.writer(scope.namespace)
+
+    def take(self, event: Event[T]) -> None:
+        """Keep the books of what is unreadable, and pass the event on."""
+        books = self.unreadable if self._listed is None else self._listed
+        match event:
+            case Begin():
+                self._listed = {}
+            case Ready():
+                self.unreadable, self._listed = books, None
+            case Unreadable():
+                self._tell(event)
+                books[event.key] = event.error
+            case Listed() | Applied() | Deleted():
+                books.pop(event.key, None)
+        self._writer.apply(event)
+
+    def _tell(self, event: Unreadable) -> None:
+        """Write a line for what is new; the same thing in every list is not."""
+        if str(self.unreadable.get(event.key)) != str(event.error):
+            name = "/".join(filter(None, event.key))
+            _LOG.warning("%s %s is passed over: %s", self.scope.resource.name, name, event.error)
+
+
+def _scopes(scope: Scope, namespaces: Sequence[str] | None) -> list[Scope]:
+    if namespaces is None or not scope.resource.namespaced:
+        return [scope]
+    return [replace(scope, namespace=namespace) for namespace in sorted(set(namespaces))]

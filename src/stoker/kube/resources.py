@@ -1,0 +1,178 @@
+"""The resources that the operator touches, and how the paths of an API server name them.
+
+A `Resource` makes paths; `Target.of` reads one back, so that errors and metrics can say what a
+request was about without each caller telling them.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import quote, unquote
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from stoker.api import kinds
+from stoker.api.crd import GROUP, Kind
+
+WRITES: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+_VERBS: Final = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+
+
+class Resource(Struct, frozen=True):
+    """One kind of objects at one version of its group; the core group is ""."""
+
+    group: str
+    version: str
+    plural: str
+    kind: str
+    namespaced: bool = True
+
+    @property
+    def api_version(self) -> str:
+        """The `apiVersion` that its objects have."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def name(self) -> str:
+        """The name as RBAC and people write it: `secrets`, `leases.coordination.k8s.io`."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    def path(self, namespace: str | None, name: str = "", subresource: str = "") -> str:
+        """The path of one object, or of all in a namespace; of all namespaces when that is None."""
+        target = Target(
+            group=self.group,
+            version=self.version,
+            plural=self.plural,
+            namespace=(namespace or "") if self.namespaced else "",
+            name=name,
+            subresource=subresource,
+        )
+        return target.path
+
+
+class Target(Struct, frozen=True, kw_only=True):
+    """What a path of the API server is about; `plural` is empty when that is no resource."""
+
+    group: str = ""
+    version: str = ""
+    plural: str = ""
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+
+    @classmethod
+    def of(cls, path: str) -> "Target":
+        """Read a path as `Resource.path` makes it."""
+        match [unquote(part) for part in path.strip("/").split("/")]:
+            case ["api", version, *rest]:
+                return _located(cls(version=version), rest)
+            case ["apis", group, version, *rest]:
+                return _located(cls(group=group, version=version), rest)
+        return cls()
+
+    @property
+    def path(self) -> str:
+        """The path itself."""
+        start = f"/apis/{self.group}" if self.group else "/api"
+        parts = [start, self.version]
+        if self.namespace:
+            parts += ["namespaces", self.namespace]
+        parts += [part for part in (self.plural, self.name, self.subresource) if part]
+        # A name may come from a tenant's field: it must stay one segment of the path.
+        return "/".join(quote(part, safe="/{}:" if part is start else "{}:") for part in parts)
+
+    @property
+    def template(self) -> str:
+        """The path with places instead of names: few enough for a label of a metric."""
+        return replace(
+            self,
+            namespace="{namespace}" if self.namespace else "",
+            name="{name}" if self.name else "",
+        ).path
+
+    @property
+    def resource(self) -> str:
+        """The resource as RBAC names it: `prometheuses.monitoring.coreos.com/status`."""
+        name = f"{self.plural}.{self.group}" if self.group else self.plural
+        return f"{name}/{self.subresource}" if self.subresource else name
+
+    def verb(self, method: str, query: Mapping[str, str] | None = None) -> str:
+        """The verb that RBAC must allow for a request."""
+        if method != "GET":
+            return _VERBS.get(method, method.lower())
+        if self.name or not self.plural:
+            return "get"
+        return "watch" if query and query.get("watch") else "list"
+
+
+def _located(target: Target, rest: list[str]) -> Target:
+    """What follows the group and version: a namespace perhaps, then resource, name, subresource."""
+    # /namespaces/x and its status are about a namespace, all longer paths about what is in one.
+    if rest[:1] == ["namespaces"] and len(rest) > 2 and rest[2] not in ("status", "finalize"):
+        target, rest = replace(target, namespace=rest[1]), rest[2:]
+    plural, name, subresource = (*rest, "", "", "")[:3]
+    return replace(target, plural=plural, name=name, subresource=subresource)
+
+
+def _ours(kind: Kind, version: str) -> Resource:
+    return Resource(GROUP, version, kind.plural, kind.name)
+
+
+_OURS: Final = {kind.name: _ours(kind, kind.stored.name) for kind in kinds.KINDS}
+
+
+PROMETHEUS: Final = _OURS["Prometheus"]
+PROMETHEUS_AGENT: Final = _OURS["PrometheusAgent"]
+ALERTMANAGER: Final = _OURS["Alertmanager"]
+THANOS_RULER: Final = _OURS["ThanosRuler"]
+SERVICE_MONITOR: Final = _OURS["ServiceMonitor"]
+POD_MONITOR: Final = _OURS["PodMonitor"]
+PROBE: Final = _OURS["Probe"]
+SCRAPE_CONFIG: Final = _OURS["ScrapeConfig"]
+PROMETHEUS_RULE: Final = _OURS["PrometheusRule"]
+ALERTMANAGER_CONFIG: Final = _OURS["AlertmanagerConfig"]
+
+CONFIG_MAP: Final = Resource("", "v1", "configmaps", "ConfigMap")
+ENDPOINTS: Final = Resource("", "v1", "endpoints", "Endpoints")
+NAMESPACE: Final = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
+NODE: Final = Resource("", "v1", "nodes", "Node", namespaced=False)
+PERSISTENT_VOLUME_CLAIM: Final = Resource(
+    "", "v1", "persistentvolumeclaims", "PersistentVolumeClaim"
+)
+POD: Final = Resource("", "v1", "pods", "Pod")
+SECRET: Final = Resource("", "v1", "secrets", "Secret")
+SERVICE: Final = Resource("", "v1", "services", "Service")
+
+CONTROLLER_REVISION: Final = Resource("apps", "v1", "controllerrevisions", "ControllerRevision")
+DAEMON_SET: Final = Resource("apps", "v1", "daemonsets", "DaemonSet")
+STATEFUL_SET: Final = Resource("apps", "v1", "statefulsets", "StatefulSet")
+
+ENDPOINT_SLICE: Final = Resource("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice")
+EVENT: Final = Resource("events.k8s.io", "v1", "events", "Event")
+LEASE: Final = Resource("coordination.k8s.io", "v1", "leases", "Lease")
+POD_DISRUPTION_BUDGET: Final = Resource(
+    "policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget"
+)
+SELF_SUBJECT_ACCESS_REVIEW: Final = Resource(
+    "authorization.k8s.io", "v1", "selfsubjectaccessreviews", "SelfSubjectAccessReview", False
+)
+STORAGE_CLASS: Final = Resource(
+    "storage.k8s.io", "v1", "storageclasses", "StorageClass", namespaced=False
+)
+
+_SERVED: Final = [_ours(kind, each.name) for kind in kinds.KINDS for each in kind.versions]
+ALL: Final[tuple[Resource, ...]] = (
+    *_SERVED,
+    *(CONFIG_MAP, ENDPOINTS, NAMESPACE, NODE, PERSISTENT_VOLUME_CLAIM, POD, SECRET, SERVICE),
+    *(CONTROLLER_REVISION, DAEMON_SET, STATEFUL_SET, ENDPOINT_SLICE, EVENT, LEASE),
+    *(POD_DISRUPTION_BUDGET, SELF_SUBJECT_ACCESS_REVIEW, STORAGE_CLASS),
+)
+_BY_TYPE: Final = {(each.api_version, each.kind): each for each in ALL}
+
+
+def resource_of(obj: Mapping[str, Any]) -> Resource:
+    """The resource that an object belongs to, by its `apiVersion` and `kind`."""
+    key = (obj.get("apiVersion", ""), obj.get("kind", ""))
+    if key not in _BY_TYPE:
+        raise LookupError(f"no resource is known for apiVersion {key[0]!r} and kind {key[1]!r}")
+    return _BY_TYPE[key]

@@ -1,0 +1,178 @@
+"""What is known of one resource, kept up by the events of its watches.
+
+Many read, one writes: a `Store` is what the rest of the operator sees, a `StoreWriter` is held by
+whoever runs the watch. While a list comes in (`Begin` to `Ready`) the store stays as it was; the
+list is laid beside it and exchanged at once, and the differences are the changes. So an object
+that was deleted while nobody watched is a change like any other. What did not change between two
+lists, by its version, stays the same object in memory, so the second list costs next to nothing.
+
+Each change is told to the listeners with the old *and* the new object, when the store has it.
+"""
+
+import asyncio
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from typing import Generic, TypeAlias, TypeVar
+
+from msgspec import Struct
+
+from stoker.kube.changes import Applied, Begin, Deleted, Event, Key, Listed, Ready, Unreadable
+
+T = TypeVar("T")
+Listener: TypeAlias = Callable[[T | None, T | None], None]
+"""Called with the old and the new object: None and new, old and new, or old and None."""
+Index: TypeAlias = Callable[[T], Iterable[Hashable]]
+"""The keys under which an object is found; the same for the same object, always."""
+
+
+class _Entry(Struct, Generic[T], frozen=True, gc=False):
+    version: str
+    object: T
+
+
+class Store(Generic[T]):
+    """Objects by namespace and name, and by whatever the indices say.
+
+    Nothing changes while the caller does not await, so what is read without awaiting is one state.
+    """
+
+    def __init__(self, indices: Mapping[str, Index[T]] | None = None) -> None:
+        self.ready = asyncio.Event()
+        self._spaces: dict[str, dict[str, _Entry[T]]] = {}
+        self._indices = dict(indices or {})
+        self._indexed: dict[str, dict[Hashable, dict[Key, T]]] = {
+            name: {} for name in self._indices
+        }
+        self._listeners: list[Listener[T]] = []
+        self._incomplete: set[StoreWriter[T]] = set()
+
+    def get(self, namespace: str, name: str) -> T | None:
+        """One object, or None; the namespace is "" where there is none."""
+        entry = self._spaces.get(namespace, {}).get(name)
+        return entry.object if entry else None
+
+    def __iter__(self) -> Iterator[T]:
+        return (entry.object for space in self._spaces.values() for entry in space.values())
+
+    def __len__(self) -> int:
+        return sum(map(len, self._spaces.values()))
+
+    def in_namespace(self, namespace: str) -> list[T]:
+        """The objects of one namespace."""
+        return [entry.object for entry in self._spaces.get(namespace, {}).values()]
+
+    def by_index(self, index: str, key: Hashable) -> list[T]:
+        """The objects that an index has under a key."""
+        return list(self._indexed[index].get(key, {}).values())
+
+    def listen(self, listener: Listener[T]) -> None:
+        """Tell this listener of every change from now on, within the change."""
+        self._listeners.append(listener)
+
+    def writer(self, namespace: str | None = None) -> "StoreWriter[T]":
+        """The writer for the watch of one namespace, or (None) of all.
+
+        The store is ready when every writer has had its first complete list.
+        """
+        writer = StoreWriter(self, namespace)
+        self._incomplete.add(writer)
+        return writer
+
+    def _entry(self, key: Key) -> _Entry[T] | None:
+        return self._spaces.get(key.namespace, {}).get(key.name)
+
+    def _keys(self, namespace: str | None) -> list[Key]:
+        spaces = self._spaces if namespace is None else [namespace]
+        return [Key(space, name) for space in spaces for name in self._spaces.get(space, ())]
+
+    def _put(self, key: Key, entry: _Entry[T] | None) -> T | None:
+        """Set or, with None, remove an object; what was there before is returned."""
+        old = self._entry(key)
+        if entry:
+            self._spaces.setdefault(key.namespace, {})[key.name] = entry
+        elif old:
+            self._remove(key)
+        self._index(key, old.object if old else None, entry.object if entry else None)
+        return old.object if old else None
+
+    def _remove(self, key: Key) -> None:
+        space = self._spaces[key.namespace]
+        del space[key.name]
+        if not space:
+            del self._spaces[key.namespace]
+
+    def _index(self, key: Key, old: T | None, new: T | None) -> None:
+        for name, index in self._indices.items():
+            found = self._indexed[name]
+            for value in () if old is None else set(index(old)):
+                found[value].pop(key)
+                if not found[value]:
+                    del found[value]
+            for value in () if new is None else set(index(new)):
+                found.setdefault(value, {})[key] = new  # type: ignore[assignment]
+
+    def _tell(self, old: T | None, new: T | None) -> None:
+        for listener in self._listeners:
+            listener(old, new)
+
+    def _completed(self, writer: "StoreWriter[T]") -> None:
+        self._incomplete.discard(writer)
+        if not self._incomplete:
+            self.ready.set()
+
+
+class StoreWriter(Generic[T]):
+    """Lets the events of one watch happen in a store."""
+
+    def __init__(self, store: Store[T], namespace: str | None) -> None:
+        self._store = store
+        self._namespace = namespace
+        self._coming: dict[Key, _Entry[T]] | None = None
+
+    def apply(self, event: Event[T]) -> None:
+        """Take one event."""
+        match event:
+            case Begin():
+                self._coming = {}
+            case Ready():
+                self._exchange()
+            case Listed() | Applied():
+                self._set(event.key, _Entry(event.version, event.object))
+            case Deleted():
+                self._set(event.key, None)
+            case Unreadable():
+                self._set(event.key, self._store._entry(event.key))
+
+    def _set(self, key: Key, entry: _Entry[T] | None) -> None:
+        if self._coming is None:
+            self._change(key, entry)
+        elif entry:
+            self._coming[key] = self._same(key, entry) or entry
+        else:
+            self._coming.pop(key, None)
+
+    def _change(self, key: Key, entry: _Entry[T] | None) -> None:
+        if entry and self._same(key, entry):
+            return
+        old = self._store._put(key, entry)
+        if old is not None or entry:
+            self._store._tell(old, entry.object if entry else None)
+
+    def _same(self, key: Key, entry: _Entry[T]) -> _Entry[T] | None:
+        """What the store has already, if that is the same state of the object."""
+        known = self._store._entry(key)
+        return known if known and known.version == entry.version else None
+
+    def _exchange(self) -> None:
+        """Make the store what was listed, all of it, before anybody is told."""
+        coming, self._coming = self._coming or {}, None
+        gone = [key for key in self._store._keys(self._namespace) if key not in coming]
+        changed = [key for key, entry in coming.items() if self._store._entry(key) is not entry]
+        told: list[tuple[T | None, T | None]] = [
+            (self._store._put(key, None), None) for key in gone
+        ]
+        for key in changed:
+            entry = coming[key]
+            told.append((self._store._put(key, entry), entry.object))
+        self._store._completed(self)
+        for old, new in told:
+            self._store._tell(old, new)

@@ -1,0 +1,125 @@
+"""What a server writes into a watch, line by line, as events.
+
+The envelope of a line is decoded first and its object left as it is (`Raw`, a view, not a copy);
+then the object's identity, whatever the object is made of; then the object by its reader. So an
+object that cannot be read still has a name, and moves the watch on.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, Generic, TypeVar
+
+import msgspec
+from msgspec import Raw, Struct
+
+from stoker.errors import DecodeError
+from stoker.kube.changes import Applied, Deleted, Event, Key, Listed, Ready, Unreadable
+from stoker.kube.errors import Gone, error_of
+from stoker.kube.reading import Reader, identity_of
+
+T = TypeVar("T")
+
+INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
+
+
+class Lines:
+    """Puts together lines that arrive in chunks of any size."""
+
+    def __init__(self) -> None:
+        self._begun: list[bytes] = []
+
+    def of(self, chunk: bytes) -> list[bytes]:
+        """The lines that this chunk completes; the rest waits for the next one."""
+        *whole, rest = chunk.split(b"\n")
+        if whole:
+            whole[0] = b"".join((*self._begun, whole[0]))
+            self._begun.clear()
+        if rest:
+            self._begun.append(rest)
+        return [line for line in whole if line.strip()]
+
+
+class _Line(Struct, frozen=True):
+    type: str
+    object: Raw
+
+
+class _BookmarkMeta(Struct, frozen=True, rename="camel"):
+    resource_version: str = ""
+    annotations: Mapping[str, str] | None = None
+
+
+class _Bookmark(Struct, frozen=True):
+    metadata: _BookmarkMeta
+
+
+_LINE: Final = msgspec.json.Decoder(_Line)
+_BOOKMARK: Final = msgspec.json.Decoder(_Bookmark)
+_STATUS: Final = msgspec.json.Decoder(dict[str, Any])
+
+
+class Transcript(Generic[T]):
+    """The events of one watch, and how far they have led.
+
+    `version` is where to go on: "" while there is no complete list. The objects of a list come in
+    any order, so none of them says how far we are; the bookmark at its end does. `progress` is
+    true once the watch has moved on from there; whoever opens a stream sets it to false.
+    """
+
+    def __init__(self, path: str, read: Reader[T]) -> None:
+        self.version = ""
+        self.progress = False
+        self._path = path
+        self._read = read
+
+    def event(self, line: bytes) -> Event[T] | None:
+        """The event of a line, if it is one for others; an ERROR is raised as an ApiError."""
+        try:
+            return self._event(_LINE.decode(line))
+        except (msgspec.DecodeError, RecursionError) as error:
+            # Whatever it said is lost, so only a new list tells the truth.
+            said = f"a line that is no event: {error}"
+            raise Gone("watch", self._path, said) from error
+
+    def listed(self, raw: Raw) -> Listed[T] | Unreadable:
+        """The event of an object in a list."""
+        identity = identity_of(raw)
+        key = Key(identity.namespace, identity.name)
+        try:
+            return Listed(key, identity.resource_version, self._read(raw))
+        except DecodeError as error:
+            return Unreadable(key, error)
+
+    def _event(self, line: _Line) -> Event[T] | None:
+        if line.type == "ERROR":
+            raise error_of("watch", self._path, _STATUS.decode(line.object))
+        if line.type == "BOOKMARK":
+            return self._bookmark(_BOOKMARK.decode(line.object).metadata)
+        if line.type == "DELETED":
+            return self._deleted(line.object)
+        return self._applied(line.object) if self.version else self.listed(line.object)
+
+    def _applied(self, raw: Raw) -> Applied[T] | Unreadable:
+        found = self.listed(raw)
+        if isinstance(found, Unreadable):
+            self._go_on(identity_of(raw).resource_version)
+            return found
+        self._go_on(found.version)
+        return Applied(found.key, found.version, found.object)
+
+    def _deleted(self, raw: Raw) -> Deleted:
+        identity = identity_of(raw)
+        if self.version:
+            self._go_on(identity.resource_version)
+        return Deleted(Key(identity.namespace, identity.name))
+
+    def _bookmark(self, metadata: _BookmarkMeta) -> Ready | None:
+        if self.version:
+            self._go_on(metadata.resource_version)
+        elif (metadata.annotations or {}).get(INITIAL_EVENTS_END) == "true":
+            self.version = metadata.resource_version
+            return Ready()
+        return None
+
+    def _go_on(self, version: str) -> None:
+        self.version = version
+        self.progress = True

@@ -1,0 +1,227 @@
+"""List and watch without end: what is in the cluster now, and every change after that.
+
+    async for event in events(client, Scope(SERVICE_MONITOR), typed(ServiceMonitor)):
+        writer.apply(event)
+
+The list is a stream where the server has that (`sendInitialEvents`), else it comes in pages. A
+watch that ends goes on where it was, from the last version that was seen; where the server has
+forgotten that version (410), the list is made again. Nothing but cancelling ends the iteration:
+failures, refusals and missing resources are told to a `Report` and tried again, later and later.
+"""
+
+import asyncio
+import random
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Final, Generic, TypeAlias, TypeVar
+
+import msgspec
+from msgspec import Raw, Struct
+
+from stoker.api.decode import Page
+from stoker.kube.backoff import Backoff
+from stoker.kube.changes import Begin, Event, Ready
+from stoker.kube.client import METADATA_ONLY, METADATA_ONLY_LIST, Client
+from stoker.kube.errors import ApiError, Forbidden, Gone, NotFound, Unauthorized, Unavailable
+from stoker.kube.reading import Reader
+from stoker.kube.report import LIST, WATCH, Report
+from stoker.kube.resources import Resource
+from stoker.kube.transcript import Lines, Transcript
+from stoker.kube.transport import JSON
+
+T = TypeVar("T")
+Events: TypeAlias = AsyncGenerator[Event[T], None]
+
+PAGE_SIZE: Final = 500
+# Spread out, or all watches that began together would begin again together for ever.
+WATCH_SECONDS: Final = (300, 600)
+# Servers send a bookmark about every minute, so a silence like this is a dead connection.
+SILENCE_SECONDS: Final = 150.0
+# A stream that held for so long was a good one, even if nothing happened.
+STEADY_SECONDS: Final = 10.0
+# An overloaded or starting server is back soon, one that refuses us waits for a human.
+UNREACHABLE: Final = Backoff(first=0.2, longest=5.0)
+REFUSED: Final = Backoff(first=0.5, longest=30.0)
+
+_PAGE: Final = msgspec.json.Decoder(Page[Raw])
+
+
+class Scope(Struct, frozen=True):
+    """What to watch: a resource, in one namespace or (None) in all, perhaps selected."""
+
+    resource: Resource
+    namespace: str | None = None
+    label_selector: str = ""
+    field_selector: str = ""
+    metadata_only: bool = False
+
+    @property
+    def path(self) -> str:
+        """Where the API server has it."""
+        return self.resource.path(self.namespace)
+
+    def query(self, **more: str) -> dict[str, str]:
+        """The query of a request for it."""
+        selectors = {"labelSelector": self.label_selector, "fieldSelector": self.field_selector}
+        return {name: value for name, value in (selectors | more).items() if value}
+
+    def __str__(self) -> str:
+        where = f" in namespace {self.namespace}" if self.namespace else ""
+        return f"{self.resource.name}{where}"
+
+
+async def events(
+    client: Client, scope: Scope, read: Reader[T], report: Report | None = None
+) -> Events[T]:
+    """List and watch, without end. Close it (`aclosing`) where the iteration may be left early."""
+    watch = _Watch(client, scope, read, report or Report(str(scope)))
+    failures = 0
+    while True:
+        begun = _now()
+        failure: ApiError | None = None
+        try:
+            async with aclosing(watch.round()) as found:
+                async for event in found:
+                    yield event
+        except ApiError as error:
+            failure = error
+            watch.failed(error)
+        worked = watch.progress or _now() - begun > STEADY_SECONDS
+        failures = 0 if worked else failures + 1
+        # Even after a good stream a broken one is not replaced at once: others broke with it.
+        await asyncio.sleep(_delay(failure, max(failures, 1) if failure else failures))
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def _delay(failure: ApiError | None, failures: int) -> float:
+    refused = isinstance(failure, Forbidden | NotFound | Unauthorized)
+    wait = (REFUSED if refused else UNREACHABLE).delay(failures)
+    return max(wait, (failure.retry_after if failure else None) or 0.0)
+
+
+class _Watch(Generic[T]):
+    """One watch: what it asks the server, and what it does about a no."""
+
+    def __init__(self, client: Client, scope: Scope, read: Reader[T], report: Report) -> None:
+        self._client = client
+        self._scope = scope
+        self._report = report
+        self._transcript = Transcript(scope.path, read)
+        self._refuses_streams = False
+        self._left_incomplete = False
+        self._operation = LIST
+
+    @property
+    def progress(self) -> bool:
+        """Whether the last round has seen a change, or a sign that there was none."""
+        return self._transcript.progress
+
+    async def round(self) -> Events[T]:
+        """List if need be, then watch until the stream ends or something fails."""
+        self._transcript.progress = False
+        for step in self._steps():
+            async with aclosing(step) as found:
+                async for event in found:
+                    yield event
+
+    def failed(self, error: ApiError) -> None:
+        """Take note of a failure: it may mean that a new list is needed."""
+        if self._operation == WATCH and _must_list_again(error):
+            self._transcript.version = ""
+        if not isinstance(error, Gone):
+            self._report.failed(self._operation, error)
+
+    def _steps(self) -> list[Events[T]]:
+        if self._transcript.version:
+            return [self._watched()]
+        if self._refuses_streams or self._left_incomplete:
+            return [self._paged_list(), self._watched()]
+        return [self._streamed_list()]
+
+    async def _streamed_list(self) -> Events[T]:
+        """A list and the watch after it in one stream."""
+        self._begin(LIST)
+        query = self._watch_query(sendInitialEvents="true", resourceVersionMatch="NotOlderThan")
+        yield Begin()
+        try:
+            async with aclosing(self._streamed(query)) as found:
+                async for event in found:
+                    if isinstance(event, Ready):
+                        self._left_incomplete = False
+                        self._begin(WATCH)
+                        self._report.worked()
+                    yield event
+        except ApiError as error:
+            self._refuses_streams = self._operation == LIST and error.status in (400, 422)
+            if not self._refuses_streams:
+                raise
+
+    async def _paged_list(self) -> Events[T]:
+        self._begin(LIST)
+        self._left_incomplete = False
+        yield Begin()
+        page = await self._page("")
+        while True:
+            for raw in page.items:
+                yield self._transcript.listed(raw)
+            if not page.metadata.continue_:
+                break
+            page = await self._page(page.metadata.continue_)
+        self._transcript.version = page.metadata.resource_version
+        self._report.worked()
+        yield Ready()
+
+    async def _page(self, token: str) -> Page[Raw]:
+        accept = METADATA_ONLY_LIST if self._scope.metadata_only else JSON
+        query = self._scope.query(**{"limit": str(PAGE_SIZE), "continue": token})
+        body = await self._client.request("GET", self._scope.path, query=query, accept=accept)
+        try:
+            return _PAGE.decode(body)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise Unavailable(LIST, self._scope.path, f"this is no list: {error}") from error
+
+    async def _watched(self) -> Events[T]:
+        self._begin(WATCH)
+        query = self._watch_query(resourceVersion=self._transcript.version)
+        async with aclosing(self._streamed(query)) as found:
+            async for event in found:
+                yield event
+
+    def _watch_query(self, **more: str) -> dict[str, str]:
+        seconds = random.randint(*WATCH_SECONDS)  # noqa: S311 - spreads load, guards nothing
+        return self._scope.query(
+            watch="true", allowWatchBookmarks="true", timeoutSeconds=str(seconds), **more
+        )
+
+    async def _streamed(self, query: dict[str, str]) -> Events[T]:
+        accept = METADATA_ONLY if self._scope.metadata_only else JSON
+        lines = Lines()
+        async with self._client.stream(
+            self._scope.path, query, accept=accept, sock_read=SILENCE_SECONDS
+        ) as body:
+            if self._operation == WATCH:
+                self._report.worked()
+            else:
+                # Until it is complete: a server may take the question and never answer it.
+                self._left_incomplete = True
+            async for chunk in body:
+                for line in lines.of(chunk):
+                    if event := self._transcript.event(line):
+                        yield event
+
+    def _begin(self, operation: str) -> None:
+        self._operation = operation
+        self._report.began(operation)
+
+
+def _must_list_again(error: ApiError) -> bool:
+    """Whether the server will not go on from the version that we have.
+
+    It has forgotten it (410), does not take it (400, 422), or has never come so far: it was
+    restored from a backup.
+    """
+    ahead = any(cause.get("reason") == "ResourceVersionTooLarge" for cause in error.causes)
+    return isinstance(error, Gone) or error.status in (400, 422) or ahead

@@ -1,0 +1,189 @@
+"""Everything that the operator watches, and how long it takes until it is all there.
+
+Our own kinds are kept whole, StatefulSets and DaemonSets with what their status says, and of
+Namespaces, Services, Secrets and ConfigMaps only the metadata. Where a list of namespaces is given,
+each of them is watched on its own, so that roles in these namespaces suffice.
+"""
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, TypeAlias
+
+from stoker.api.core import Object, ObjectMeta
+from stoker.api.declare import Model
+from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
+from stoker.api.prometheus import Prometheus, PrometheusAgent
+from stoker.api.rules import PrometheusRule
+from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
+from stoker.kube import resources as kube
+from stoker.kube.client import Client
+from stoker.kube.reading import Head, typed
+from stoker.kube.reflector import Reflector
+from stoker.kube.resources import Resource
+from stoker.kube.watch import Scope as Watched
+from stoker.run.writer import ObjectId
+from stoker.select.choice import Candidate
+from stoker.select.members import ObjectKey, WorkloadKey
+from stoker.select.namespaces import Scope, excluding, reference_scope, scope_of
+from stoker.select.workload import Scraper
+from stoker.settings import OperatorSettings
+
+WORKLOADS: Final[Mapping[str, tuple[Resource, type[Any]]]] = {
+    "Prometheus": (kube.PROMETHEUS, Prometheus),
+    "PrometheusAgent": (kube.PROMETHEUS_AGENT, PrometheusAgent),
+}
+RESOURCES: Final[Mapping[str, tuple[Resource, type[Any]]]] = {
+    "ServiceMonitor": (kube.SERVICE_MONITOR, ServiceMonitor),
+    "PodMonitor": (kube.POD_MONITOR, PodMonitor),
+    "Probe": (kube.PROBE, Probe),
+    "ScrapeConfig": (kube.SCRAPE_CONFIG, ScrapeConfig),
+    "PrometheusRule": (kube.PROMETHEUS_RULE, PrometheusRule),
+}
+OWNER: Final = "owner"
+"""The index of objects by the uid of what they belong to."""
+
+_MANAGED: Final = "managed-by=prometheus-operator"
+
+
+class Running(Model):
+    """A StatefulSet or DaemonSet."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: Object | None = None
+    status: Object | None = None
+
+
+Cached: TypeAlias = Reflector[Any]
+
+
+def owners(found: Head | Running) -> Iterator[str]:
+    """The uids of what an object belongs to."""
+    return (owner.uid for owner in found.metadata.owner_references or ())
+
+
+class Caches:
+    """All reflectors. Nothing is watched before `run`."""
+
+    def __init__(self, client: Client, settings: OperatorSettings) -> None:
+        self._client = client
+        self._settings = settings
+        selectors = settings.selectors
+        self.workloads: dict[str, Cached] = {
+            kind: self._of(
+                resource, model, scope_of(kind, settings.namespaces), selectors.prometheus
+            )
+            for kind, (resource, model) in WORKLOADS.items()
+        }
+        everything = scope_of("", settings.namespaces)
+        self.resources: dict[str, Cached] = {
+            kind: self._of(resource, model, everything)
+            for kind, (resource, model) in RESOURCES.items()
+        }
+        self.namespaces: Reflector[Head] = Reflector(
+            client,
+            Watched(
+                kube.NAMESPACE, label_selector=everything.namespace_selector, metadata_only=True
+            ),
+            typed(Head),
+        )
+        self.value_scope = reference_scope(
+            "Prometheus", settings.namespaces, everywhere=settings.references_everywhere
+        )
+        own = scope_of("Prometheus", settings.namespaces)
+        self.owned: dict[str, Cached] = {
+            "Secret": self._heads(
+                kube.SECRET, self.value_scope, selectors.secret_labels, selectors.secret_fields
+            ),
+            "ConfigMap": self._heads(
+                kube.CONFIG_MAP,
+                self.value_scope,
+                selectors.config_map_labels,
+                selectors.config_map_fields,
+            ),
+            "Service": self._heads(kube.SERVICE, own, _MANAGED),
+            "StatefulSet": self._of(kube.STATEFUL_SET, Running, own, _MANAGED, owned=True),
+            "DaemonSet": self._of(kube.DAEMON_SET, Running, own, _MANAGED, owned=True),
+        }
+
+    @property
+    def all(self) -> list[Cached]:
+        """Every reflector."""
+        every = (self.workloads.values(), self.resources.values(), self.owned.values())
+        return [self.namespaces, *(each for group in every for each in group)]
+
+    async def run(self) -> None:
+        """Watch until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            for each in self.all:
+                tasks.create_task(each.run())
+
+    async def settled(self) -> None:
+        """Wait until everything is known that can be."""
+        for each in self.all:
+            await each.settled()
+
+    def workload_scope(self, kind: str) -> Scope:
+        """Where workloads of a kind are looked for."""
+        return scope_of(kind, self._settings.namespaces)
+
+    def workload(self, key: WorkloadKey) -> Scraper | None:
+        """A workload as it is now."""
+        found: Scraper | None = self.workloads[key.kind].store.get(key.namespace, key.name)
+        return found
+
+    def resource(self, key: ObjectKey) -> Candidate | None:
+        """A configuration resource as it is now."""
+        found: Candidate | None = self.resources[key.kind].store.get(key.namespace, key.name)
+        return found
+
+    def metadata(self, identity: ObjectId) -> ObjectMeta | None:
+        """What is known of an object that may be ours."""
+        kind, namespace, name = identity
+        found = self.owned[kind].store.get(namespace, name)
+        return found.metadata if found is not None else None
+
+    def belonging(self, kind: str, uid: str) -> list[Any]:
+        """The objects of a kind that belong to a workload."""
+        return self.owned[kind].store.by_index(OWNER, uid)
+
+    def is_absent(self, identity: ObjectId) -> bool:
+        """Whether a Secret or ConfigMap is known not to exist, since it would be watched."""
+        kind, namespace, name = identity
+        reflector = self.owned[kind]
+        selective = reflector.scope.label_selector or _narrowed(reflector.scope, self.value_scope)
+        if selective or not self.value_scope.covers(namespace):
+            return False
+        return reflector.store.ready.is_set() and reflector.store.get(namespace, name) is None
+
+    def _of(
+        self,
+        resource: Resource,
+        model: type[Any],
+        scope: Scope,
+        labels: str = "",
+        *,
+        owned: bool = False,
+    ) -> Cached:
+        watched = Watched(resource, label_selector=labels, field_selector=scope.field_selector)
+        return self._reflector(watched, model, scope, owned=owned)
+
+    def _heads(
+        self, resource: Resource, scope: Scope, labels: str = "", fields: str = ""
+    ) -> Cached:
+        both = ",".join(part for part in (scope.field_selector, fields) if part)
+        watched = Watched(resource, label_selector=labels, field_selector=both, metadata_only=True)
+        return self._reflector(watched, Head, scope, owned=True)
+
+    def _reflector(
+        self, watched: Watched, model: type[Any], scope: Scope, *, owned: bool
+    ) -> Cached:
+        namespaces = None if scope.allowed is None else sorted(scope.allowed)
+        indices = {OWNER: owners} if owned else None
+        return Reflector(
+            self._client, watched, typed(model), namespaces=namespaces, indices=indices
+        )
+
+
+def _narrowed(watched: Watched, scope: Scope) -> bool:
+    """Whether a field selector of the user's leaves out more than the denied namespaces."""
+    return watched.field_selector != excluding("metadata.namespace", scope.denied)

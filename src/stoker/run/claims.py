@@ -1,0 +1,75 @@
+"""Claims that grow with their workload.
+
+Kubernetes refuses to change the claim templates of a StatefulSet, so it is replaced, which leaves
+pods and claims as they are. The claims that exist must then be told to grow, one by one. They
+never shrink: nothing can do that.
+"""
+
+from typing import Any
+
+import msgspec
+
+from stoker.api.core import Object
+from stoker.build.drift import quantity
+from stoker.build.site import Site
+from stoker.errors import WorkloadError
+from stoker.kube.client import Client
+from stoker.kube.errors import Forbidden, Invalid
+from stoker.kube.resources import PERSISTENT_VOLUME_CLAIM
+from stoker.run.caches import Running
+
+_SIZE = "spec.storage.volumeClaimTemplate.spec.resources.requests.storage"
+
+
+async def grow_claims(client: Client, site: Site, wanted: Object, found: Running | None) -> None:
+    """Tell the claims of a StatefulSet to be as large as wanted.
+
+    WorkloadError where the storage cannot grow.
+    """
+    for template in wanted["spec"].get("volumeClaimTemplates") or ():
+        size = _size(template)
+        if size is None or found is None or _same_size(template, found):
+            continue
+        prefix = f"{template['metadata']['name']}-{wanted['metadata']['name']}-"
+        for claim in await _claims(client, site.workload.namespace):
+            name = claim["metadata"]["name"]
+            ordinal = name.removeprefix(prefix)
+            if name.startswith(prefix) and ordinal.isdigit():
+                await _grow(client, claim, size)
+
+
+async def _grow(client: Client, claim: Object, size: Any) -> None:
+    wanted, present = quantity(size), quantity(_size(claim) or 0)
+    if wanted is None or present is None or wanted <= present:
+        return
+    metadata = claim["metadata"]
+    patch = {"spec": {"resources": {"requests": {"storage": size}}}}
+    try:
+        await client.merge_patch(
+            PERSISTENT_VOLUME_CLAIM, metadata["namespace"], metadata["name"], patch
+        )
+    except (Invalid, Forbidden) as error:
+        # The API server forbids it where the storage class does not allow to grow.
+        reason = f"claim {metadata['name']} cannot grow to {size}: {error}"
+        raise WorkloadError(_SIZE, reason) from None
+
+
+async def _claims(client: Client, namespace: str) -> list[Object]:
+    found: Any = msgspec.json.decode(
+        await client.request("GET", PERSISTENT_VOLUME_CLAIM.path(namespace))
+    )
+    claims: list[Object] = found["items"]
+    return claims
+
+
+def _same_size(template: Object, found: Running) -> bool:
+    name = template["metadata"]["name"]
+    for each in (found.spec or {}).get("volumeClaimTemplates") or ():
+        if each["metadata"]["name"] == name:
+            return quantity(_size(each) or 0) == quantity(_size(template) or 0)
+    return False
+
+
+def _size(claim: Object) -> Any:
+    requests = ((claim.get("spec") or {}).get("resources") or {}).get("requests") or {}
+    return requests.get("storage")

@@ -1,0 +1,110 @@
+"""What the operator keeps of one Prometheus or PrometheusAgent between changes.
+
+`KeptScraper` does the work; here its changes are fed to it, and the values that it asks for are
+read. Large numbers of resources, as at the start, are fed a few at a time, so that the event loop
+serves everybody else in between.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Final, TypeVar
+
+from stoker.decide import KeptScraper, key_of
+from stoker.run.triggers import Changes
+from stoker.run.values import Values, View
+from stoker.select.choice import Candidate
+from stoker.select.members import ObjectKey
+from stoker.select.workload import Scraper
+from stoker.settings import Capabilities
+
+T = TypeVar("T")
+
+_AT_ONCE: Final = 64
+
+
+class Held:
+    """One workload. `find` gives a resource as it is now, None if there is none."""
+
+    def __init__(
+        self,
+        values: Values,
+        find: Callable[[ObjectKey], Candidate | None],
+        capabilities: Capabilities,
+    ) -> None:
+        self._values = values
+        self._find = find
+        self._capabilities = capabilities
+        self.kept: KeptScraper | None = None
+
+    async def refresh(
+        self, scraper: Scraper, changes: Changes, members: frozenset[ObjectKey]
+    ) -> KeptScraper:
+        """Take up what changed; WorkloadError where the workload itself cannot be read."""
+        view = self._values.view()
+        kept = await self._set_workload(scraper, changes, view)
+        gone, present = self._stale(kept, changes, members)
+        for key in gone:
+            kept.remove(key)
+        for some in _some(sorted(present)):
+            found = (self._find(key) for key in some)
+            kept.put_all({key_of(each): each for each in found if each is not None}, view)
+            await asyncio.sleep(0)
+        if changes.values:
+            kept.touched(changes.values, view)
+        await self._read(kept, view)
+        return kept
+
+    async def _set_workload(self, scraper: Scraper, changes: Changes, view: View) -> KeptScraper:
+        """The workload as it is now; its own additional configuration is read first."""
+        if self.kept is None:
+            changes.members = True
+            return await self._begun(scraper, view)
+        if changes.own:
+            # All fragments may have to be made again, which takes a while with thousands of them.
+            await asyncio.to_thread(self.kept.set_workload, scraper, view)
+        return self.kept
+
+    async def _begun(self, scraper: Scraper, view: View) -> KeptScraper:
+        while True:
+            kept = KeptScraper(scraper, self._capabilities, view)
+            if not view.unread:
+                self.kept = kept
+                return kept
+            await self._values.load(view)
+
+    def _stale(
+        self, kept: KeptScraper, changes: Changes, members: frozenset[ObjectKey]
+    ) -> tuple[list[tuple[str, str]], set[ObjectKey]]:
+        """What is to be dropped, and what is to be made (again)."""
+        looked_at = set(changes.resources)
+        if changes.own or changes.members:
+            known = {_object_key(key) for key in kept.verdicts}
+            looked_at |= known ^ members
+        return [resource_key(key) for key in looked_at - members], looked_at & members
+
+    async def _read(self, kept: KeptScraper, view: View) -> None:
+        """Read what was asked for, and let those look again who asked."""
+        while view.unread:
+            kept.touched(await self._values.load(view), view)
+
+
+def _some(keys: Sequence[T]) -> Iterator[list[T]]:
+    remaining = iter(keys)
+    while found := list(islice(remaining, _AT_ONCE)):
+        yield found
+
+
+def _object_key(key: tuple[str, str]) -> ObjectKey:
+    kind, name = key
+    return ObjectKey(kind, *name.split("/", 1))
+
+
+def resource_key(key: ObjectKey) -> tuple[str, str]:
+    """The key as those who generate have it."""
+    return key.kind, f"{key.namespace}/{key.name}"
+
+
+def object_keys(keys: Iterable[tuple[str, str]]) -> set[ObjectKey]:
+    """The keys as those who select have them."""
+    return {_object_key(key) for key in keys}

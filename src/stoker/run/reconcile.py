@@ -1,0 +1,170 @@
+"""One workload from what it is to what it should be: the loop that all workloads share.
+
+    changes ──> held ──> contents ──> objects ──> written where they differ ──> surplus removed
+
+Which event woke us is not an input. A workload that cannot be reconciled keeps what it has:
+nothing is written before everything that is to be written is known.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from stoker.api.core import Object
+from stoker.api.prometheus import Prometheus
+from stoker.build.names import config_secret_name, prefix_of
+from stoker.build.objects import Contents, objects_of
+from stoker.build.secrets import further_files
+from stoker.build.site import Site
+from stoker.decide import OWN, KeptScraper
+from stoker.generate.rules import config_map_name
+from stoker.generate.split import MAIN_FILE
+from stoker.generate.stream import gzip_member
+from stoker.kube.errors import NotFound
+from stoker.kube.resources import CONFIG_MAP
+from stoker.run.caches import WORKLOADS
+from stoker.run.checks import check_cluster
+from stoker.run.claims import grow_claims
+from stoker.run.held import Held
+from stoker.run.surplus import Surplus
+from stoker.run.tools import Tools
+from stoker.run.triggers import Changes, Triggers
+from stoker.run.writer import identity_of
+from stoker.select.choice import MONITOR_KINDS
+from stoker.select.members import WorkloadKey
+from stoker.select.workload import Scraper
+from stoker.status.conditions import Because
+from stoker.status.finalizers import removing
+from stoker.status.workload import Reconciliation, Remark
+
+PEER_FINALIZER: Final = "monitoring.coreos.com/status-cleanup"
+_UNMANAGED: Final = Remark(
+    Because.CONFIGURATION_UNMANAGED,
+    "no selector for ServiceMonitors, PodMonitors, Probes or ScrapeConfigs is set, so the "
+    "configuration's Secret is left to you; set one, if only to `{}`, to have it written",
+)
+_NOTHING_SELECTED: Final = Remark(
+    Because.NO_SELECTED_RESOURCES, "the selectors match no resource in the namespaces they look in"
+)
+
+
+class Done(Struct, frozen=True):
+    """What came of reconciling a workload; `again` is when it must be looked at without a cause."""
+
+    outcome: Reconciliation
+    again: datetime | None = None
+
+
+class Reconciler:
+    """Reconciles workloads, and keeps what there is to keep of each."""
+
+    def __init__(self, tools: Tools, triggers: Triggers) -> None:
+        self.held: dict[WorkloadKey, Held] = {}
+        self._tools = tools
+        self._client = tools.client
+        self._caches = tools.caches
+        self._settings = tools.settings
+        self._triggers = triggers
+        self._surplus = Surplus(tools)
+
+    async def reconcile(self, key: WorkloadKey, scraper: Scraper) -> Done:
+        """Bring about what a workload asks for.
+
+        WorkloadError where that is impossible until something changes, ApiError where it may go
+        well the next time; either way nothing is forgotten.
+        """
+        await self._release(key, scraper)
+        if scraper.spec.paused:
+            return Done(Reconciliation())
+        changes = self._triggers.take(key)
+        try:
+            return await self._reconcile(key, scraper, changes)
+        except BaseException:
+            self._triggers.give_back(key, changes)
+            raise
+
+    def forget(self, key: WorkloadKey) -> None:
+        """A workload is gone, and with it what was kept of it."""
+        self.held.pop(key, None)
+        self._triggers.take(key)
+
+    async def _reconcile(self, key: WorkloadKey, scraper: Scraper, changes: Changes) -> Done:
+        held = self.held.get(key)
+        if held is None:
+            held = Held(self._tools.values, self._caches.resource, self._tools.capabilities)
+            self.held[key] = held
+        fresh = held.kept is None
+        members = self._triggers.members.members(key)
+        kept = await held.refresh(scraper, changes, members)
+        site = Site(scraper, kept.workload, self._settings.objects)
+        contents = await self._contents(site, kept, fresh=fresh)
+        wanted = objects_of(site, contents)
+        if changes.own:
+            await check_cluster(self._client, site)
+        await self._write(site, wanted)
+        again = await self._surplus.remove(site, {identity_of(each) for each in wanted})
+        return Done(Reconciliation(remarks=tuple(self._remarks(site, kept))), again)
+
+    async def _contents(self, site: Site, kept: KeptScraper, *, fresh: bool) -> Contents:
+        before = await self._rules_before(site) if fresh and not site.workload.agent else ()
+        uid = site.owner.metadata.uid or ""
+        names = [each.metadata.name or "" for each in self._caches.belonging("Secret", uid)]
+        further = further_files(site.workload, names)
+        contents = kept.contents(self._tools.values.view(), before, further)
+        if not self._is_unmanaged(site.owner):
+            return contents
+        empty = {MAIN_FILE: gzip_member("")}
+        secret = ("Secret", site.workload.namespace, config_secret_name(site.workload))
+        exists = self._caches.metadata(secret) is not None
+        return replace(contents, config_files={} if exists else empty)
+
+    async def _rules_before(self, site: Site) -> list[Mapping[str, str]]:
+        """What the ConfigMaps with rules hold, so that nothing moves without need."""
+        found: list[Mapping[str, str]] = []
+        prefix, namespace = prefix_of(site.workload), site.workload.namespace
+        while self._caches.metadata(("ConfigMap", namespace, config_map_name(prefix, len(found)))):
+            name = config_map_name(prefix, len(found))
+            try:
+                held = await self._client.get(CONFIG_MAP, namespace, name)
+            except NotFound:
+                break
+            found.append(held.get("data") or {})
+        return found
+
+    async def _write(self, site: Site, wanted: list[Object]) -> None:
+        for each in wanted:
+            if each["kind"] == "StatefulSet":
+                metadata = each["metadata"]
+                store = self._caches.owned["StatefulSet"].store
+                found = store.get(metadata["namespace"], metadata["name"])
+                await grow_claims(self._client, site, each, found)
+            await self._tools.writer.write(each)
+
+    async def _release(self, key: WorkloadKey, scraper: Scraper) -> None:
+        """Take off the peer's finalizer: without the peer, nobody would, and nothing needs it."""
+        patch = removing(PEER_FINALIZER, scraper.metadata.finalizers)
+        if patch:
+            resource, _ = WORKLOADS[key.kind]
+            await self._client.json_patch(resource, key.namespace, key.name, patch)
+
+    def _is_unmanaged(self, scraper: Scraper) -> bool:
+        return (
+            self._settings.unmanaged_configurations
+            and isinstance(scraper, Prometheus)
+            and all(getattr(scraper.spec, kind.selector) is None for kind in MONITOR_KINDS)
+        )
+
+    def _remarks(self, site: Site, kept: KeptScraper) -> Iterator[Remark]:
+        if self._is_unmanaged(site.owner):
+            yield _UNMANAGED
+        elif kept.is_empty:
+            yield _NOTHING_SELECTED
+        ignored = kept.ignored.get(OWN)
+        if ignored:
+            text = "; ".join(f"{each.path} {each.reason}" for each in ignored)
+            yield Remark(Because.IGNORED_FIELDS, f"fields left out: {text}")
+        for note in kept.notes:
+            yield Remark(note.reason, str(note))

@@ -1,0 +1,80 @@
+"""What belongs to a workload and is wanted no longer: shards, pieces of a configuration, rules.
+
+Objects are found by their owner, so that nothing needs to be remembered. StatefulSets of shards
+that are too many may be kept for a while; the rest goes once those that mount it are written.
+"""
+
+import asyncio
+from collections.abc import Collection
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from stoker.api.core import ObjectMeta
+from stoker.build.names import config_secret_name
+from stoker.build.site import Site
+from stoker.kube.resources import CONFIG_MAP, DAEMON_SET, SECRET, STATEFUL_SET
+from stoker.run.tools import Tools
+from stoker.run.writer import ObjectId
+from stoker.status.retention import DEADLINE, Action, Fate, fates
+
+_MOUNTED: Final = {"Secret": SECRET, "ConfigMap": CONFIG_MAP}
+
+
+class Surplus:
+    """Removes what is wanted no longer."""
+
+    def __init__(self, tools: Tools) -> None:
+        self._client = tools.client
+        self._caches = tools.caches
+        self._writer = tools.writer
+        self._now = tools.now
+
+    async def remove(self, site: Site, wanted: Collection[ObjectId]) -> datetime | None:
+        """Remove what belongs to a workload and is not wanted; when to look again, if so."""
+        again = await self._shards(site, wanted)
+        if not site.workload.daemon_set:
+            for found in self._unwanted("DaemonSet", site, wanted):
+                await self._writer.delete(DAEMON_SET, found)
+        for kind, resource in _MOUNTED.items():
+            for found in self._unwanted(kind, site, wanted):
+                # A Secret of this name may hold a configuration of the user's own.
+                if found.name != config_secret_name(site.workload):
+                    await self._writer.delete(resource, found)
+        return again
+
+    async def _shards(self, site: Site, wanted: Collection[ObjectId]) -> datetime | None:
+        uid = site.owner.metadata.uid or ""
+        found = self._caches.belonging("StatefulSet", uid)
+        names = {name for kind, _, name in wanted if kind == "StatefulSet"}
+        decided = fates(
+            site.workload.spec,
+            [msgspec.to_builtins(each) for each in found],
+            names,
+            self._now(),
+            enabled=site.workload.capabilities.shard_retention,
+        )
+        by_name = {each.metadata.name: each.metadata for each in found}
+        await asyncio.gather(*(self._act(fate, by_name[fate.name]) for fate in decided))
+        return min((fate.again for fate in decided if fate.again), default=None)
+
+    async def _act(self, fate: Fate, metadata: ObjectMeta) -> None:
+        if fate.action is Action.DELETE:
+            await self._writer.delete(STATEFUL_SET, metadata)
+        elif fate.action in (Action.SET_DEADLINE, Action.CLEAR_DEADLINE):
+            patch = {"metadata": {"annotations": {DEADLINE: fate.deadline}}}
+            await self._client.merge_patch(
+                STATEFUL_SET, metadata.namespace, metadata.name or "", patch
+            )
+
+    def _unwanted(self, kind: str, site: Site, wanted: Collection[ObjectId]) -> list[ObjectMeta]:
+        """The metadata of what this workload alone has and does not need."""
+        uid = site.owner.metadata.uid or ""
+        found = (each.metadata for each in self._caches.belonging(kind, uid))
+        return [
+            each
+            for each in found
+            if (kind, each.namespace or "", each.name or "") not in wanted
+            and any(owner.uid == uid and owner.controller for owner in each.owner_references or ())
+        ]

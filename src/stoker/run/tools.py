@@ -1,0 +1,28 @@
+"""What the loops work with, made once at the start."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from msgspec import Struct
+
+from stoker.kube.client import Client
+from stoker.run.caches import Caches
+from stoker.run.values import Values
+from stoker.run.writer import Writer
+from stoker.settings import Capabilities, OperatorSettings
+
+
+class Tools(Struct, frozen=True, kw_only=True):
+    """The cluster, what is known of it, and what the flags say.
+
+    `client` is for objects, `status_client` for all that must never delay them. `now` is the clock.
+    """
+
+    client: Client
+    status_client: Client
+    caches: Caches
+    values: Values
+    writer: Writer
+    settings: OperatorSettings
+    capabilities: Capabilities
+    now: Callable[[], datetime]

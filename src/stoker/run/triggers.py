@@ -1,0 +1,181 @@
+"""From what changed in the cluster to the workloads that must look again, and at what.
+
+Every listener gets an object as it was and as it is, and notes the change with each workload that
+it concerns: a resource that applies or applied to it, a Secret that it reads, a namespace whose
+labels it selects, an object that it owns. Nothing else wakes anybody. Which event it was is not
+passed on: a workload is reconciled from what is true now, and the notes only say where to look.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol, TypeVar
+
+from msgspec import Struct
+
+from stoker.api.core import ObjectMeta
+from stoker.select.choice import Choice
+from stoker.select.members import Members, ObjectKey, WorkloadKey
+from stoker.select.references import ObjectKey as Referenced
+
+_K = TypeVar("_K")
+
+
+class Named(Protocol):
+    """Anything with metadata."""
+
+    @property
+    def metadata(self) -> ObjectMeta:
+        """Name, namespace, labels and so on."""
+        ...
+
+
+class Changes(Struct):
+    """Where a workload must look again.
+
+    `own`: at itself, and at everything that it selects. `members`: at what it selects.
+    """
+
+    own: bool = False
+    members: bool = False
+    resources: set[ObjectKey] = set()
+    values: set[Referenced] = set()
+
+    def merge(self, other: "Changes") -> None:
+        """Take over what somebody could not deal with."""
+        self.own |= other.own
+        self.members |= other.members
+        self.resources |= other.resources
+        self.values |= other.values
+
+
+class Triggers:
+    """Notes changes with the workloads that they concern, and wakes these.
+
+    `wake` is told who must be reconciled, `look` whose status must be looked at. `choices` says
+    what a workload selects, None for one that is not ours. `readers` are the workloads that looked
+    for a Secret or ConfigMap. `is_written` tells the versions of objects that we wrote.
+    """
+
+    def __init__(
+        self,
+        *,
+        wake: Callable[[WorkloadKey], None],
+        look: Callable[[WorkloadKey], None],
+        choices: Callable[[str, Named], Mapping[str, Choice] | None],
+        readers: Callable[[Referenced], Iterable[WorkloadKey]],
+        is_written: Callable[[str, ObjectMeta], bool],
+    ) -> None:
+        self.members = Members()
+        self._wake = wake
+        self._look = look
+        self._choices = choices
+        self._readers = readers
+        self._is_written = is_written
+        self._changes: dict[WorkloadKey, Changes] = {}
+
+    def take(self, key: WorkloadKey) -> Changes:
+        """What happened to a workload since this was asked; the notes are empty then."""
+        return self._changes.pop(key, None) or Changes()
+
+    def give_back(self, key: WorkloadKey, changes: Changes) -> None:
+        """Note again what could not be dealt with."""
+        self._changes.setdefault(key, Changes()).merge(changes)
+
+    # --- Listeners --------------------------------------------------------------------------------
+
+    def workload(self, kind: str, old: Named | None, new: Named | None) -> None:
+        """A workload was added, changed or deleted."""
+        key = _key(WorkloadKey, kind, old, new)
+        if old is not None and new is not None and not _is_relevant(old, new):
+            self._look(key)
+            return
+        choices = self._choices(kind, new) if new is not None else None
+        self.members.put_workload(key, choices)
+        self._note(key).own = True
+        self._wake(key)
+
+    def resource(self, kind: str, old: Named | None, new: Named | None) -> frozenset[WorkloadKey]:
+        """A configuration resource was added, changed or deleted; whom it concerns.
+
+        Only its specification and labels matter: its status is ours.
+        """
+        key = _key(ObjectKey, kind, old, new)
+        if old is not None and new is not None and not _is_relevant(old, new):
+            return self.members.users(key)
+        concerned = self.members.put_resource(key, _labels(new))
+        for workload in concerned:
+            self._note(workload).resources.add(key)
+            self._wake(workload)
+        return concerned
+
+    def namespace(self, old: Named | None, new: Named | None) -> None:
+        """A namespace was added or deleted, or has other labels."""
+        if old is not None and new is not None and _labels(old) == _labels(new):
+            return
+        name = _named(old, new).name or ""
+        for workload in self.members.put_namespace(name, _labels(new)):
+            self._note(workload).members = True
+            self._wake(workload)
+
+    def value(self, kind: str, old: Named | None, new: Named | None) -> None:
+        """A Secret or ConfigMap was added, changed or deleted."""
+        metadata = _named(old, new)
+        key = (kind, metadata.namespace or "", metadata.name or "")
+        for workload in self._readers(key):
+            self._note(workload).values.add(key)
+            self._wake(workload)
+
+    def owned(self, kind: str, owners: Iterable[str], old: Named | None, new: Named | None) -> None:
+        """An object that may belong to a workload (of these kinds) was changed or deleted."""
+        key = owner_of(_named(old, new), owners)
+        if key is None:
+            return
+        if new is not None and self._is_written(kind, new.metadata):
+            self._look(key)
+        else:
+            self._wake(key)
+
+    def _note(self, key: WorkloadKey) -> Changes:
+        return self._changes.setdefault(key, Changes())
+
+
+def owner_of(metadata: ObjectMeta, kinds: Iterable[str]) -> WorkloadKey | None:
+    """The workload that an object belongs to."""
+    for owner in metadata.owner_references or ():
+        if owner.controller and owner.kind in kinds:
+            return WorkloadKey(owner.kind, metadata.namespace or "", owner.name)
+    return None
+
+
+def _is_relevant(old: Named, new: Named) -> bool:
+    """Whether more than the status changed: the generation counts changes of the rest."""
+    return _essence(old.metadata) != _essence(new.metadata)
+
+
+def _essence(metadata: ObjectMeta) -> tuple[object, ...]:
+    return (
+        metadata.uid,
+        metadata.generation,
+        metadata.labels,
+        metadata.annotations,
+        metadata.deletion_timestamp,
+        metadata.owner_references,
+        metadata.finalizers,
+    )
+
+
+def _labels(found: Named | None) -> Mapping[str, str] | None:
+    return None if found is None else found.metadata.labels or {}
+
+
+def _named(old: Named | None, new: Named | None) -> ObjectMeta:
+    found = new or old
+    if found is None:
+        raise ValueError("a change has an object before it or after it")
+    return found.metadata
+
+
+def _key(
+    make: Callable[[str, str, str], _K], kind: str, old: Named | None, new: Named | None
+) -> _K:
+    metadata = _named(old, new)
+    return make(kind, metadata.namespace or "", metadata.name or "")

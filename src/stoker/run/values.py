@@ -1,0 +1,127 @@
+"""The contents of the Secrets and ConfigMaps that somebody refers to, read when they are needed.
+
+Of all Secrets and ConfigMaps only the metadata is watched. Judging a resource asks for values
+without waiting; what was not read yet is noted and read afterwards, and whoever asked looks again:
+
+    view = values.view()
+    kept.put(key, monitor, view)             # asks the view
+    kept.touched(await values.load(view), view)     # reads what was missing, and looks again
+"""
+
+import asyncio
+import base64
+import binascii
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from msgspec import Struct
+
+from stoker.kube.client import Client
+from stoker.kube.errors import Forbidden, NotFound
+from stoker.kube.resources import CONFIG_MAP as CONFIG_MAPS
+from stoker.kube.resources import SECRET as SECRETS
+from stoker.select.assets import CONFIG_MAP, SECRET, Missing, Source
+from stoker.select.references import ObjectKey
+
+_RESOURCES: Final = {SECRET: SECRETS, CONFIG_MAP: CONFIG_MAPS}
+_READ_AT_ONCE: Final = 16
+
+
+class _Content(Struct, frozen=True):
+    """An object as it was read; without data where it could not be."""
+
+    version: str = ""
+    data: Mapping[str, str] | None = None
+    problem: str = ""
+
+
+class Values:
+    """What was read of Secrets and ConfigMaps, for as long as somebody refers to it.
+
+    `is_absent` tells whether an object is known not to exist; it need not be read then.
+    """
+
+    def __init__(self, client: Client, is_absent: Callable[[ObjectKey], bool]) -> None:
+        self._client = client
+        self._is_absent = is_absent
+        self._contents: dict[ObjectKey, _Content] = {}
+
+    def view(self) -> "View":
+        """Assets that note what they do not know yet."""
+        return View(self)
+
+    def find(self, key: ObjectKey) -> _Content | None:
+        """What is known of an object; None if it must be read."""
+        known = self._contents.get(key)
+        if known is None and self._is_absent(key):
+            return _Content()
+        return known
+
+    def changed(self, key: ObjectKey, version: str) -> None:
+        """An object has this version now ("" for none): what was read of another is forgotten."""
+        known = self._contents.get(key)
+        if known is not None and known.version != version:
+            del self._contents[key]
+
+    async def load(self, view: "View") -> set[ObjectKey]:
+        """Read what a view was asked for and did not know; what was read."""
+        wanted, view.unread = view.unread, set()
+        gate = asyncio.Semaphore(_READ_AT_ONCE)
+
+        async def read(key: ObjectKey) -> None:
+            async with gate:
+                self._contents[key] = await self._read(key)
+
+        async with asyncio.TaskGroup() as tasks:
+            for key in wanted:
+                tasks.create_task(read(key))
+        return wanted
+
+    def keep_only(self, referenced: Iterable[ObjectKey]) -> None:
+        """Forget what nobody refers to any longer."""
+        kept = set(referenced)
+        for key in self._contents.keys() - kept:
+            del self._contents[key]
+
+    async def _read(self, key: ObjectKey) -> _Content:
+        kind, namespace, name = key
+        try:
+            found = await self._client.get(_RESOURCES[kind], namespace, name)
+        except NotFound:
+            return _Content()
+        except Forbidden as error:
+            return _Content(problem=str(error))
+        version = found["metadata"].get("resourceVersion", "")
+        return _Content(version, _texts(kind, found.get("data") or {}))
+
+
+def _texts(kind: str, data: Mapping[str, Any]) -> dict[str, str]:
+    """The values that are text; others can be of no use in a configuration."""
+    if kind == CONFIG_MAP:
+        return dict(data)
+    texts = {}
+    for name, encoded in data.items():
+        try:
+            texts[name] = base64.b64decode(encoded).decode()
+        except (binascii.Error, ValueError):
+            continue
+    return texts
+
+
+class View:
+    """The values as they are now; `unread` are those that must be read first."""
+
+    def __init__(self, values: Values) -> None:
+        self._values = values
+        self.unread: set[ObjectKey] = set()
+
+    def value(self, source: Source) -> str | Missing:
+        """The text behind a key, or why there is none (yet)."""
+        key = (source.kind, source.namespace, source.name)
+        content = self._values.find(key)
+        if content is None:
+            self.unread.add(key)
+            return Missing(source, object_exists=False)
+        if content.data is None:
+            return Missing(source, object_exists=False, problem=content.problem)
+        return content.data.get(source.key, Missing(source, object_exists=True))

@@ -1,0 +1,134 @@
+"""Every metric of the operator as a table: name, type, labels and what it says.
+
+Names, types and labels are those of prometheus-operator, so that dashboards and alerts go on
+working; the words are ours.
+"""
+
+from typing import Final, NamedTuple
+
+from stoker.web.metrics import Counter, Family, Gauge, Histogram, Summary
+
+PREFIX: Final = "prometheus_operator_"
+_WORK_BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_WAIT_BUCKETS: Final = (0.0001, 0.001, 0.01, 0.1, 1.0, 10.0, 60.0)
+
+
+class Row(NamedTuple):
+    """A metric: its name without the prefix, its type, its labels, and what it says."""
+
+    name: str
+    kind: type[Family]
+    labels: tuple[str, ...]
+    help: str
+    buckets: tuple[float, ...] = ()
+
+
+CONTROLLER: Final = ("controller",)
+_Q: Final = ("controller", "name")
+_WORKLOAD: Final = ("controller", "namespace", "name")
+
+TABLE: Final = (
+    Row(
+        "build_info",
+        Gauge,
+        ("branch", "goarch", "goos", "goversion", "revision", "tags", "version"),
+        "What is running; always 1. The language's version stands under `goversion`.",
+    ),
+    Row("feature_gate", Gauge, ("name",), "Whether a feature is on (1) or off (0)."),
+    Row("kubelet_managed_resource", Gauge, ("resource",), "Whether a kind of object is kept."),
+    Row(
+        "kubernetes_client_http_requests_total",
+        Counter,
+        ("status_code",),
+        "Requests to the API server, by the status of the answer.",
+    ),
+    Row(
+        "kubernetes_client_http_request_duration_seconds",
+        Summary,
+        ("endpoint",),
+        "How long requests to the API server took.",
+    ),
+    Row(
+        "kubernetes_client_rate_limiter_duration_seconds",
+        Summary,
+        ("endpoint",),
+        "How long requests to the API server were held back here.",
+    ),
+    Row("list_operations_total", Counter, CONTROLLER, "Lists that were asked for."),
+    Row("list_operations_failed_total", Counter, CONTROLLER, "Lists that failed."),
+    Row("watch_operations_total", Counter, CONTROLLER, "Watches that were asked for."),
+    Row("watch_operations_failed_total", Counter, CONTROLLER, "Watches that failed."),
+    Row(
+        "managed_resources",
+        Gauge,
+        ("controller", "resource", "state"),
+        "Resources that workloads select, by kind; `state` says whether they are usable.",
+    ),
+    Row("node_address_lookup_errors_total", Counter, (), "Nodes found to have no usable address."),
+    Row(
+        "node_syncs_total", Counter, ("resource",), "Looks at the nodes for the kubelets' objects."
+    ),
+    Row("node_syncs_failed_total", Counter, ("resource",), "Such looks that failed."),
+    Row(
+        "prometheus_status_condition",
+        Gauge,
+        (*_WORKLOAD, "condition", "status"),
+        "1 for the status that a condition of a workload has.",
+    ),
+    Row("ready", Gauge, CONTROLLER, "Whether a controller is at work (1) or still preparing (0)."),
+    Row("reconcile_operations_total", Counter, CONTROLLER, "Looks at a workload."),
+    Row("reconcile_errors_total", Counter, CONTROLLER, "Looks at a workload that failed."),
+    Row(
+        "reconcile_duration_seconds",
+        Histogram,
+        CONTROLLER,
+        "How long a look at a workload took.",
+        _WORK_BUCKETS,
+    ),
+    Row(
+        "reconcile_sts_delete_create_total",
+        Counter,
+        CONTROLLER,
+        "StatefulSets made anew because of a change that Kubernetes does not allow.",
+    ),
+    Row("spec_replicas", Gauge, _WORKLOAD, "Replicas that a workload asks for."),
+    Row("spec_shards", Gauge, _WORKLOAD, "Shards that a workload asks for."),
+    Row("status_update_operations_total", Counter, CONTROLLER, "Writes of a status."),
+    Row("status_update_errors_total", Counter, CONTROLLER, "Writes of a status that failed."),
+    Row("syncs", Gauge, ("controller", "status"), "Workloads, by how the last look at them ended."),
+    Row(
+        "triggered_total",
+        Counter,
+        ("controller", "triggered_by", "action"),
+        "Changes that led to a look at a workload: of which kind of object, and what happened.",
+    ),
+    Row("workqueue_adds_total", Counter, _Q, "Keys put into the queue."),
+    Row("workqueue_retries_total", Counter, _Q, "Keys put into the queue again after a failure."),
+    Row("workqueue_depth", Gauge, _Q, "Keys that wait."),
+    Row(
+        "workqueue_latency_seconds",
+        Histogram,
+        _Q,
+        "How long keys waited.",
+        _WAIT_BUCKETS,
+    ),
+    Row(
+        "workqueue_work_duration_seconds",
+        Histogram,
+        _Q,
+        "How long the work on a key took.",
+        _WAIT_BUCKETS,
+    ),
+    Row(
+        "workqueue_unfinished_work_seconds",
+        Gauge,
+        _Q,
+        "How long all work that goes on has been going on; stays up if something is stuck.",
+    ),
+    Row(
+        "workqueue_longest_running_processor_seconds",
+        Gauge,
+        _Q,
+        "How long the oldest work that goes on has been going on.",
+    ),
+)

@@ -1,0 +1,164 @@
+"""The operator's web server: metrics, health and readiness.
+
+    /metrics   for Prometheus
+    /healthz   200 as long as the process answers
+    /readyz    200 when it does its work, 503 with the reason when not
+
+It listens on one socket for its whole life. When certificates change, a second acceptor with the
+new ones is put on the same socket before the first is taken off: no connection is refused, and
+those that are open go on.
+"""
+
+import asyncio
+import contextlib
+import json
+import socket
+import ssl
+from collections.abc import Callable
+
+from aiohttp import web
+
+from stoker.errors import FieldError
+from stoker.logs import Logger, logger
+from stoker.settings import WebSettings
+from stoker.web.metrics import CONTENT_TYPE
+from stoker.web.tls import Certificates
+
+_PATIENCE_SECONDS = 5.0
+_INDEX = """\
+stoker operator
+
+/metrics   metrics for Prometheus
+/healthz   is it alive?
+/readyz    is it at work?
+"""
+
+
+class WebServer:
+    """Serves until it is stopped.
+
+    `metrics` gives the text of `/metrics`; `not_ready` says why the operator is not at work, with
+    an empty text when it is.
+    """
+
+    def __init__(
+        self,
+        settings: WebSettings,
+        metrics: Callable[[], str],
+        not_ready: Callable[[], str],
+        log: Logger | None = None,
+    ) -> None:
+        self._settings = settings
+        self._metrics = metrics
+        self._not_ready = not_ready
+        self._log = log or logger("web")
+        self._certificates = Certificates(settings)
+        self._runner = web.AppRunner(
+            self._application(), access_log=None, shutdown_timeout=_PATIENCE_SECONDS
+        )
+        self._socket: socket.socket | None = None
+        self._site: web.SockSite | None = None
+        self._reloading: asyncio.Task[None] | None = None
+
+    @property
+    def port(self) -> int:
+        """The port that it listens on, once it is started; the system may have chosen it."""
+        if self._socket is None:
+            raise RuntimeError("the server is not started")
+        return int(self._socket.getsockname()[1])
+
+    async def start(self) -> None:
+        """Listen; `FieldError` names the flag because of which that cannot be."""
+        context = await self._certificates.changed() if self._settings.tls else None
+        self._socket = await _listening(self._settings)
+        await self._runner.setup()
+        await self._accept(context)
+        if context:
+            self._reloading = asyncio.create_task(self._reload(), name="certificates")
+        self._log.info("listening", port=self.port, tls=self._settings.tls)
+
+    async def stop(self) -> None:
+        """Stop listening, let requests that are being answered end, close all connections."""
+        if self._reloading:
+            self._reloading.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._reloading
+        await self._runner.cleanup()
+        if self._socket:
+            self._socket.close()
+
+    async def reload(self) -> bool:
+        """Take new certificates into use, if there are any; return whether there were."""
+        try:
+            context = await self._certificates.changed()
+        except FieldError as error:
+            self._log.error("certificates cannot be reloaded; the old ones stay", err=error)
+            return False
+        if context:
+            await self._accept(context)
+            self._log.info("certificates reloaded")
+        return context is not None
+
+    async def _reload(self) -> None:
+        while True:
+            await asyncio.sleep(self._settings.reload_seconds)
+            await self.reload()
+
+    async def _accept(self, context: ssl.SSLContext | None) -> None:
+        """Accept connections with these certificates, and no longer with those before."""
+        if self._socket is None:
+            raise RuntimeError("the server is not started")
+        before = self._site
+        self._site = web.SockSite(self._runner, self._socket.dup(), ssl_context=context)
+        await self._site.start()
+        if before:
+            await before.stop()
+
+    def _application(self) -> web.Application:
+        application = web.Application(client_max_size=1 << 16)
+        application.router.add_get("/", _index)
+        application.router.add_get("/healthz", _healthz)
+        application.router.add_get("/readyz", self._readyz)
+        application.router.add_get("/metrics", self._answer_metrics)
+        return application
+
+    async def _answer_metrics(self, _: web.Request) -> web.Response:
+        return web.Response(body=self._metrics().encode(), headers={"Content-Type": CONTENT_TYPE})
+
+    async def _readyz(self, _: web.Request) -> web.Response:
+        reason = self._not_ready()
+        answer = {"status": "not ready", "reason": reason} if reason else {"status": "ready"}
+        return _json(answer, 503 if reason else 200)
+
+
+async def _index(_: web.Request) -> web.Response:
+    return web.Response(text=_INDEX)
+
+
+async def _healthz(_: web.Request) -> web.Response:
+    return _json({"status": "up"}, 200)
+
+
+def _json(answer: dict[str, str], status: int) -> web.Response:
+    return web.Response(text=json.dumps(answer), status=status, content_type="application/json")
+
+
+async def _listening(settings: WebSettings) -> socket.socket:
+    """A socket that listens as told; on all interfaces and in both families without a host."""
+    try:
+        if not settings.host:
+            return _on_all_interfaces(settings.port)
+        loop = asyncio.get_running_loop()
+        found = await loop.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)
+        family, *_, address = found[0]
+        return socket.create_server(address[:2], family=family)
+    except OSError as error:
+        where = f"{settings.host}:{settings.port}"
+        reason = error.strerror or str(error)
+        raise FieldError("--web.listen-address", f"cannot listen on {where}: {reason}") from None
+
+
+def _on_all_interfaces(port: int) -> socket.socket:
+    if socket.has_dualstack_ipv6():
+        return socket.create_server(("", port), family=socket.AF_INET6, dualstack_ipv6=True)
+    return socket.create_server(("", port))

@@ -1,0 +1,213 @@
+"""A running operator for tests: the real command as a process of its own, on the real cluster.
+
+    with Running.start(cluster, f"--namespaces={namespace}") as operator:
+        world.put(prometheus("main"))
+        world.until("a StatefulSet", lambda: world.get("statefulsets.apps", "prometheus-main"))
+
+Operators with other namespaces have other Leases, so tests do not get in each other's way.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from stoker.api.crd import GROUP
+from tools.cluster import Cluster
+from tools.waiting import until
+
+T = TypeVar("T")
+Object = dict[str, Any]
+
+_PORT = re.compile(r"msg=listening component=web port=(\d+)")
+
+
+class Running:
+    """An operator's process; it ends with the block."""
+
+    def __init__(self, cluster: Cluster, flags: tuple[str, ...], kubeconfig: Path | None) -> None:
+        self._log_file = tempfile.NamedTemporaryFile("w+", suffix=".log")  # noqa: SIM115
+        environment = os.environ | {"KUBECONFIG": str(kubeconfig or cluster.kubeconfig)}
+        command = [sys.executable, "-m", "stoker", "operator", *flags]
+        self.process = subprocess.Popen(
+            [*command, "--web.listen-address=127.0.0.1:0", "--log-level=debug"],
+            env=environment,
+            stdout=self._log_file,
+            stderr=self._log_file,
+        )
+
+    @classmethod
+    def start(
+        cls, cluster: Cluster, *flags: str, kubeconfig: Path | None = None, ready: bool = True
+    ) -> Self:
+        """Start one and wait until it serves; with `ready`, until it could do its work."""
+        running = cls(cluster, flags, kubeconfig)
+        try:
+            until("the operator to listen", lambda: running.port)
+            if ready:
+                until("the operator to be ready", running.is_ready)
+        except BaseException:
+            running.kill()
+            raise
+        return running
+
+    @property
+    def port(self) -> int:
+        """Where it serves; 0 while it does not. An operator that ended is an error."""
+        if self.process.poll() is not None:
+            raise AssertionError(f"the operator ended:\n{self.log()}")
+        found = _PORT.search(self.log())
+        return int(found[1]) if found else 0
+
+    def is_ready(self) -> bool:
+        """Whether it could do its work."""
+        try:
+            return self.page("/readyz") != ""
+        except OSError:
+            return False
+
+    def page(self, path: str) -> str:
+        """What it serves at a path."""
+        url = f"http://127.0.0.1:{self.port}{path}"
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            return str(answer.read().decode())
+
+    def metric(self, name: str, **labels: str) -> float:
+        """The sum of a metric over all of its series with these labels."""
+        total = 0.0
+        for line in self.page("/metrics").splitlines():
+            named, _, value = line.rpartition(" ")
+            wanted = all(f'{label}="{text}"' in named for label, text in labels.items())
+            if named.split("{")[0] == name and wanted:
+                total += float(value)
+        return total
+
+    def log(self) -> str:
+        """Everything that it has logged."""
+        return Path(self._log_file.name).read_text()
+
+    def stop(self) -> int:
+        """End it in order; its exit status."""
+        self.process.send_signal(signal.SIGCONT)
+        self.process.terminate()
+        return self.process.wait(30)
+
+    def kill(self) -> None:
+        """End it at once."""
+        self.process.kill()
+        self.process.wait(30)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.stop()
+        self._log_file.close()
+
+
+class World:
+    """One namespace of the cluster, and what a test does there."""
+
+    def __init__(self, cluster: Cluster, namespace: str) -> None:
+        self.cluster = cluster
+        self.namespace = namespace
+
+    def put(self, *objects: Object) -> None:
+        """Create or change objects, as `kubectl apply --server-side` by a user."""
+        for each in objects:
+            metadata = {"namespace": self.namespace} | each["metadata"]
+            text = json.dumps(each | {"metadata": metadata})
+            self.cluster.kubectl(
+                "apply", "--server-side", "--force-conflicts", "-f", "-", input=text
+            )
+
+    def get(self, kind: str, name: str) -> Object | None:
+        """An object as it is now, None if there is none."""
+        found = self.cluster.kubectl(
+            "get", kind, name, "-n", self.namespace, "-o", "json",
+            "--ignore-not-found", "--show-managed-fields",
+        )  # fmt: skip
+        return json.loads(found.stdout) if found.stdout.strip() else None
+
+    def list(self, kind: str) -> list[Object]:
+        """All objects of a kind."""
+        found = self.cluster.kubectl("get", kind, "-n", self.namespace, "-o", "json")
+        items: list[Object] = json.loads(found.stdout)["items"]
+        return items
+
+    def patch(self, kind: str, name: str, patch: Object) -> None:
+        """Change members of an object (a merge patch)."""
+        text = json.dumps(patch)
+        self.cluster.kubectl("patch", kind, name, "-n", self.namespace, "--type=merge", "-p", text)
+
+    def delete(self, kind: str, name: str) -> None:
+        """Delete an object, without waiting."""
+        self.cluster.kubectl("delete", kind, name, "-n", self.namespace, "--wait=false")
+
+    def until(self, what: str, condition: Callable[[], T], seconds: float = 120) -> T:
+        """Wait for a condition; one that raises because something is not there yet is not true."""
+
+        def tried() -> T | None:
+            try:
+                return condition()
+            except (KeyError, IndexError, TypeError, AssertionError):
+                return None
+
+        return self.cluster.until(what, tried, seconds)  # type: ignore[return-value]
+
+    def condition(self, kind: str, name: str, type_: str) -> Object:
+        """A condition of a workload."""
+        found = self.get(kind, name) or {}
+        conditions: list[Object] = (found.get("status") or {}).get("conditions") or []
+        return next((each for each in conditions if each["type"] == type_), {})
+
+    def bindings(self, kind: str, name: str) -> dict[str, Object]:
+        """The Accepted condition of each binding, by `resource/name` of its workload."""
+        found = self.get(kind, name) or {}
+        return {
+            f"{each['resource']}/{each['name']}": each["conditions"][0]
+            for each in (found.get("status") or {}).get("bindings") or []
+        }
+
+
+def resource(kind: str, name: str, spec: Mapping[str, Any], **metadata: Any) -> Object:
+    """An object of our group; the version is the one that is stored."""
+    version = "v1alpha1" if kind in ("PrometheusAgent", "ScrapeConfig") else "v1"
+    return {
+        "apiVersion": f"{GROUP}/{version}",
+        "kind": kind,
+        "metadata": {"name": name, **metadata},
+        "spec": dict(spec),
+    }
+
+
+def prometheus(name: str, **spec: Any) -> Object:
+    """A Prometheus that selects everything in its namespace."""
+    every: Object = {"serviceMonitorSelector": {}, "podMonitorSelector": {}, "ruleSelector": {}}
+    return resource(
+        "Prometheus", name, every | {"probeSelector": {}, "scrapeConfigSelector": {}} | spec
+    )
+
+
+def agent(name: str, **spec: Any) -> Object:
+    """A PrometheusAgent that selects everything in its namespace."""
+    every: Object = {"serviceMonitorSelector": {}, "podMonitorSelector": {}, "probeSelector": {}}
+    return resource("PrometheusAgent", name, every | {"scrapeConfigSelector": {}} | spec)
+
+
+def service_monitor(name: str, port: str = "web", **endpoint: Any) -> Object:
+    """A ServiceMonitor of one endpoint."""
+    labels = {"matchLabels": {"app": name}}
+    return resource(
+        "ServiceMonitor", name, {"selector": labels, "endpoints": [{"port": port} | endpoint]}
+    )
