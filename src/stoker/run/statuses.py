@@ -20,7 +20,7 @@ from stoker.run.tools import Tools
 from stoker.run.writer import MANAGER
 from stoker.select.members import WorkloadKey
 from stoker.select.workload import Scraper, Workload, workload_of
-from stoker.status.conditions import same_conditions
+from stoker.status.conditions import json_of, same_conditions
 from stoker.status.workload import (
     DAEMON_SET,
     STATEFUL_SET,
@@ -66,7 +66,7 @@ class Statuses:
         if scraper is None or key not in self._outcomes:
             return False
         facts = await self._facts(key, scraper)
-        stored = self._written.get(key) or msgspec.to_builtins(scraper.status) or {}
+        stored = self._written.get(key) or (json_of(scraper.status) if scraper.status else {})
         status = workload_status(facts, stored, self._now())
         if _is_same(stored, status):
             self._written.pop(key, None)
