@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from stoker.cli.render import summary
+from stoker.cli.render_summary import summary
 from stoker.decide import Decision, decide
 from stoker.offline.manifests import read
+from stoker.offline.objects import Rendered
 from stoker.offline.world import World, world_of
 from stoker.settings import Capabilities
 
@@ -37,7 +38,7 @@ def decided(case: Path, version: str) -> tuple[World, list[Decision]]:
     assert "$VERSION" in text, "the workloads of a case ask for `version: $VERSION`"
     world = world_of(read(["-"], io.StringIO(text.replace("$VERSION", version))))
     found = [
-        decide(each, world.monitors, world.namespaces, world.assets, Capabilities())
+        decide(each, world.resources, world.namespaces, world.assets, Capabilities())
         for each in world.workloads
     ]
     return world, found
@@ -50,7 +51,8 @@ def test_manifests_make_the_expected_configuration(
     """And the summary names what was used, rejected and ignored."""
     world, decisions = decided(case, version)
     texts = [decision.text for decision in decisions]
-    made = {".yaml": "---\n".join(texts), ".txt": "\n".join(summary(world, decisions)) + "\n"}
+    said = summary(world, [Rendered(decision) for decision in decisions])
+    made = {".yaml": "---\n".join(texts), ".txt": "\n".join(said) + "\n"}
     for ending, text in made.items():
         path = case / f"{version}{ending}"
         if pytestconfig.getoption("--update-golden"):

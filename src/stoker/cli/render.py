@@ -1,29 +1,42 @@
 """Print what the operator would make of manifests, without a cluster.
 
-  stoker render --config-only example/                    every Prometheus and PrometheusAgent
-  stoker render --config-only example/ --workload main    one of them
-  helm template chart/ | stoker render --config-only -
+  stoker render example/                           every object, for `kubectl apply -f -`
+  stoker render example/ -o out/                   one file for each, and the configuration to read
+  stoker render example/ --workload main --unpack  one workload, with what its Secrets hold as text
+  stoker render example/ --config-only             nothing but configurations
+  helm template chart/ | stoker render -
 
-The configuration goes to standard output, one document for each workload. What was selected, what
-was rejected and why, and which fields the workload's version ignores go to standard error. Secrets
-and ConfigMaps that monitors refer to must be among the manifests; their values appear in the output
-as they would in the cluster's Secret.
+Objects go to standard output. What was selected, what was rejected and why, and which fields the
+workload's version ignores go to standard error. Secrets and ConfigMaps that monitors refer to must
+be among the manifests; their values appear in the output as they would in the cluster's Secrets.
 
-Exit status: 0 if every resource was used as it is written, 1 if something was rejected or could
-not be read, 2 if the command was not understood or there was no workload.
+Objects are those of an operator without flags; --flag gives it some. They have no owner, as
+nobody knows the UID of a Prometheus that is not in a cluster, unless the manifest has it.
+
+With -o the folder must be new, empty, or written by an earlier run, whose files are replaced; what
+is for reading lies in readable/, where `kubectl apply -f out/` does not look.
+
+Exit status: 0 if every resource was used as it is written, 1 if something was rejected, could not
+be built or could not be read (the rest is rendered), 2 if the command was not understood, there was
+no workload, or the folder cannot be written.
 """
 
 import argparse
 import sys
+from io import TextIOWrapper
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stoker.cli.terminal import harmless
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from stoker.api.core import ObjectMeta
-    from stoker.decide import Decision
-    from stoker.offline.world import World
-    from stoker.validate.verdicts import Verdict
+    from stoker.offline.objects import Rendered
+    from stoker.settings import OperatorSettings
+
+_MADE_BY_FLAGS = "What it makes"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,92 +44,100 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "paths", metavar="PATH", nargs="+", help="a file, a folder, or - for standard input"
     )
-    parser.add_argument(
-        "--config-only",
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument(
+        "--config-only", action="store_true", help="print configurations instead of objects"
+    )
+    form.add_argument(
+        "--unpack",
         action="store_true",
-        required=True,
-        help="print configurations (objects come in a later version)",
+        help="show what Secrets hold as text; to be read, kubectl does not take it",
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="DIR", help="write files to this folder instead of printing"
     )
     parser.add_argument("--workload", metavar="[NS/]NAME", help="only the workload of this name")
+    parser.add_argument(
+        "--flag",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="a flag of the operator about what it makes, as in --flag labels=team=platform;"
+        " may be repeated, `stoker operator --help` lists them",
+    )
     parser.add_argument("--quiet", action="store_true", help="print no summary")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the configurations; return the exit status."""
-    from stoker.decide import decide
+    """Print the objects or write them to a folder; return the exit status."""
+    from stoker.cli.render_summary import summary
+    from stoker.errors import StokerError
     from stoker.offline.manifests import read
+    from stoker.offline.objects import decided, rendered
     from stoker.offline.world import world_of
-    from stoker.settings import Capabilities
 
-    world = world_of(read(options.paths))
-    chosen = [each for each in world.workloads if _is_meant(each.metadata, options.workload)]
-    decisions = [
-        decide(each, world.monitors, world.namespaces, world.assets, Capabilities())
-        for each in chosen
-    ]
-    for decision in decisions:
-        _print_configuration(decision)
+    if options.unpack and options.output is not None:
+        return _fail("--unpack is for printing; -o writes what is for reading to readable/")
+    try:
+        settings = _settings(options.flag)
+        world = world_of(read(options.paths))
+        chosen = [each for each in world.workloads if _is_meant(each.metadata, options.workload)]
+        made = (decided if options.config_only else rendered)(world, chosen, settings)
+        if made:
+            _put_out(made, options)
+    except StokerError as error:
+        return _fail(str(error))
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            raise
+        return _fail(f"{error.filename}: {error.strerror}")
     if not options.quiet:
-        for line in summary(world, decisions):
+        for line in summary(world, made):
             print(line, file=sys.stderr)
-    if not decisions:
-        print("stoker render: no Prometheus or PrometheusAgent found", file=sys.stderr)
-        return 2
-    return 1 if world.refused or any(_is_faulty(decision) for decision in decisions) else 0
+    if not made:
+        called = f" called {options.workload}" if options.workload else ""
+        return _fail(f"no Prometheus or PrometheusAgent{called} found")
+    return 1 if world.refused or any(each.is_faulty for each in made) else 0
+
+
+def _fail(reason: str) -> int:
+    print(harmless(f"stoker render: {reason}"), file=sys.stderr)
+    return 2
+
+
+def _settings(flags: "Sequence[str]") -> "OperatorSettings":
+    """The operator's settings; only flags that change objects mean anything here."""
+    from stoker.cli.flag_table import GROUPS
+    from stoker.cli.operator_settings import operator_settings
+    from stoker.errors import FieldError
+
+    names = {flag.name for flag in GROUPS[_MADE_BY_FLAGS]}
+    words = [each.lstrip("-") for each in flags]
+    for word in words:
+        name = word.partition("=")[0]
+        if name not in names:
+            raise FieldError(f"--flag {name}", f"is not one of {', '.join(sorted(names))}")
+    return operator_settings([f"--{word}" for word in words])
 
 
 def _is_meant(metadata: "ObjectMeta", wanted: str | None) -> bool:
     return wanted is None or wanted in (metadata.name, f"{metadata.namespace}/{metadata.name}")
 
 
-def _is_faulty(decision: "Decision") -> bool:
-    rejected = any(not verdict.accepted for verdict in decision.verdicts)
-    return bool(decision.problem) or rejected
+def _put_out(made: "list[Rendered]", options: argparse.Namespace) -> None:
+    from stoker.offline.folder import write
+    from stoker.offline.readable import files_of, manifest_text, readable_text
 
-
-def _print_configuration(decision: "Decision") -> None:
-    if decision.text:
-        print(f"---\n# {_title(decision)}")
-        print(decision.text, end="")
-
-
-def _title(decision: "Decision") -> str:
-    workload = decision.workload
-    kind = "PrometheusAgent" if workload.agent else "Prometheus"
-    return f"{kind} {workload.namespace}/{workload.name}"
-
-
-def summary(world: "World", decisions: "list[Decision]") -> list[str]:
-    """What was used, rejected and ignored, one line each."""
-    lines = []
-    for refused in world.refused:
-        subject = " ".join(part for part in (refused.source, refused.subject) if part)
-        lines += [f"refused   {subject}: {reason}" for reason in refused.reasons]
-    for decision in decisions:
-        lines += _decision_lines(decision)
-    return [harmless(line) for line in lines]
-
-
-def _decision_lines(decision: "Decision") -> list[str]:
-    used = [verdict for verdict in decision.verdicts if verdict.accepted]
-    rejected = [verdict for verdict in decision.verdicts if not verdict.accepted]
-    version = "" if decision.problem else f" ({decision.workload.version})"
-    lines = [f"{_title(decision)}{version}: {len(used)} used, {len(rejected)} rejected"]
-    if decision.problem:
-        lines.append(f"  no configuration: {decision.problem}")
-    lines += [f"  note      {note}" for note in decision.notes]
-    lines += [f"  used      {_named(verdict)}" for verdict in used]
-    lines += [
-        f"  rejected  {_named(verdict)}: {found}"
-        for verdict in rejected
-        for found in verdict.findings
-    ]
-    for (kind, key), fields in sorted(decision.ignored.items()):
-        subject = f"{kind} {key}" if kind else _title(decision)
-        lines += [f"  ignored   {subject}: {field.path} {field.reason}" for field in fields]
-    return lines
-
-
-def _named(verdict: "Verdict") -> str:
-    kind, namespace, name = verdict.key
-    return f"{kind} {namespace}/{name}"
+    if options.output is not None:
+        write(Path(options.output), files_of(made))
+        return
+    if isinstance(sys.stdout, TextIOWrapper):
+        # Whatever the terminal speaks, YAML is UTF-8.
+        sys.stdout.reconfigure(encoding="utf-8")
+    text_of = readable_text if options.unpack else manifest_text
+    for each in made:
+        if options.config_only and each.decision.text:
+            # A name is a user's: after a line break it would be a part of the configuration.
+            print(f"---\n# {harmless(each.title)}\n{each.decision.text}", end="")
+        for one in each.objects:
+            print(text_of(one), end="")

@@ -9,6 +9,8 @@ labels, Secrets and ConfigMaps for their values.
 import base64
 import binascii
 from collections.abc import Callable, Iterable
+from typing import Any
+from uuid import NAMESPACE_OID, uuid5
 
 from msgspec import Struct
 
@@ -38,10 +40,10 @@ class Refused(Struct, frozen=True):
 
 
 class World(Struct):
-    """What is in the directory; among the `monitors` are the PrometheusRules, too."""
+    """What is in the directory; `resources` are monitors, ScrapeConfigs and PrometheusRules."""
 
     workloads: list[Prometheus | PrometheusAgent] = []
-    monitors: list[Candidate] = []
+    resources: list[Candidate] = []
     namespaces: dict[str, dict[str, str]] = {}
     contents: dict[tuple[str, str, str], dict[str, str]] = {}
     refused: list[Refused] = []
@@ -81,6 +83,8 @@ def _add_ours(world: World, manifest: Manifest, version: Version) -> None:
         return
     stored = admission.stored
     metadata = {"namespace": DEFAULT_NAMESPACE} | (stored.get("metadata") or {})
+    if version.model is PrometheusRule:
+        metadata = {"uid": _stand_in(metadata)} | metadata
     try:
         found = convert(version.model, stored | {"metadata": metadata})
     except DecodeError as error:
@@ -89,7 +93,16 @@ def _add_ours(world: World, manifest: Manifest, version: Version) -> None:
     if isinstance(found, Prometheus | PrometheusAgent):
         world.workloads.append(found)
     elif isinstance(found, ServiceMonitor | PodMonitor | Probe | ScrapeConfig | PrometheusRule):
-        world.monitors.append(found)
+        world.resources.append(found)
+
+
+def _stand_in(metadata: dict[str, Any]) -> str:
+    """A UID for a PrometheusRule, as a cluster would give it one: its file is named after it.
+
+    Without one the files of `a/b-c` and `a-b/c` would have the same name. Workloads get none, as
+    a cluster deletes what belongs to an owner that it does not know.
+    """
+    return str(uuid5(NAMESPACE_OID, f"{metadata['namespace']}/{metadata.get('name', '')}"))
 
 
 def _add_namespace(world: World, manifest: Manifest) -> None:

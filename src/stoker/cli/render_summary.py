@@ -1,0 +1,47 @@
+"""What `stoker render` says of a rendering: one line for each thing, its word first."""
+
+from collections.abc import Iterable, Iterator
+
+from stoker.cli.terminal import harmless
+from stoker.offline.objects import Rendered, identity_of
+from stoker.offline.world import Refused, World
+from stoker.validate.verdicts import Verdict
+
+
+def summary(world: World, found: Iterable[Rendered]) -> list[str]:
+    """What was refused, used, rejected and ignored, and which objects were made."""
+    lines = [line for refused in world.refused for line in _refused_lines(refused)]
+    lines += [line for each in found for line in _lines(each)]
+    return [harmless(line) for line in lines]
+
+
+def _refused_lines(refused: Refused) -> Iterator[str]:
+    subject = " ".join(part for part in (refused.source, refused.subject) if part)
+    for reason in refused.reasons:
+        yield f"refused   {subject}: {reason}"
+
+
+def _lines(each: Rendered) -> Iterator[str]:
+    decision = each.decision
+    used = [verdict for verdict in decision.verdicts if verdict.accepted]
+    rejected = [verdict for verdict in decision.verdicts if not verdict.accepted]
+    version = "" if decision.problem else f" ({decision.workload.version})"
+    yield f"{each.title}{version}: {len(used)} used, {len(rejected)} rejected"
+    if decision.problem:
+        yield f"  no configuration: {decision.problem}"
+    elif each.problem:
+        yield f"  no objects: {each.problem}"
+    yield from (f"  note      {note}" for note in (*decision.notes, *each.notes))
+    yield from (f"  used      {_named(verdict)}" for verdict in used)
+    for verdict in rejected:
+        yield from (f"  rejected  {_named(verdict)}: {found}" for found in verdict.findings)
+    for (kind, key), fields in sorted(decision.ignored.items()):
+        subject = f"{kind} {key}" if kind else each.title
+        yield from (f"  ignored   {subject}: {field.path} {field.reason}" for field in fields)
+    for kind, namespace, name in map(identity_of, each.objects):
+        yield f"  made      {kind} {namespace}/{name}"
+
+
+def _named(verdict: Verdict) -> str:
+    kind, namespace, name = verdict.key
+    return f"{kind} {namespace}/{name}"

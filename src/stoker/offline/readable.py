@@ -1,0 +1,86 @@
+"""Rendered objects as texts: manifests for kubectl, and what is in them for people.
+
+    out/statefulset-monitoring-prometheus-main.yaml                      for `kubectl apply -f out/`
+    out/readable/prometheus-monitoring-main/prometheus.yaml              for reading
+    out/readable/prometheus-monitoring-main/rules/prometheus-main-rulefiles-0/….yaml
+
+`readable` is an object with what a Secret holds as text, under `unpacked` instead of `data`: no
+API server takes that for a Secret, so nobody applies it by mistake.
+"""
+
+import gzip
+from base64 import b64decode
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from stoker.api.core import Object
+from stoker.generate.block import text_of
+from stoker.offline.folder import safe_name
+from stoker.offline.objects import Rendered, identity_of
+
+NOTICE: Final = (
+    "# To be read, not applied: `unpacked` is the Secret's data, decoded and unpacked.\n"
+)
+
+_PACKED: Final = ".gz"
+_ENDING: Final = ".yaml"
+
+
+def manifest_text(made: Object) -> str:
+    """An object as a document that kubectl takes."""
+    return f"---\n{text_of(made)}"
+
+
+def readable_text(made: Object) -> str:
+    """An object as a document with all that it holds as text; a Secret is none any more."""
+    shown = readable(made)
+    return f"---\n{NOTICE if shown is not made else ''}{text_of(shown)}"
+
+
+def readable(made: Object) -> Object:
+    """The object with all that it holds as text."""
+    if made["kind"] != "Secret":
+        return made
+    kept = {name: value for name, value in made.items() if name != "data"}
+    return kept | {"unpacked": dict(_unpacked(made))}
+
+
+def files_of(found: Iterable[Rendered]) -> dict[str, str]:
+    """The files of workloads by their paths: one for each object, and those for reading."""
+    files: dict[str, str] = {}
+    for each in found:
+        for made in each.objects:
+            kind, namespace, name = identity_of(made)
+            path = safe_name((kind.lower(), namespace, name), _ENDING, files)
+            files[path] = manifest_text(made)
+        files |= readable_files(each)
+    return files
+
+
+def readable_files(each: Rendered) -> dict[str, str]:
+    """What Prometheus reads, by paths; the configuration alone where there are no objects."""
+    kind, _, key = each.title.partition(" ")
+    folder = f"readable/{safe_name((kind.lower(), *key.split('/', 1)))}"
+    inside = list(_configuration_files(each.objects))
+    if not each.objects and each.decision.text and not each.problem:
+        inside = [(f"prometheus{_ENDING}", each.decision.text)]
+    return {f"{folder}/{path}": text for path, text in inside}
+
+
+def _configuration_files(objects: Iterable[Object]) -> Iterator[tuple[str, str]]:
+    for made in objects:
+        if made["kind"] == "ConfigMap":
+            folder = f"rules/{safe_name((made['metadata']['name'],))}"
+            for name, text in made["data"].items():
+                yield f"{folder}/{safe_name((name.removesuffix(_ENDING),), _ENDING)}", text
+        elif made["kind"] == "Secret" and any(name.endswith(_PACKED) for name in made["data"]):
+            yield from _unpacked(made)
+
+
+def _unpacked(secret: Object) -> Iterator[tuple[str, str]]:
+    """The files of a Secret as text, by name."""
+    for name, encoded in secret["data"].items():
+        content = b64decode(encoded)
+        if name.endswith(_PACKED):
+            content = gzip.decompress(content)
+        yield name.removesuffix(_PACKED), content.decode()
