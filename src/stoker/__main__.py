@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from stoker import __version__
@@ -10,7 +10,9 @@ from stoker import __version__
 COMMANDS = {
     "crds": "print the CustomResourceDefinitions of the ten kinds",
     "lint": "check manifests as an API server would, without one",
-    "render": "print the configuration that manifests make, without a cluster",
+    "operator": "run the operator in a cluster",
+    "reloader": "unpack a configuration, fill in the pod's values, and have it reloaded",
+    "render": "print the objects that manifests become, without a cluster",
 }
 
 EPILOG = "`stoker COMMAND --help` explains a command. The documentation is in docs/."
@@ -20,6 +22,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that the arguments name; return its exit status."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     command = next((word for word in given if not word.startswith("-")), "")
+    if given[:1] == ["operator"]:
+        # Its flags are written as Go reads them, which argparse cannot.
+        return _run(lambda: import_module("stoker.cli.operator").main(given[1:]))
     parser = argparse.ArgumentParser(
         prog="stoker", description="A Prometheus Operator.", epilog=EPILOG
     )
@@ -35,12 +40,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             module.arguments(described)
             described.set_defaults(run=module.run)
     options = parser.parse_args(given)
-    return _run(options)
+    return _run(lambda: options.run(options))
 
 
-def _run(options: argparse.Namespace) -> int:
+def _run(command: Callable[[], int]) -> int:
     try:
-        return int(options.run(options))
+        return int(command())
     except BrokenPipeError:
         # The reader of our output went away (`stoker crds | head`); that is no failure of ours.
         sys.stderr.close()

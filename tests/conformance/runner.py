@@ -19,6 +19,7 @@ from tests.conformance import (  # noqa: F401
     parity,
     pieces,
     promql,
+    reloader,
     rules,
     selection,
     status,

@@ -41,6 +41,7 @@ RECORDED = {
     "rules-enforce-namespace": 6,
     "rules-configmaps": 4,
     "misc-append-configmap-names": 2,
+    "misc-reloader-ordinal": 6,
     "misc-flags": 11,
     "misc-feature-gates": 2,
     "misc-map-merge": 2,
