@@ -1,13 +1,13 @@
 """Runs measurements and prints a table for each; all of them, or those that are named.
 
-python -m bench [generate] [rules] [decoding] [operator] [--monitors N] [--peer PATH]
+python -m bench [generate] [rules] [objects] [decoding] [operator] [--monitors N] [--peer PATH]
 """
 
 import argparse
 import sys
 from collections.abc import Callable
 
-from bench import decoding, generate, operator, rules
+from bench import decoding, generate, objects, operator, rules
 from bench.world import create_monitors
 from tools.cluster import Cluster
 from tools.crds import install_crds
@@ -29,9 +29,14 @@ def _rules(_options: argparse.Namespace) -> bool:
     return rules.report()
 
 
+def _objects(_options: argparse.Namespace) -> bool:
+    return objects.report()
+
+
 MEASUREMENTS: dict[str, Callable[[argparse.Namespace], bool]] = {
     "generate": _generate,
     "rules": _rules,
+    "objects": _objects,
     "decoding": _decoding,
     "operator": operator.report,
 }

@@ -221,10 +221,14 @@ def stateful_set_labels(case: Case, context: Context) -> Outcome:
 @replays("service-prometheus-derived")
 def service_of_prometheus(case: Case, context: Context) -> Outcome:
     """The Service of Prometheus servers."""
-    owner = convert(Prometheus, without_nulls(case.given["workload"]))
+    return _service_outcome(case, prometheus_service(case.given))
+
+
+def prometheus_service(given: dict[str, Any]) -> Object:
+    """What stoker makes of the input of a case."""
+    owner = convert(Prometheus, without_nulls(given["workload"]))
     workload = workload_for(owner, Capabilities())
-    made = governing_service(owner, workload, object_settings(case.given["config"]))
-    return _service_outcome(case, made)
+    return governing_service(owner, workload, object_settings(given["config"]))
 
 
 @replays("service-alertmanager-derived")

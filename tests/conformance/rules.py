@@ -8,6 +8,7 @@ from stoker.api.decode import convert, encode
 from stoker.api.prometheus import PrometheusSpec
 from stoker.api.rules import PrometheusRule
 from stoker.generate.rules import (
+    Enforcement,
     RuleFile,
     config_map,
     config_map_name,
@@ -44,11 +45,16 @@ _FLAGS: Final = {
 @replays("rules")
 def file_of_a_rule(case: Case, context: Context) -> Outcome:
     """The file, or that the rule is refused."""
-    given = without_nulls(case.given)
-    made = rule_file(convert(PrometheusRule, given["prometheusRule"]), _reader(given))
+    made = file_of(case.given)
     if "content" in case.expect and not made.findings:
         return text_outcome(case.expect["content"], made.text)
     return error_outcome(case.expect, _problem(made))
+
+
+def file_of(given: dict[str, Any]) -> RuleFile:
+    """What stoker makes of the input of a case."""
+    given = without_nulls(given)
+    return rule_file(convert(PrometheusRule, given["prometheusRule"]), _reader(given))
 
 
 @replays("rules-validate")
@@ -68,13 +74,18 @@ def verdict_on_a_rule(case: Case, context: Context) -> Outcome:
 @replays("rules-enforce-namespace")
 def rules_of_a_namespace(case: Case, context: Context) -> Outcome:
     """The rules with the label in every selector and on every result."""
-    given = without_nulls(case.given)
+    made = enforced(*enforcing(case.given))
+    return object_outcome(case.expect["prometheusRule"]["spec"], json.loads(encode(made)))
+
+
+def enforcing(given: dict[str, Any]) -> tuple[PrometheusRule, Enforcement, Reader]:
+    """A rule, how a workload holds it to its namespace, and that workload as its reader."""
+    given = without_nulls(given)
     members = ("enforcedNamespaceLabel", "excludedFromEnforcement")
     spec = convert(PrometheusSpec, {name: given[name] for name in members if name in given})
     rule = convert(PrometheusRule, given["prometheusRule"])
     reader = prometheus_reader(Workload(namespace="", name="", spec=spec))
-    made = enforced(rule, enforcement_of(spec), reader)
-    return object_outcome(case.expect["prometheusRule"]["spec"], json.loads(encode(made)))
+    return rule, enforcement_of(spec), reader
 
 
 @replays("rules-configmaps")

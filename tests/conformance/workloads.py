@@ -1,5 +1,6 @@
 """Replays the suites of workload objects: the same resource makes the same StatefulSet."""
 
+from collections.abc import Callable
 from typing import Any
 
 from stoker.api.core import Object
@@ -29,47 +30,47 @@ from tests.conformance.replay import (
 @replays("statefulset-prometheus", "statefulset-prometheus-derived")
 def stateful_set_of_server(case: Case, context: Context) -> Outcome:
     """Build the StatefulSet of a shard of a server."""
-    given = case.given
-    return _outcome(
-        case,
-        "statefulSet",
-        lambda: prometheus.stateful_set(
-            _site(given, is_agent=False),
-            given["shard"],
-            name=given["name"],
-            rule_config_maps=given["ruleConfigMapNames"] or (),
-            tls_assets=_assets(given),
-            input_hash=given["inputHash"],
-        ),
-    )
+    return _outcome(case, "statefulSet", server_stateful_set)
 
 
 @replays("statefulset-agent", "statefulset-agent-derived")
 def stateful_set_of_agent(case: Case, context: Context) -> Outcome:
     """Build the StatefulSet of a shard of an agent."""
-    given = case.given
-    return _outcome(
-        case,
-        "statefulSet",
-        lambda: agent.stateful_set(
-            _site(given, is_agent=True),
-            given["shard"],
-            name=given["name"],
-            tls_assets=_assets(given),
-            input_hash=given["inputHash"],
-        ),
-    )
+    return _outcome(case, "statefulSet", agent_stateful_set)
 
 
 @replays("daemonset-agent", "daemonset-agent-derived")
 def daemon_set_of_agent(case: Case, context: Context) -> Outcome:
     """Build the DaemonSet of an agent."""
-    given = case.given
-    return _outcome(
-        case,
-        "daemonSet",
-        lambda: agent.daemon_set(_site(given, is_agent=True), tls_assets=_assets(given)),
+    return _outcome(case, "daemonSet", agent_daemon_set)
+
+
+def server_stateful_set(given: dict[str, Any]) -> Object:
+    """What stoker makes of the input of a case."""
+    return prometheus.stateful_set(
+        _site(given, is_agent=False),
+        given["shard"],
+        name=given["name"],
+        rule_config_maps=given["ruleConfigMapNames"] or (),
+        tls_assets=_assets(given),
+        input_hash=given["inputHash"],
     )
+
+
+def agent_stateful_set(given: dict[str, Any]) -> Object:
+    """What stoker makes of the input of a case."""
+    return agent.stateful_set(
+        _site(given, is_agent=True),
+        given["shard"],
+        name=given["name"],
+        tls_assets=_assets(given),
+        input_hash=given["inputHash"],
+    )
+
+
+def agent_daemon_set(given: dict[str, Any]) -> Object:
+    """What stoker makes of the input of a case."""
+    return agent.daemon_set(_site(given, is_agent=True), tls_assets=_assets(given))
 
 
 @replays("misc-common-args")
@@ -111,9 +112,9 @@ def hash_of_input(case: Case, context: Context) -> Outcome:
     return PASSED if equal == case.expect["equal"] else Outcome(f"equal is {equal}")
 
 
-def _outcome(case: Case, member: str, build: Any) -> Outcome:
+def _outcome(case: Case, member: str, build: Callable[[dict[str, Any]], Object]) -> Outcome:
     try:
-        made: Object = build()
+        made = build(case.given)
     except WorkloadError as error:
         return error_outcome(case.expect, str(error))
     if "error" in case.expect:

@@ -1,7 +1,10 @@
-"""Send made-up resources through selection and generation: `python -m tests.fuzz`.
+"""Send made-up resources through selection and generation, and made-up workloads on to objects.
 
-A round makes a hundred resources and a workload from a number, and the next round from the next:
-`--seed` with the number of a failure repeats it. Exit status 1 on a failure.
+    python -m tests.fuzz [--count N] [--seed N] [resources|workloads]
+
+A round makes a hundred resources and a workload from a number, and the next round from the next; a
+workload for objects has a number of its own. `--seed` with the number of a failure repeats it. Exit
+status 1 on a failure.
 """
 
 import argparse
@@ -9,6 +12,7 @@ import json
 import sys
 from typing import Any
 
+from tests.fuzz import building
 from tests.fuzz.properties import COUNTS
 from tests.fuzz.run import Failure, fuzz
 
@@ -18,16 +22,38 @@ SHOWN = 20
 def main(arguments: list[str] | None = None) -> int:
     """Fuzz, and print what became of it."""
     parser = argparse.ArgumentParser("python -m tests.fuzz", description=__doc__)
-    parser.add_argument("--count", type=int, default=1000, help="resources to try (1000)")
+    parser.add_argument("--count", type=int, default=1000, help="how many of each to try (1000)")
     parser.add_argument("--seed", type=int, default=0, help="the first round's (0)")
+    parser.add_argument("what", nargs="?", choices=("resources", "workloads"), help="(both)")
     options = parser.parse_args(arguments)
-    report, failures = fuzz(options.seed, options.count)
+    failures = 0
+    if options.what != "workloads":
+        failures += _resources(options.seed, options.count)
+    if options.what != "resources":
+        failures += _workloads(options.seed, options.count)
+    return 1 if failures else 0
+
+
+def _resources(seed: int, count: int) -> int:
+    report, failures = fuzz(seed, count)
     for failure in failures[:SHOWN]:
         print(described(failure), end="\n\n")
     for name in COUNTS:
         print(f"{name}: {report.counts[name]}")
     print(f"failures: {len(failures)}")
-    return 1 if failures else 0
+    return len(failures)
+
+
+def _workloads(seed: int, count: int) -> int:
+    tried = list(building.attempts(seed, count))
+    failures = [each for each in tried if each.problem]
+    for each in failures[:SHOWN]:
+        print(f"workloads --seed {each.seed} --count 1", each.problem, _json(each.workload), "")
+    counts = building.counted(tried)
+    for name in building.COUNTS:
+        print(f"workloads for objects, {name}: {counts[name]}")
+    print(f"failures: {len(failures)}")
+    return len(failures)
 
 
 def described(failure: Failure) -> str:

@@ -64,7 +64,7 @@ def made(kind: str, random: Random) -> Spec:
     spec = from_schema(kind, random) if random.random() < 0.4 else crossed(kind, random)
     for _ in range(random.choice((0, 0, 1, 1, 1, 2, 4))):
         spoil(spec, random)
-    _refer(spec, random)
+    refer(spec, random)
     return spec
 
 
@@ -74,14 +74,15 @@ def from_schema(kind: str, random: Random) -> Spec:
     schema = schema_of_version(version)["properties"]["spec"]
     names = [name for name in _OF_CONFIGURATION if name in schema["properties"]]
     first = random.choice(names if len(names) > 10 else list(schema["properties"]))
-    below = random.choice(_leaves(version, first))
+    below = random.choice(leaves_of(version, first))
     fill = random.choice((0, 0, 0.1, 0.3))
     spec: Spec = Texts(str(random.random()), fill).value(schema, (f".{first}", *below))
     return spec
 
 
 @cache
-def _leaves(version: Version, name: str) -> list[tuple[str, ...]]:
+def leaves_of(version: Version, name: str) -> list[tuple[str, ...]]:
+    """The paths to all values in a member of the spec."""
     schema = schema_of_version(version)["properties"]["spec"]
     return list(leaves(schema["properties"][name]))
 
@@ -133,7 +134,7 @@ def _string_places(value: Any) -> list[tuple[Any, Any]]:
     return found
 
 
-def _refer(value: Any, random: Random, under: str = "") -> None:
+def refer(value: Any, random: Random, under: str = "") -> None:
     """Let references lead to something; which key of the vault depends on what they are for."""
     # Parts may stand in several places: they are replaced, not changed.
     pairs = list(value.items() if isinstance(value, dict) else enumerate(value))
@@ -147,7 +148,7 @@ def _refer(value: Any, random: Random, under: str = "") -> None:
             if random.random() < 0.95:
                 value[name] = inner | {"name": VAULT, "key": _vault_key(place, random)}
         elif isinstance(inner, dict | list):
-            _refer(inner, random, place)
+            refer(inner, random, place)
 
 
 def _vault_key(place: str, random: Random) -> str:

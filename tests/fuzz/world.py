@@ -124,11 +124,11 @@ def _made_up_workload(random: Random) -> World:
     agent = random.random() < 0.3
     spec = made("PrometheusAgent" if agent else "Prometheus", random)
     world = _world(agent, spec, random)
-    workload, sound = _admitted(world.workload)
+    workload, sound = admitted(world.workload)
     return replace(world, workload=workload, admitted=sound)
 
 
-def _admitted(manifest: dict[str, Any]) -> tuple[dict[str, Any], bool]:
+def admitted(manifest: dict[str, Any]) -> tuple[dict[str, Any], bool]:
     """The object as the API server would store it, and whether it would."""
     try:
         admission = admit(version_called(manifest["kind"]), manifest)
@@ -141,7 +141,7 @@ def _admitted(manifest: dict[str, Any]) -> tuple[dict[str, Any], bool]:
 def _resource(number: int, random: Random) -> tuple[dict[str, Any], bool]:
     kind = random.choice(KINDS)
     name = f"made-{number}"
-    return _admitted(manifest(kind, made(kind, random), random.choice(NAMESPACES), name))
+    return admitted(manifest(kind, made(kind, random), random.choice(NAMESPACES), name))
 
 
 def _world(

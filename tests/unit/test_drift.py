@@ -88,6 +88,16 @@ def test_what_we_wrote_and_want_no_longer_is_a_difference() -> None:
     assert drift({"metadata": metadata}, live, MANAGER) == "spec"
 
 
+def test_defaults_in_an_empty_object_are_the_servers() -> None:
+    """An object that we write empty is ours, and what the server puts in is not."""
+    fields: Object = {"f:spec": {"f:policy": {}}}
+    entry = {"manager": "stoker", "operation": "Apply", "fieldsV1": fields}
+    live = {"metadata": {"managedFields": [entry]}, "spec": {"policy": {"whenScaled": "Retain"}}}
+    assert drift({"spec": {"policy": {}}}, live, "stoker") is None
+    fields["f:spec"]["f:policy"] = {"f:whenScaled": {}}
+    assert drift({"spec": {"policy": {}}}, live, "stoker") == "spec.policy.whenScaled"
+
+
 def test_what_others_wrote_is_theirs() -> None:
     """Fields of another manager, or of a subresource, are none of our business."""
     fields: Object = {"f:metadata": {"f:labels": {"f:theirs": {}}}}

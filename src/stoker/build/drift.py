@@ -17,6 +17,9 @@ from stoker.errors import below
 # The members whose values are quantities, wherever they stand in an object that we make.
 _QUANTITIES: Final = frozenset({"limits", "requests", "sizeLimit", "storage", "divisor"})
 
+# The members that are set as a whole: what others add to them changes what they say.
+_WHOLE: Final = frozenset({"selector", "matchLabels", "nodeSelector"})
+
 _SUFFIXES: Final = {
     **{suffix: Decimal(1000) ** power for power, suffix in enumerate("kMGTPE", start=1)},
     **{f"{suffix}i": Decimal(1024) ** power for power, suffix in enumerate("KMGTPE", start=1)},
@@ -57,6 +60,8 @@ def _differences(wanted: Any, live: Any, path: str, *, quantities: bool = False)
     if isinstance(wanted, Mapping) and isinstance(live, Mapping):
         for name, value in wanted.items():
             inside = quantities or name in _QUANTITIES
+            if name in _WHOLE and value and _has_more(live.get(name), value):
+                yield below(path, name)
             yield from _differences(value, live.get(name), below(path, name), quantities=inside)
     elif isinstance(wanted, Sequence) and not isinstance(wanted, str) and isinstance(live, list):
         if len(wanted) != len(live):
@@ -65,6 +70,11 @@ def _differences(wanted: Any, live: Any, path: str, *, quantities: bool = False)
             yield from _differences(one, other, f"{path}[{index}]", quantities=quantities)
     elif not _is_equal(wanted, live, quantities=quantities):
         yield path
+
+
+def _has_more(live: Any, wanted: Any) -> bool:
+    both = isinstance(live, Mapping) and isinstance(wanted, Mapping)
+    return both and not live.keys() <= wanted.keys()
 
 
 def _is_empty(value: Any) -> bool:
@@ -104,10 +114,11 @@ def _unwanted(fields: Mapping[str, Any], wanted: Any, live: Any, path: str) -> I
             where = f"{path}[{key}]"
         else:
             continue
-        if _is_empty(here) and not _is_empty(there):
-            yield where
-        elif not _is_empty(here):
+        if isinstance(here, Mapping) or not _is_empty(here):
+            # The server fills an empty object with defaults: those are not ours.
             yield from _unwanted(inner, here, there, where)
+        elif not _is_empty(there):
+            yield where
 
 
 def _member(value: Any, key: str) -> Any:

@@ -65,6 +65,7 @@ def merge_containers(
         name = patch.get("name")
         if not isinstance(name, str) or not name:
             raise WorkloadError(f"{here}.name", "a container needs a name")
+        _check(patch, here)
         if patch.get(_PATCH) == "delete":
             containers.pop(name, None)
         elif name in containers:
@@ -72,6 +73,54 @@ def merge_containers(
         else:
             containers[name] = deepcopy(patch)
     return list(containers.values())
+
+
+# --- The shape of a patch -------------------------------------------------------------------------
+
+
+def _check(patch: Object, path: str) -> None:
+    """WorkloadError where a patch cannot be read: an API server that knows no schema keeps it."""
+    for name, value in patch.items():
+        here = below(path, name)
+        _, _, ordered = name.partition(_ORDER)
+        key = _MERGE_KEYS.get(ordered or name)
+        if value is not None and (key or name == _RETAIN or name.startswith(_DELETE_VALUES)):
+            _check_list(value, key, here)
+        for where, inner in _objects_in(value, here):
+            _check(inner, where)
+
+
+def _check_list(value: Any, key: str | None, path: str) -> None:
+    if not isinstance(value, list):
+        raise WorkloadError(path, "this must be a list")
+    for index, item in enumerate(value if key else ()):
+        replaces = item == {_PATCH: "replace"}
+        found = item.get(key) if isinstance(item, dict) else None
+        if not replaces and not isinstance(found, str | int):
+            raise WorkloadError(f"{path}[{index}]", f"an item needs `{key}` to be merged by")
+
+
+def _objects_in(value: Any, path: str) -> Iterator[tuple[str, Object]]:
+    if isinstance(value, dict):
+        yield path, value
+    for index, item in enumerate(value if isinstance(value, list) else ()):
+        if isinstance(item, dict):
+            yield f"{path}[{index}]", item
+
+
+_SHAPES: Final = ((dict, "an object"), (list, "a list"))
+
+
+def _check_shape(base: Any, value: Any, path: str) -> None:
+    """WorkloadError where a patch puts a list or a word in the place of an object, or the like."""
+    for shape, words in _SHAPES:
+        if isinstance(base, shape) and not isinstance(value, shape):
+            raise WorkloadError(path, f"this must be {words}")
+    if isinstance(base, str | int) and isinstance(value, dict | list):
+        raise WorkloadError(path, "this must be a single value")
+
+
+# --- Merging --------------------------------------------------------------------------------------
 
 
 def _merged(base: Object, patch: Object, path: str) -> Object:
@@ -96,7 +145,9 @@ def _retained(base: Object, patch: Object) -> Object:
     for name, values in patch.items():
         if name.startswith(_DELETE_VALUES):
             member = name.removeprefix(_DELETE_VALUES)
-            kept[member] = [value for value in kept.get(member) or [] if value not in values]
+            held = kept.get(member)
+            if isinstance(held, list):
+                kept[member] = [value for value in held if value not in values]
     return kept
 
 
@@ -109,13 +160,12 @@ def _members(patch: Object) -> Iterator[tuple[str, Any]]:
 
 
 def _member(name: str, base: Any, value: Any, patch: Object, path: str) -> Any:
+    _check_shape(base, value, path)
     if name in _MERGE_KEYS:
-        if not isinstance(value, list):
-            raise WorkloadError(path, "this must be a list")
         order = patch.get(f"{_ORDER}{name}") or value
         return _merged_items(base or [], value, order, _MERGE_KEYS[name], path)
     if isinstance(value, dict):
-        return _merged(base if isinstance(base, dict) else {}, value, path)
+        return _merged(base or {}, value, path)
     return deepcopy(value)
 
 
@@ -126,7 +176,7 @@ def _merged_items(
     plain = [item for item in patch if item != {_PATCH: "replace"}]
     if len(plain) < len(patch):
         base = []
-    patches = _by_key(plain, key, path)
+    patches = {item[key]: item for item in plain}
     positions = {item.get(key): position for position, item in reversed([*enumerate(base)])}
     merged = [
         _merged(item, patches.pop(item.get(key), {}), path)
@@ -135,15 +185,6 @@ def _merged_items(
     ]
     merged += [deepcopy(item) for item in patches.values() if item.get(_PATCH) != "delete"]
     return _ordered(merged, [item.get(key) for item in order], positions, key)
-
-
-def _by_key(items: list[Object], key: str, path: str) -> dict[Any, Object]:
-    found = {}
-    for index, item in enumerate(items):
-        if not isinstance(item, dict) or item.get(key) is None:
-            raise WorkloadError(f"{path}[{index}]", f"an item needs `{key}` to be merged by")
-        found[item[key]] = item
-    return found
 
 
 def _ordered(

@@ -5,6 +5,7 @@ files before the main one that names them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from msgspec import Struct
 
@@ -25,9 +26,13 @@ from stoker.build.secrets import (
 from stoker.build.services import governing_service
 from stoker.build.site import Site, TlsAssets
 from stoker.build.thanos import HTTP_CLIENT_FILE, HTTP_CLIENT_TEXT
+from stoker.errors import WorkloadError
 from stoker.generate.rules import config_map, config_map_name, names_to_mount
 from stoker.generate.sharding import shard_count
 from stoker.generate.webconfig import web_config_text
+
+MOST_SHARDS: Final = 2000
+"""How many shards a workload may have: a slip of the finger must not occupy the operator."""
 
 _RULES_OF = "prometheus-name"
 
@@ -78,7 +83,7 @@ def _running(site: Site, contents: Contents) -> Iterator[Object]:
     if site.workload.daemon_set:
         yield _hashed(agent.daemon_set(site, tls_assets=assets, config_files=files))
         return
-    for shard in range(shard_count(site.workload)):
+    for shard in range(_shards(site)):
         if site.workload.agent:
             made = agent.stateful_set(site, shard, tls_assets=assets, config_files=files)
         else:
@@ -87,6 +92,13 @@ def _running(site: Site, contents: Contents) -> Iterator[Object]:
                 site, shard, rule_config_maps=rules, tls_assets=assets, config_files=files
             )
         yield _hashed(made)
+
+
+def _shards(site: Site) -> int:
+    count = shard_count(site.workload)
+    if count > MOST_SHARDS:
+        raise WorkloadError("spec.shards", f"{count} are too many: at most {MOST_SHARDS}")
+    return count
 
 
 def _hashed(made: Object) -> Object:

@@ -1,12 +1,12 @@
 """The pods of Prometheus, the same for servers and agents but for what a `PodPlan` says."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
 
-from stoker.api.core import Object
+from stoker.api.core import LocalObjectReference, Object
 from stoker.api.prometheus_common import PrometheusCommonSpec
 from stoker.api.workload import Argument
 from stoker.build.args import with_additional
@@ -135,7 +135,6 @@ _PASSED_ON: Final = (
     "service_account_name",
     "priority_class_name",
     "security_context",
-    "image_pull_secrets",
     "affinity",
     "scheduler_name",
     "tolerations",
@@ -153,6 +152,7 @@ def _settings(spec: PrometheusCommonSpec) -> Object:
     token = spec.automount_service_account_token
     return {
         **{_NAMES[field]: _copied(getattr(spec, field)) for field in _PASSED_ON},
+        "imagePullSecrets": _once_each(spec.image_pull_secrets or ()),
         "automountServiceAccountToken": True if token is None else token,
         "terminationGracePeriodSeconds": _GRACE_PERIOD if grace is None else grace,
         "shareProcessNamespace": spec.reload_strategy == "ProcessSignal",
@@ -168,6 +168,11 @@ def _copied(value: Any) -> Any:
     return None if value == "" else plain(value)
 
 
+def _once_each(references: Iterable[LocalObjectReference]) -> list[Object]:
+    """The references by name: Kubernetes keeps them so, and takes no name twice."""
+    return [{"name": name} for name in dict.fromkeys(one.name or "" for one in references)]
+
+
 def _volumes(plan: PodPlan) -> list[Object]:
     workload = plan.site.workload
     ours = [
@@ -177,11 +182,25 @@ def _volumes(plan: PodPlan) -> list[Object]:
         *(one.volume for one in _from_objects(plan)),
         *(plan.web.volumes if plan.web else ()),
         *(plan.sidecar.volumes if plan.sidecar else ()),
-        *(plan.data.volumes if plan.data else ()),
     ]
-    claims = [{"name": one["metadata"]["name"]} for one in plan.data.claims] if plan.data else []
-    made = with_users([*claims, *ours], workload.spec.volumes, "name", "spec.volumes")
+    if plan.data is None:
+        return with_users(ours, workload.spec.volumes, "name", "spec.volumes")
+    _check_data(plan.data, ours)
+    claims = [{"name": one["metadata"]["name"]} for one in plan.data.claims]
+    all_of_ours = [*claims, *ours, *plan.data.volumes]
+    made = with_users(all_of_ours, workload.spec.volumes, "name", "spec.volumes")
     return made[len(claims) :]
+
+
+def _check_data(data: DataVolume, ours: Iterable[Object]) -> None:
+    """WorkloadError where the user's name for the data is that of another volume of ours.
+
+    Kubernetes would mount a claim of that name in its place, and not say so.
+    """
+    name = data.mount["name"]
+    if any(one["name"] == name for one in ours):
+        path = "spec.storage.volumeClaimTemplate.metadata.name"
+        raise WorkloadError(path, f"`{name}` is a volume of the operator's own: give it another")
 
 
 def _from_objects(plan: PodPlan) -> Iterator[Mounted]:

@@ -4,13 +4,14 @@ With sharding by topology, shards take the zones in turn: with zones a and b, sh
 of a, shard 1 the first of b, shard 2 the second of a.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from stoker.api.core import Object
 from stoker.api.prometheus_common import SpreadConstraint
 from stoker.build.names import selector_labels
 from stoker.build.plain import plain
+from stoker.errors import WorkloadError
 from stoker.generate.sharding import zones
 from stoker.select.workload import Workload
 
@@ -40,10 +41,21 @@ def spread_constraints(
 ) -> list[Object]:
     """How pods spread over nodes, with the labels that the user asks to be filled in.
 
-    `flags` are the labels that the operator's flags put on everything.
+    `flags` are the labels that the operator's flags put on everything. WorkloadError for two that
+    Kubernetes does not tell apart.
     """
     constraints = workload.spec.topology_spread_constraints or ()
+    _refuse_twice(constraints)
     return [_constraint(one, workload, shard, flags) for one in constraints]
+
+
+def _refuse_twice(constraints: Sequence[SpreadConstraint]) -> None:
+    keys = [(one.topology_key, one.when_unsatisfiable) for one in constraints]
+    for index, key in enumerate(keys):
+        if key in keys[:index]:
+            path = f"spec.topologySpreadConstraints[{index}]"
+            reason = "an entry before it has the same `topologyKey` and `whenUnsatisfiable`"
+            raise WorkloadError(path, reason)
 
 
 def _constraint(

@@ -117,11 +117,12 @@ def refuse_clashes(
     taken = {one[key]: "the operator's own" for one in ours}
     for index, one in enumerate(theirs):
         value = one.get(key)
+        if not isinstance(value, str) or not value:
+            raise WorkloadError(f"{path}[{index}].{key}", "this must be set, to a text")
         if value in taken:
             reason = f"`{value}` is {taken[value]}: give it another"
             raise WorkloadError(f"{path}[{index}].{key}", reason)
-        if value is not None:
-            taken[value] = f"that of {path}[{index}] too"
+        taken[value] = f"that of {path}[{index}] too"
 
 
 def _projected(name: str, secrets: Iterable[str]) -> Object:

@@ -117,10 +117,13 @@ def in_cluster(*, impersonate: str = "") -> Access:
     )
 
 
-def kubeconfig(path: Path | None = None, context: str | None = None) -> Access:
+def kubeconfig(
+    path: Path | None = None, context: str | None = None, *, impersonate: str = ""
+) -> Access:
     """The server and the user of a context: the current one unless told.
 
-    Without a path, the files of $KUBECONFIG are read, or else ~/.kube/config.
+    Without a path, the files of $KUBECONFIG are read, or else ~/.kube/config. To `impersonate`
+    somebody wins over what the file says of that.
     """
     choice = files.chosen(path, context)
     cluster, user = choice.cluster, choice.user
@@ -128,7 +131,9 @@ def kubeconfig(path: Path | None = None, context: str | None = None) -> Access:
         cluster.server,
         tls=_tls(cluster, user) if not cluster.server.startswith("http:") else None,
         credentials=_credentials(choice),
-        impersonation=_impersonation(
+        impersonation=_impersonation(impersonate)
+        if impersonate
+        else _impersonation(
             user.as_user, user.as_uid, user.as_groups or (), user.as_user_extra or {}
         ),
         server_name=cluster.tls_server_name,

@@ -165,10 +165,22 @@ class Client(Transport):
         self, path: str, content_type: str, patch: Any, query: dict[str, str]
     ) -> Object:
         body = msgspec.json.encode(patch)
+        if content_type == _APPLY:
+            body = _as_yaml(body)
         answer = await self.request(
             "PATCH", path, query=query, body=body, content_type=content_type
         )
         return _object(answer)
+
+
+def _as_yaml(body: bytes) -> bytes:
+    """JSON that is the same when it is read as YAML, as the body of an apply is.
+
+    YAML takes some characters for line breaks, and others not at all, unless they are escaped.
+    """
+    if body.isascii() and b"\x7f" not in body:
+        return body
+    return body.decode().replace("\x7f", "\\x7f").encode("ascii", "backslashreplace")
 
 
 def _object(body: bytes) -> Object:

@@ -116,7 +116,7 @@ def error_of(
     code = status.get("code") or 0
     reason = status.get("reason") or ""
     details = status.get("details") or {}
-    return _class_of(code, reason)(
+    return _class_of(code, reason, status.get("message") or "")(
         verb,
         path,
         status.get("message") or "",
@@ -127,7 +127,13 @@ def error_of(
     )
 
 
-def _class_of(code: int, reason: str) -> type[ApiError]:
+# A server-side apply answers 500 where a value does not fit its type.
+_WRONG_TYPES: Final = ("failed to create typed patch object", "failed to convert new object")
+
+
+def _class_of(code: int, reason: str, message: str) -> type[ApiError]:
     if reason == "AlreadyExists":
         return AlreadyExists
+    if code >= 500 and message.startswith(_WRONG_TYPES):
+        return Invalid
     return _BY_STATUS.get(code, Unavailable if code >= 500 else ApiError)

@@ -34,12 +34,16 @@ def _unobserved(_seconds: float) -> None:
 
 
 class KeyedQueue(Generic[K]):
-    """A line of keys. `waited` is told how long each key was in line before it was taken."""
+    """A line of keys.
+
+    `waited` is told how long each key was in line before it was taken. `adds` counts the keys that
+    came into the line, `retries` those that came back because they had failed.
+    """
 
     def __init__(self, waited: Callable[[float], None] = _unobserved) -> None:
         self.adds = 0
         self.retries = 0
-        self._waited = waited
+        self.waited = waited
         self._line: dict[K, float] = {}
         self._timers: dict[K, asyncio.TimerHandle] = {}
         self._in_hand: dict[K, float] = {}
@@ -114,7 +118,7 @@ class KeyedQueue(Generic[K]):
         since = self._line.pop(key)
         self._in_hand[key] = _now()
         self._idle.clear()
-        self._waited(_now() - since)
+        self.waited(_now() - since)
         return key
 
     def _failed(self, key: K) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections import Counter
+from collections.abc import Callable
 from typing import Final
 
 from stoker.kube.errors import ApiError, Forbidden, NotFound, TooManyRequests, Unavailable
@@ -13,12 +14,17 @@ WATCH: Final = "watch"
 _LOG: Final = logging.getLogger(__name__)
 
 
+def _untold() -> None:
+    """Nobody wants to know."""
+
+
 class Report:
     """Counts lists and watches, and knows the trouble of the moment.
 
     `trouble` is None while all is well. A broken connection is only a trouble when the next try
     fails too: servers and what is before them close connections every day. `settled` is set once
-    there is a first answer to what exists: a complete list, or that we may not know.
+    there is a first answer to what exists: a complete list, or that we may not know. `changed` is
+    called whenever trouble comes, goes or becomes another.
     """
 
     def __init__(self, subject: str = "") -> None:
@@ -26,6 +32,7 @@ class Report:
         self.failures: Counter[str] = Counter()
         self.trouble: ApiError | None = None
         self.settled = asyncio.Event()
+        self.changed: Callable[[], None] = _untold
         self._subject = subject
         self._in_a_row = 0
 
@@ -40,6 +47,7 @@ class Report:
         if self.trouble:
             self.trouble = None
             _LOG.info("%s is watched again", self._subject)
+            self.changed()
 
     def failed(self, operation: str, error: ApiError) -> None:
         """It did not work, and will be tried again."""
@@ -49,6 +57,7 @@ class Report:
             self.settled.set()
         if isinstance(error, Unavailable | TooManyRequests) and self._in_a_row < 2:
             return
-        if self.trouble is None or type(self.trouble) is not type(error):
+        known, self.trouble = self.trouble, error
+        if type(known) is not type(error):
             _LOG.warning("cannot %s %s, trying again: %s", operation, self._subject, error)
-        self.trouble = error
+            self.changed()

@@ -3,7 +3,11 @@
 Server-side apply removes what its manager applied before and does not apply any more. The peer
 writes by plain updates, so its fields are not ours: what we leave out would stay for ever. Before
 our first apply its entries in `managedFields` are therefore merged into ours. That changes metadata
-only; nobody's generation increases and nothing is rolled. Fields of all others stay theirs.
+only; nobody's generation increases and nothing is rolled.
+
+Of an object that we write, others may add to the metadata, and that stays theirs (`adopt` leaves
+all that they have). What they do to the rest is undone, also where they added something: `claimed`
+gives us the fields of everybody there.
 """
 
 from collections.abc import Container, Mapping, Sequence
@@ -15,6 +19,18 @@ from stoker.kube.client import Client
 from stoker.kube.resources import resource_of
 
 PEER_MANAGERS: Final = frozenset({"PrometheusOperator", "prometheus-operator"})
+
+# What an object is about. Beside it are metadata, status, and what can never be changed.
+_CONTENT: Final = frozenset({"f:spec", "f:data", "f:binaryData"})
+# Within it: restarts by `kubectl rollout` are annotations of pods, and addresses are the cluster's.
+_OTHERS: Final[Mapping[str, Any]] = {
+    "f:spec": {
+        "f:template": {"f:metadata": {}},
+        **{name: {} for name in ("f:clusterIPs", "f:ipFamilies", "f:ipFamilyPolicy")},
+    }
+}
+# No manager has this name.
+_NOBODY: Final = "/"
 
 
 def adopted(
@@ -52,6 +68,56 @@ def union(left: Mapping[str, Any], right: Mapping[str, Any]) -> Object:
     return {**left, **right, **shared}
 
 
+def claimed(
+    managed_fields: Sequence[Mapping[str, Any]] | None, manager: str
+) -> list[Object] | None:
+    """The `managedFields` in which one has all the content of an object, and all that the peer had.
+
+    None: they are so already.
+    """
+    after_peer = adopted(managed_fields, PEER_MANAGERS, manager)
+    entries = [dict(each) for each in after_peer or managed_fields or ()]
+    taken: list[Object] = []
+    left: list[Object] = []
+    for entry in entries:
+        is_own = (entry["manager"], entry["operation"]) == (manager, "Apply")
+        ours, others = _parted(entry) if not is_own else ({}, entry.get("fieldsV1"))
+        taken += [entry | {"fieldsV1": ours}] if ours else []
+        left += [entry | {"fieldsV1": others}] if others else []
+    if not taken:
+        return after_peer
+    merged = [each | {"manager": _NOBODY} for each in taken]
+    return adopted([*left, *merged], {_NOBODY}, manager)
+
+
+def _parted(entry: Mapping[str, Any]) -> tuple[Object, Object]:
+    """The fields of an entry that are content, and the others; a subresource has none of ours."""
+    fields = entry.get("fieldsV1") or {}
+    if entry.get("subresource"):
+        return {}, fields
+    content = {name: inner for name, inner in fields.items() if name in _CONTENT}
+    ours = _without(content, _OTHERS)
+    return ours, _without(fields, ours)
+
+
+def _without(fields: Mapping[str, Any], taken: Mapping[str, Any]) -> Object:
+    """A set of fields less those in another, whose leaves take all that is below them."""
+    remaining: Object = {}
+    for name, inner in fields.items():
+        if name not in taken:
+            remaining[name] = inner
+        elif taken[name] and (rest := _without(inner, taken[name])):
+            remaining[name] = rest
+    return remaining
+
+
+async def claim(client: Client, live: Object, manager: str) -> None:
+    """Make the content of an object ours before it is applied; its version must be the live one."""
+    fields = claimed(live["metadata"].get("managedFields"), manager)
+    if fields is not None:
+        await _set_managed_fields(client, live, fields, manager)
+
+
 async def adopt(
     client: Client,
     live: Object,
@@ -69,6 +135,13 @@ async def adopt(
     fields = adopted(metadata.get("managedFields"), from_managers, manager, subresource)
     if fields is None:
         return live
+    return await _set_managed_fields(client, live, fields, manager)
+
+
+async def _set_managed_fields(
+    client: Client, live: Object, fields: Sequence[Object], manager: str
+) -> Object:
+    metadata = live["metadata"]
     # A resource version in a patch is a precondition. A `test` of it would be one too, but fails
     # as Invalid, which says that the object is wrong.
     patch = [

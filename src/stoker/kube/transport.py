@@ -300,8 +300,18 @@ class _translated:  # noqa: N801 - reads as a phrase where it is used
         if isinstance(error, TimeoutError):
             raise Unavailable(self._call.verb, self._call.path, "no answer in time") from error
         if isinstance(error, aiohttp.ClientError | OSError):
-            said = f"{type(error).__name__}: {error}"
-            raise Unavailable(self._call.verb, self._call.path, said) from error
+            raise Unavailable(self._call.verb, self._call.path, _words(error)) from error
+
+
+def _words(error: aiohttp.ClientError | OSError) -> str:
+    """What went wrong; the library's own text on connections names objects in our memory."""
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        cause: object = error.certificate_error
+    elif isinstance(error, aiohttp.ClientConnectorError):
+        cause = error.os_error
+    else:
+        return f"{type(error).__name__}: {error}"
+    return f"cannot connect to {error.host}:{error.port}: {cause}"
 
 
 async def _refusal(call: _Call, response: aiohttp.ClientResponse) -> ApiError:
