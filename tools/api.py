@@ -29,15 +29,18 @@ class Api:
 
     def __init__(self, url: str, token: str, ca_file: Path) -> None:
         self._address = urlsplit(url)
-        self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        self._headers = {"Authorization": f"Bearer {token}"}
         self._context = ssl.create_default_context(cafile=str(ca_file))
 
-    def request(self, method: str, path: str, body: Any = None) -> Any:
+    def request(
+        self, method: str, path: str, body: Any = None, content_type: str = "application/json"
+    ) -> Any:
         """Return the answer, decoded; as text where it is not JSON."""
         content = None if body is None else json.dumps(body)
+        headers = self._headers | {"Content-Type": content_type}
         connection = self._connection()
         try:
-            connection.request(method, path, content, self._headers)
+            connection.request(method, path, content, headers)
             response = connection.getresponse()
             text = response.read().decode()
         finally:

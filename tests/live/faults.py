@@ -203,7 +203,7 @@ class Gateway(_InThread):
         headers = {k: v for k, v in request.headers.items() if k.lower() not in _OF_A_CONNECTION}
         body = await request.read()
         async with self._session.request(
-            request.method, url, headers=headers, data=body, allow_redirects=False
+            request.method, url, headers=headers, data=body or None, allow_redirects=False
         ) as answer:
             passed = web.StreamResponse(status=answer.status, reason=answer.reason)
             passed.headers.update(

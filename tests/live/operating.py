@@ -9,7 +9,6 @@ Operators with other namespaces have other Leases, so tests do not get in each o
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
@@ -18,16 +17,25 @@ import sys
 import tempfile
 import urllib.request
 from collections.abc import Callable, Mapping
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from stoker.api.crd import GROUP
+from stoker.kube.resources import ALL, Resource, resource_of
+from tools.api import ApiError
+from tools.audit import Write
 from tools.cluster import Cluster
 from tools.waiting import until
 
 T = TypeVar("T")
 Object = dict[str, Any]
 
+_KINDS: dict[str, Resource] = {
+    name: each
+    for each in reversed(ALL)
+    for name in (each.kind.lower(), each.plural, f"{each.plural}.{each.group}")
+}
 _PORT = re.compile(r"msg=listening component=web port=(\d+)")
 
 
@@ -55,8 +63,9 @@ class Running:
             until("the operator to listen", lambda: running.port)
             if ready:
                 until("the operator to be ready", running.is_ready)
-        except BaseException:
+        except BaseException as error:
             running.kill()
+            running.__exit__(error)
             raise
         return running
 
@@ -81,7 +90,7 @@ class Running:
         with urllib.request.urlopen(url, timeout=10) as answer:
             return str(answer.read().decode())
 
-    def metric(self, name: str, **labels: str) -> float:
+    def metric(self, name: str, /, **labels: str) -> float:
         """The sum of a metric over all of its series with these labels."""
         total = 0.0
         for line in self.page("/metrics").splitlines():
@@ -109,9 +118,11 @@ class Running:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         if self.process.poll() is None:
             self.stop()
+        if kind:
+            print(f"the operator said at last:\n{self.log()[-6000:]}")
         self._log_file.close()
 
 
@@ -125,34 +136,42 @@ class World:
     def put(self, *objects: Object) -> None:
         """Create or change objects, as `kubectl apply --server-side` by a user."""
         for each in objects:
-            metadata = {"namespace": self.namespace} | each["metadata"]
-            text = json.dumps(each | {"metadata": metadata})
-            self.cluster.kubectl(
-                "apply", "--server-side", "--force-conflicts", "-f", "-", input=text
-            )
+            found = resource_of(each)
+            owned = {"namespace": self.namespace} if found.namespaced else {}
+            metadata = owned | each["metadata"]
+            path = found.path(metadata.get("namespace"), metadata["name"])
+            query = "fieldManager=kubectl&force=true"
+            self._patch(f"{path}?{query}", each | {"metadata": metadata}, "apply-patch+yaml")
 
     def get(self, kind: str, name: str) -> Object | None:
         """An object as it is now, None if there is none."""
-        found = self.cluster.kubectl(
-            "get", kind, name, "-n", self.namespace, "-o", "json",
-            "--ignore-not-found", "--show-managed-fields",
-        )  # fmt: skip
-        return json.loads(found.stdout) if found.stdout.strip() else None
+        try:
+            found: Object = self.cluster.api.get(self.path(kind, name))
+        except ApiError as error:
+            if error.status != HTTPStatus.NOT_FOUND:
+                raise
+            return None
+        return found
 
     def list(self, kind: str) -> list[Object]:
         """All objects of a kind."""
-        found = self.cluster.kubectl("get", kind, "-n", self.namespace, "-o", "json")
-        items: list[Object] = json.loads(found.stdout)["items"]
+        items: list[Object] = self.cluster.api.get(self.path(kind))["items"]
         return items
 
     def patch(self, kind: str, name: str, patch: Object) -> None:
         """Change members of an object (a merge patch)."""
-        text = json.dumps(patch)
-        self.cluster.kubectl("patch", kind, name, "-n", self.namespace, "--type=merge", "-p", text)
+        self._patch(f"{self.path(kind, name)}?fieldManager=kubectl-edit", patch)
 
     def delete(self, kind: str, name: str) -> None:
         """Delete an object, without waiting."""
-        self.cluster.kubectl("delete", kind, name, "-n", self.namespace, "--wait=false")
+        self.cluster.api.request("DELETE", self.path(kind, name))
+
+    def path(self, kind: str, name: str = "") -> str:
+        """Where an object is, or all of a kind; kinds are named as for kubectl."""
+        return _KINDS[kind].path(self.namespace, name)
+
+    def _patch(self, path: str, patch: Object, kind: str = "merge-patch+json") -> None:
+        self.cluster.api.request("PATCH", path, patch, content_type=f"application/{kind}")
 
     def until(self, what: str, condition: Callable[[], T], seconds: float = 120) -> T:
         """Wait for a condition; one that raises because something is not there yet is not true."""
@@ -164,6 +183,30 @@ class World:
                 return None
 
         return self.cluster.until(what, tried, seconds)  # type: ignore[return-value]
+
+    def settled(self, kind: str, name: str) -> Object:
+        """Wait until a workload is reconciled and available as it is specified now; what it is."""
+
+        def is_settled() -> Object:
+            found = self.get(kind, name) or {}
+            generation = found["metadata"]["generation"]
+            conditions = {each["type"]: each for each in found["status"]["conditions"]}
+            for type_ in ("Reconciled", "Available"):
+                assert conditions[type_]["status"] == "True"
+                assert conditions[type_]["observedGeneration"] == generation
+            # Pods of the old template count until they are replaced.
+            assert found["status"].get("updatedReplicas") == found["status"].get("replicas")
+            return found
+
+        return self.until(f"{kind} {name} to be settled", is_settled)
+
+    def writes(self, mark: int, *, events: bool = False) -> tuple[Write, ...]:
+        """What operators wrote here since a mark of the audit log; Leases are elsewhere."""
+        return tuple(
+            each
+            for each in self.cluster.audit.since(mark, "stoker")
+            if each.namespace == self.namespace and (events or each.resource != "events")
+        )
 
     def condition(self, kind: str, name: str, type_: str) -> Object:
         """A condition of a workload."""

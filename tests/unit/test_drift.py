@@ -51,6 +51,11 @@ def test_what_the_server_or_others_add_is_no_difference(wanted: Object, live: Ob
         ),
         ({"spec": {"limits": {"cpu": "1"}}}, {"spec": {}}, "spec.limits"),
         ({"data": {"a": "x"}}, {}, "data"),
+        (
+            {"spec": {"selector": {"app": "a"}}},
+            {"spec": {"selector": {"app": "a", "more": "b"}}},
+            "spec.selector",
+        ),
     ],
 )
 def test_the_first_difference_is_named(wanted: Object, live: Object, path: str) -> None:

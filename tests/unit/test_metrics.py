@@ -3,12 +3,15 @@
 import math
 import re
 import time
+from collections.abc import Callable
 
 import pytest
 
+from stoker.kube.errors import Unavailable
+from stoker.kube.report import LIST, WATCH, Report
 from stoker.web.metric_table import PREFIX, TABLE
 from stoker.web.metrics import Counter, Gauge, Histogram, Registry, Summary, number_text
-from stoker.web.operator_metrics import OperatorMetrics
+from stoker.web.operator_metrics import OperatorMetrics, QueueMetrics
 
 # Every metric of prometheus-operator 0.94.1 that is its own: type and labels.
 PEER = {
@@ -136,16 +139,29 @@ def test_a_counter_does_not_shrink_and_labels_must_be_all_there() -> None:
         registry.counter("x", "")
 
 
+class Line:
+    """A queue, as far as metrics ask one."""
+
+    def __init__(self) -> None:
+        self.adds = self.retries = 0
+        self.waiting: list[str] = []
+        self.in_hand: dict[str, float] = {}
+        self.waited: Callable[[float], None] = print
+
+    def __len__(self) -> int:
+        return len(self.waiting)
+
+
 def test_every_line_of_a_busy_operator_is_well_formed() -> None:
     """Whatever was counted, each line fits the format, and each metric stands together."""
     metrics = OperatorMetrics()
     metrics.started("0.1.0", {"A": True, "B": False})
-    metrics.requested("/api/v1/secrets", 200, 0.02, 0.0)
+    metrics.requested("/api/v1/secrets", 200, 0.02)
     metrics.kubelet_keeps("endpoints", kept=True)
     controller = metrics.controller("prometheus")
     controller.reconciled("ns", 'na"me\n', 0.2, failed=True)
     controller.triggered("ServiceMonitor", "add")
-    controller.queue(waiting=lambda: 3, running=lambda: [time.monotonic()])
+    QueueMetrics(metrics, ("prometheus", "prometheus"), Line())
     text = metrics.registry.text()
     assert all(LINE.fullmatch(line) for line in text.splitlines())
     assert text.endswith("\n")
@@ -215,19 +231,15 @@ def test_nothing_is_left_of_a_workload_that_is_gone() -> None:
 def test_a_queue_is_asked_when_somebody_looks() -> None:
     """Depth and age are those of the moment of the scrape."""
     metrics = OperatorMetrics()
-    waiting: list[str] = []
-    running: list[float] = []
-    queue = metrics.controller("c").queue(
-        "q", waiting=lambda: len(waiting), running=lambda: running
-    )
+    line = Line()
+    queue = QueueMetrics(metrics, ("c", "q"), line)
     labels = '{controller="c",name="q"}'
     assert f"workqueue_depth{labels} 0" in lines(metrics)
     assert f"workqueue_longest_running_processor_seconds{labels} 0" in lines(metrics)
-    waiting.append("key")
-    running += [time.monotonic() - 100, time.monotonic() - 50]
-    queue.added()
-    queue.added(again=True)
-    queue.taken(0.5)
+    line.waiting.append("key")
+    line.in_hand = {"a": time.monotonic() - 100, "b": time.monotonic() - 50}
+    line.adds, line.retries = 2, 1
+    line.waited(0.5)
     queue.done(0.1)
     found = dict(line.rsplit(" ", 1) for line in lines(metrics))
     assert found[f"workqueue_depth{labels}"] == "1"
@@ -243,14 +255,18 @@ def test_what_is_counted_elsewhere_arrives() -> None:
     """Nodes, requests, statuses, lists and watches each have their numbers."""
     metrics = OperatorMetrics()
     metrics.started("1.2.3", {"A": True})
-    metrics.requested("/e", 500, 2.0, 0.25)
+    metrics.requested("/e", 500, 2.0)
+    metrics.held_back("/e", 0.25)
     metrics.kubelet_keeps("endpointslice", kept=False)
     metrics.nodes_synced("endpoints", failed=True)
     metrics.addresses_missing(2)
     controller = metrics.controller("c")
     controller.ready(True)
-    controller.listed()
-    controller.watched(failed=True)
+    watch = Report()
+    controller.watches([watch, Report()])
+    watch.began(LIST)
+    watch.began(WATCH)
+    watch.failed(WATCH, Unavailable(WATCH, "/e", "broken"))
     controller.status_written(failed=True)
     controller.recreated()
     found = lines(metrics)

@@ -5,12 +5,14 @@ import signal
 import sys
 from collections.abc import Awaitable, Sequence
 from contextlib import AsyncExitStack
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from stoker.kube.access import Access
     from stoker.kube.client import Client
+    from stoker.run.operator import Operator
     from stoker.settings import ApiSettings, Capabilities, OperatorSettings
     from stoker.web.operator_metrics import OperatorMetrics
 
@@ -47,7 +49,6 @@ def main(words: Sequence[str]) -> int:
 async def _run(settings: "OperatorSettings") -> None:
     from stoker import __version__
     from stoker.logs import logger
-    from stoker.run.operator import Operator
     from stoker.web.operator_metrics import OperatorMetrics
     from stoker.web.server import WebServer
 
@@ -59,14 +60,63 @@ async def _run(settings: "OperatorSettings") -> None:
         client = await stack.enter_async_context(_client(access, metrics, _OBJECTS_PER_SECOND))
         status = await stack.enter_async_context(_client(access, metrics, _STATUSES_PER_SECOND))
         log.info("starting", version=__version__, server=access.server)
-        operator = Operator(
-            client, status, settings, await _capabilities(client, settings), metrics
-        )
-        server = WebServer(settings.web, metrics.registry.text, operator.not_ready)
+        replica = _Replica(client, status, settings, metrics)
+        server = WebServer(settings.web, metrics.registry.text, replica.not_ready)
         await server.start()
         stack.push_async_callback(server.stop)
-        await _until_stopped(operator.run())
+        await _until_stopped(replica.run())
         log.info("stopped")
+
+
+class _Replica:
+    """The operator, and the time before there is one: what the cluster can do is asked first."""
+
+    def __init__(
+        self,
+        client: "Client",
+        status_client: "Client",
+        settings: "OperatorSettings",
+        metrics: "OperatorMetrics",
+    ) -> None:
+        self._client = client
+        self._status_client = status_client
+        self._settings = settings
+        self._metrics = metrics
+        self._operator: Operator | None = None
+        self._problem = "waiting for the API server"
+
+    async def run(self) -> None:
+        """Work until cancelled; an API server that does not answer is waited for."""
+        from stoker.run.operator import Operator
+
+        self._operator = Operator(
+            self._client,
+            self._status_client,
+            self._settings,
+            await self._capabilities(),
+            self._metrics,
+        )
+        await self._operator.run()
+
+    def not_ready(self) -> str:
+        """Why this replica cannot do its work; empty when it can."""
+        return self._operator.not_ready() if self._operator else self._problem
+
+    async def _capabilities(self) -> "Capabilities":
+        """What the cluster can do, as soon as it can be asked."""
+        from stoker.kube.errors import ApiError
+        from stoker.kube.watch import UNREACHABLE
+        from stoker.logs import logger
+
+        for failures in count(1):
+            try:
+                return await _capabilities(self._client, self._settings)
+            except ApiError as error:
+                if type(error).__name__ not in self._problem:
+                    logger("operator").warn("cannot ask the API server, trying again", err=error)
+                self._problem = f"{type(error).__name__}: {error}"
+                await asyncio.sleep(max(UNREACHABLE.delay(failures), error.retry_after or 0))
+        raise AssertionError("unreachable: it is asked for ever")
 
 
 async def _until_stopped(work: Awaitable[None]) -> None:
@@ -90,7 +140,8 @@ def _client(access: "Access", metrics: "OperatorMetrics", qps: int) -> "Client":
     return Client(
         access,
         limits=Limits(qps, 2 * qps),
-        observe=lambda endpoint, _, code, seconds: metrics.requested(endpoint, code, seconds, 0.0),
+        observe=lambda endpoint, _, code, seconds: metrics.requested(endpoint, code, seconds),
+        waited=metrics.held_back,
         user_agent=f"stoker/{__version__}",
     )
 
@@ -112,7 +163,7 @@ def _access(settings: "ApiSettings") -> "Access":
         )
     if settings.kubeconfig or settings.context or "KUBECONFIG" in os.environ:
         path = Path(settings.kubeconfig) if settings.kubeconfig else None
-        return access.kubeconfig(path, settings.context or None)
+        return access.kubeconfig(path, settings.context or None, impersonate=settings.impersonate)
     return access.in_cluster(impersonate=settings.impersonate)
 
 

@@ -18,7 +18,7 @@ from typing import Final, Generic, TypeAlias, TypeVar
 import msgspec
 from msgspec import Raw, Struct
 
-from stoker.api.decode import Page
+from stoker.api.decode import ListMeta
 from stoker.kube.backoff import Backoff
 from stoker.kube.changes import Begin, Event, Ready
 from stoker.kube.client import METADATA_ONLY, METADATA_ONLY_LIST, Client
@@ -43,7 +43,15 @@ STEADY_SECONDS: Final = 10.0
 UNREACHABLE: Final = Backoff(first=0.2, longest=5.0)
 REFUSED: Final = Backoff(first=0.5, longest=30.0)
 
-_PAGE: Final = msgspec.json.Decoder(Page[Raw])
+
+class _Page(Struct, frozen=True):
+    """One answer to a list request. A list of metadata has null for no items."""
+
+    metadata: ListMeta = ListMeta()
+    items: list[Raw] | None = None
+
+
+_PAGE: Final = msgspec.json.Decoder(_Page)
 
 
 class Scope(Struct, frozen=True):
@@ -165,7 +173,7 @@ class _Watch(Generic[T]):
         yield Begin()
         page = await self._page("")
         while True:
-            for raw in page.items:
+            for raw in page.items or ():
                 yield self._transcript.listed(raw)
             if not page.metadata.continue_:
                 break
@@ -174,7 +182,7 @@ class _Watch(Generic[T]):
         self._report.worked()
         yield Ready()
 
-    async def _page(self, token: str) -> Page[Raw]:
+    async def _page(self, token: str) -> _Page:
         accept = METADATA_ONLY_LIST if self._scope.metadata_only else JSON
         query = self._scope.query(**{"limit": str(PAGE_SIZE), "continue": token})
         body = await self._client.request("GET", self._scope.path, query=query, accept=accept)

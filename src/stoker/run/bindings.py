@@ -5,10 +5,13 @@ what it says, and only the difference is written, each binding by the field mana
 So a restart, a deleted workload or a binding that somebody removed need no case of their own.
 
 A binding of a workload that is not ours stays as it is: another operator may look after it. One of
-a workload that was deleted goes, if we would know of it.
+a workload that was deleted goes, if we would know of it. One of a workload that has not said
+anything yet waits until it has.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any, Final
 
@@ -16,11 +19,13 @@ import msgspec
 
 from stoker.api.core import Object
 from stoker.api.crd import GROUP
-from stoker.kube.errors import Conflict, NotFound
+from stoker.kube.errors import Conflict, Forbidden, NotFound
 from stoker.kube.queue import KeyedQueue
 from stoker.run.caches import RESOURCES, WORKLOADS
-from stoker.run.judgements import Judgements
+from stoker.run.judgements import Judgements, Standing
+from stoker.run.latest import Latest
 from stoker.run.tools import Tools
+from stoker.run.writer import MANAGER
 from stoker.select.choice import Candidate
 from stoker.select.members import ObjectKey, WorkloadKey
 from stoker.status.bindings import (
@@ -34,7 +39,10 @@ from stoker.status.bindings import (
 )
 
 _KINDS: Final = {resource.plural: kind for kind, (resource, _) in WORKLOADS.items()}
-_KEYS: Final = ("group", "resource", "namespace", "name")
+_STATUS: Final = "status"
+_BINDINGS: Final = "/status/bindings"
+# A role that forbids one write forbids all of that kind; asking for each would be a storm.
+_FORBIDDEN_FOR: Final = 60.0
 
 
 class Bindings:
@@ -50,6 +58,9 @@ class Bindings:
         self._now = tools.now
         self._judgements = judgements
         self._enabled = enabled
+        self._latest: Latest[ObjectKey] = Latest()
+        self._undecided: defaultdict[WorkloadKey, set[ObjectKey]] = defaultdict(set)
+        self._forbidden: dict[str, float] = {}
 
     def look(self, keys: Iterable[ObjectKey]) -> None:
         """Something was said, or is no longer true, about these."""
@@ -60,84 +71,139 @@ class Bindings:
         """Find what was left behind: whatever has a binding is looked at."""
         for kind, reflector in self._caches.resources.items():
             for found in reflector.store:
-                if _stored(found):
-                    metadata = found.metadata
-                    self.queue.add(ObjectKey(kind, metadata.namespace or "", metadata.name or ""))
+                self.changed(kind, None, found)
+
+    def changed(self, kind: str, old: Candidate | None, new: Candidate | None) -> None:
+        """A resource is another: one that has bindings, or had them, is looked at."""
+        if new is not None and (_has_bindings(new) or _has_bindings(old)):
+            metadata = new.metadata
+            self.queue.add(ObjectKey(kind, metadata.namespace or "", metadata.name or ""))
+
+    def decided(self, workload: WorkloadKey) -> None:
+        """A workload has said what applies to it, or is gone: what waited for that is looked at."""
+        self.look(self._undecided.pop(workload, ()))
 
     async def write(self, key: ObjectKey) -> int:
         """Bring the bindings of a resource up to date; how many writes it took."""
-        found = self._caches.resource(key)
-        if found is None or found.metadata.deletion_timestamp:
+        wait = self._forbidden.get(key.kind, 0.0) - _clock()
+        if wait > 0:
+            self.queue.add_after(key, wait)
             return 0
-        stored = _stored(found)
+        found = self._caches.resource(key)
+        if found is None:
+            self._latest.forget(key)
+            return 0
+        try:
+            return await self._write(key, found)
+        except Forbidden:
+            self._forbidden[key.kind] = _clock() + _FORBIDDEN_FOR
+            raise
+
+    async def _write(self, key: ObjectKey, found: Candidate) -> int:
+        stored, version = self._stored(key, found)
         writes = 0
+        # A resource that changed meanwhile, or is gone: its own event comes.
         with suppress(NotFound, Conflict):
-            # A resource that is gone, or another one of its name: its own event comes.
-            for mine, manager in self._news(key, stored):
-                wanted = status_apply(_identity(key), mine)
-                await self._client.apply(wanted, manager=manager, subresource="status")
+            for mine, manager in self._news(key, found, stored):
+                answer = await self._client.apply(mine, manager=manager, subresource=_STATUS)
+                self._latest.note(key, answer)
+                stored, version = _bindings(answer), answer["metadata"]["resourceVersion"]
                 writes += 1
-            for index in reversed(list(self._stale(key, stored))):
-                await self._remove(key, stored, index)
+            stale = [each for each in stored if await self._is_stale(key, each)]
+            if stale:
+                await self._remove(key, stored, stale, version)
                 writes += 1
         return writes
 
-    def _news(self, key: ObjectKey, stored: list[Object]) -> Iterator[tuple[Object, str]]:
+    def _stored(self, key: ObjectKey, found: Candidate) -> tuple[list[Object], str]:
+        """The bindings of a resource and its version; the cache may not show the last write yet."""
+        written = self._latest.of(key, found.metadata)
+        if written is not None:
+            return written.status.get("bindings") or [], written.version
+        return cached_bindings(found), found.metadata.resource_version or ""
+
+    def _news(
+        self, key: ObjectKey, found: Candidate, stored: list[Object]
+    ) -> Iterator[tuple[Object, str]]:
+        """What is to be applied, and by which manager."""
         if not self._enabled:
             return
-        for workload, verdict, ignored in self._judgements.of(key):
-            bound = _bound(workload)
-            generation = verdict.resource.metadata.generation or 0
-            mine = dated_binding(stored, binding(bound, verdict, generation, ignored), self._now())
+        identity = _identity(key, found.metadata.uid or "")
+        for workload, (verdict, ignored) in self._judgements.of(key):
+            judged = verdict.resource.metadata
+            if judged.uid != found.metadata.uid:
+                # Another resource had that name; this one is about to be judged.
+                continue
+            bound = bound_workload(workload)
+            made = binding(bound, verdict, judged.generation or 0, ignored)
+            mine = dated_binding(stored, made, self._now())
             if is_news(stored, mine):
-                yield mine, manager_of(bound)
+                yield status_apply(identity, mine), manager_of(bound)
 
-    def _stale(self, key: ObjectKey, stored: list[Object]) -> Iterator[int]:
-        """The places of the bindings that must go."""
-        for index, each in enumerate(stored):
-            kind = _KINDS.get(each.get("resource", ""))
-            if kind is None or each.get("group") != GROUP:
-                continue
-            workload = WorkloadKey(kind, each.get("namespace", ""), each.get("name", ""))
-            ours = self._judgements.is_ours(workload)
-            if ours is None:
-                continue
-            if not ours or not self._enabled or not self._judgements.applies(key, workload):
-                yield index
+    async def _is_stale(self, key: ObjectKey, stored: Object) -> bool:
+        """Whether a binding must go."""
+        kind = _KINDS.get(stored.get("resource", ""))
+        if kind is None or stored.get("group") != GROUP:
+            return False
+        workload = WorkloadKey(kind, stored.get("namespace", ""), stored.get("name", ""))
+        standing = await self._judgements.standing(workload)
+        if standing is Standing.GONE or (standing is Standing.OURS and not self._enabled):
+            return True
+        ours = standing is Standing.OURS
+        applies = self._judgements.applies(key, workload) if ours else None
+        if applies is None and self._caches.workload(workload) is not None:
+            self._undecided[workload].add(key)
+        return applies is False
 
-    async def _remove(self, key: ObjectKey, stored: list[Object], index: int) -> None:
-        """Remove a binding, whoever wrote it, if it is still where it was seen."""
-        place = f"/status/bindings/{index}"
-        tests = [
-            {"op": "test", "path": f"{place}/{name}", "value": stored[index].get(name, "")}
-            for name in _KEYS
+    async def _remove(
+        self, key: ObjectKey, stored: list[Object], stale: list[Object], version: str
+    ) -> None:
+        """Remove bindings, whoever wrote them, if the resource is still as it was seen."""
+        places = [index for index, each in enumerate(stored) if each in stale]
+        gone = [f"{_BINDINGS}/{index}" for index in reversed(places)]
+        removals: list[Object] = [
+            {"op": "remove", "path": path}
+            for path in ([_BINDINGS] if len(places) == len(stored) else gone)
         ]
+        # A version in a patch is a precondition: the places are those of this version.
+        same = {"op": "replace", "path": "/metadata/resourceVersion", "value": version}
         resource, _ = RESOURCES[key.kind]
-        await self._client.json_patch(
+        answer = await self._client.json_patch(
             resource,
             key.namespace,
             key.name,
-            [*tests, {"op": "remove", "path": place}],
-            subresource="status",
-            manager=manager_of(_bound_of(stored[index])),
+            [same, *removals],
+            subresource=_STATUS,
+            manager=MANAGER,
         )
+        self._latest.note(key, answer)
 
 
-def _stored(found: Candidate) -> list[Object]:
+def cached_bindings(found: Candidate) -> list[Object]:
+    """The bindings of a resource as the cache has them."""
     status = found.status
     made: list[Object] = msgspec.to_builtins((status and status.bindings) or ())
     return made
 
 
-def _identity(key: ObjectKey) -> ResourceIdentity:
-    resource, _ = RESOURCES[key.kind]
-    return ResourceIdentity(resource.api_version, resource.kind, key.namespace, key.name)
-
-
-def _bound(workload: WorkloadKey) -> BoundWorkload:
+def bound_workload(workload: WorkloadKey) -> BoundWorkload:
+    """A workload as bindings name it."""
     resource, _ = WORKLOADS[workload.kind]
     return BoundWorkload(resource.plural, workload.namespace, workload.name)
 
 
-def _bound_of(stored: Mapping[str, Any]) -> BoundWorkload:
-    return BoundWorkload(stored["resource"], stored["namespace"], stored["name"])
+def _has_bindings(found: Candidate | None) -> bool:
+    return bool(found is not None and found.status and found.status.bindings)
+
+
+def _bindings(answer: Object) -> list[Any]:
+    return (answer.get(_STATUS) or {}).get("bindings") or []
+
+
+def _identity(key: ObjectKey, uid: str) -> ResourceIdentity:
+    resource, _ = RESOURCES[key.kind]
+    return ResourceIdentity(resource.api_version, resource.kind, key.namespace, key.name, uid)
+
+
+def _clock() -> float:
+    return asyncio.get_running_loop().time()

@@ -2,7 +2,7 @@
 
 Our own kinds are kept whole, StatefulSets and DaemonSets with what their status says, and of
 Namespaces, Services, Secrets and ConfigMaps only the metadata. Where a list of namespaces is given,
-each of them is watched on its own, so that roles in these namespaces suffice.
+each of them is watched on its own, so that Roles in these namespaces suffice.
 """
 
 import asyncio
@@ -21,6 +21,7 @@ from stoker.kube.reading import Head, typed
 from stoker.kube.reflector import Reflector
 from stoker.kube.resources import Resource
 from stoker.kube.watch import Scope as Watched
+from stoker.run.namespaces import read_one_by_one
 from stoker.run.writer import ObjectId
 from stoker.select.choice import Candidate
 from stoker.select.members import ObjectKey, WorkloadKey
@@ -74,7 +75,7 @@ class Caches:
             )
             for kind, (resource, model) in WORKLOADS.items()
         }
-        everything = scope_of("", settings.namespaces)
+        self._everything = everything = scope_of("", settings.namespaces)
         self.resources: dict[str, Cached] = {
             kind: self._of(resource, model, everything)
             for kind, (resource, model) in RESOURCES.items()
@@ -100,7 +101,8 @@ class Caches:
                 selectors.config_map_labels,
                 selectors.config_map_fields,
             ),
-            "Service": self._heads(kube.SERVICE, own, _MANAGED),
+            # Those of users too: a workload may name one of them.
+            "Service": self._heads(kube.SERVICE, own),
             "StatefulSet": self._of(kube.STATEFUL_SET, Running, own, _MANAGED, owned=True),
             "DaemonSet": self._of(kube.DAEMON_SET, Running, own, _MANAGED, owned=True),
         }
@@ -116,6 +118,9 @@ class Caches:
         async with asyncio.TaskGroup() as tasks:
             for each in self.all:
                 tasks.create_task(each.run())
+            names = self._everything.allowed
+            if names is not None:
+                tasks.create_task(read_one_by_one(self._client, self.namespaces, sorted(names)))
 
     async def settled(self) -> None:
         """Wait until everything is known that can be."""

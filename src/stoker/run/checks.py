@@ -1,5 +1,7 @@
 """What a workload names in the cluster must be there before pods are made that wait for it."""
 
+from typing import Final
+
 from stoker.build.names import selector_labels
 from stoker.build.services import check_custom_service
 from stoker.build.site import Site
@@ -8,11 +10,18 @@ from stoker.kube.client import Client
 from stoker.kube.errors import Forbidden, NotFound
 from stoker.kube.resources import SERVICE, STORAGE_CLASS
 
-_STORAGE_CLASS = "spec.storage.volumeClaimTemplate.spec.storageClassName"
+_STORAGE_CLASS: Final = "spec.storage.volumeClaimTemplate.spec.storageClassName"
+
+
+class AwaitedError(WorkloadError):
+    """Something in the cluster must change that nobody tells us of: we must look again."""
 
 
 async def check_cluster(client: Client, site: Site) -> None:
-    """WorkloadError where the workload names a storage class or Service that will not do."""
+    """WorkloadError where the workload names a storage class or Service that will not do.
+
+    Services are watched and storage classes are not.
+    """
     await _check_storage_class(client, site)
     await _check_service(client, site)
 
@@ -26,7 +35,7 @@ async def _check_storage_class(client: Client, site: Site) -> None:
     try:
         await client.get(STORAGE_CLASS, None, name)
     except NotFound:
-        raise WorkloadError(_STORAGE_CLASS, f"there is no StorageClass `{name}`") from None
+        raise AwaitedError(_STORAGE_CLASS, f"there is no StorageClass `{name}`") from None
     except Forbidden:
         # Storage classes belong to the whole cluster; a role in a namespace does not show them.
         return

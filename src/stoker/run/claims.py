@@ -5,26 +5,26 @@ pods and claims as they are. The claims that exist must then be told to grow, on
 never shrink: nothing can do that.
 """
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from stoker.api.core import Object
 from stoker.build.drift import quantity
 from stoker.build.site import Site
-from stoker.errors import WorkloadError
 from stoker.kube.client import Client
 from stoker.kube.errors import Forbidden, Invalid
 from stoker.kube.resources import PERSISTENT_VOLUME_CLAIM
 from stoker.run.caches import Running
+from stoker.run.checks import AwaitedError
 
-_SIZE = "spec.storage.volumeClaimTemplate.spec.resources.requests.storage"
+_SIZE: Final = "spec.storage.volumeClaimTemplate.spec.resources.requests.storage"
 
 
 async def grow_claims(client: Client, site: Site, wanted: Object, found: Running | None) -> None:
     """Tell the claims of a StatefulSet to be as large as wanted.
 
-    WorkloadError where the storage cannot grow.
+    AwaitedError where the storage cannot grow, or not yet.
     """
     for template in wanted["spec"].get("volumeClaimTemplates") or ():
         size = _size(template)
@@ -49,9 +49,9 @@ async def _grow(client: Client, claim: Object, size: Any) -> None:
             PERSISTENT_VOLUME_CLAIM, metadata["namespace"], metadata["name"], patch
         )
     except (Invalid, Forbidden) as error:
-        # The API server forbids it where the storage class does not allow to grow.
-        reason = f"claim {metadata['name']} cannot grow to {size}: {error}"
-        raise WorkloadError(_SIZE, reason) from None
+        # Its storage class may not allow to grow, or it may have no storage yet.
+        reason = f"claim {metadata['name']} cannot grow to {size}: {error.message}"
+        raise AwaitedError(_SIZE, reason) from None
 
 
 async def _claims(client: Client, namespace: str) -> list[Object]:

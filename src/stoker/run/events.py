@@ -2,27 +2,37 @@
 
 An event is a courtesy: it waits in a short line of its own, is said once for as long as it stays
 true, and one that cannot be written is dropped, never retried in the way of real work.
+
+The name of an event is made from what it says, of what and by whom. So when the same comes back, or
+another replica says it again, the API server has it already: its series is counted on.
 """
 
 import asyncio
+import hashlib
 import os
 import socket
 from collections import OrderedDict
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, TypeVar
 
 from msgspec import Struct
 
 from stoker.api.core import Object, ObjectMeta
+from stoker.errors import StokerError
 from stoker.kube.client import Client
-from stoker.kube.errors import ApiError
+from stoker.kube.errors import AlreadyExists, ApiError, NotLeading
 from stoker.kube.resources import EVENT
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 INVALID_CONFIGURATION: Final = "InvalidConfiguration"
 SELECTING: Final = "SelectingConfigurationResources"
+RECONCILING: Final = "Reconciling"
 
 _LONGEST_NOTE: Final = 1024
+_LONGEST_NAME: Final = 200
 _REMEMBERED: Final = 20_000
 _WAITING: Final = 1_000
 
@@ -41,10 +51,11 @@ class Events:
     `problem` is told of what could not be written.
     """
 
-    def __init__(self, client: Client, problem: Callable[[ApiError], None]) -> None:
+    def __init__(self, client: Client, problem: Callable[[StokerError], None]) -> None:
         self._client = client
         self._problem = problem
         self._said: OrderedDict[tuple[str, str], str] = OrderedDict()
+        self._times: OrderedDict[str, int] = OrderedDict()
         self._line: asyncio.Queue[Object] = asyncio.Queue(_WAITING)
         self._instance = f"{socket.gethostname()}-{os.getpid()}"[:128]
 
@@ -53,11 +64,12 @@ class Events:
         key = (subject.metadata.uid or "", about)
         if self._said.get(key) == note or self._line.full():
             return
-        self._said[key] = note
-        self._said.move_to_end(key)
-        if len(self._said) > _REMEMBERED:
-            self._said.popitem(last=False)
-        self._line.put_nowait(self._event(subject, note, action))
+        self.known(*key, note)
+        self._line.put_nowait(self._event(subject, about, note, action))
+
+    def known(self, uid: str, about: str, note: str) -> None:
+        """Somebody before us has said it: it is not said again."""
+        _remember(self._said, (uid, about), note)
 
     def settled(self, uid: str, about: str) -> None:
         """Nothing is wrong any longer: the same is said again if it comes back."""
@@ -68,11 +80,24 @@ class Events:
         while True:
             event = await self._line.get()
             try:
-                await self._client.create(event)
-            except ApiError as error:
+                await self._write(event)
+            except (ApiError, NotLeading) as error:
                 self._problem(error)
 
-    def _event(self, subject: Subject, note: str, action: str) -> Object:
+    async def _write(self, event: Object) -> None:
+        metadata = event["metadata"]
+        times = self._times.get(metadata["name"], 0) + 1
+        try:
+            await self._client.create(event)
+        except AlreadyExists:
+            times = max(times, 2)
+            series = {"count": times, "lastObservedTime": event["eventTime"]}
+            await self._client.merge_patch(
+                EVENT, metadata["namespace"], metadata["name"], {"series": series}
+            )
+        _remember(self._times, metadata["name"], times)
+
+    def _event(self, subject: Subject, about: str, note: str, action: str) -> Object:
         metadata = subject.metadata
         regarding = {
             "apiVersion": subject.api_version,
@@ -86,8 +111,7 @@ class Events:
             "apiVersion": EVENT.api_version,
             "kind": EVENT.kind,
             "metadata": {
-                # What the API server adds must not make it longer than a name may be.
-                "generateName": f"{(metadata.name or '')[:200]}-",
+                "name": _name(metadata, about, note),
                 "namespace": metadata.namespace,
             },
             "eventTime": datetime.now(UTC).isoformat(timespec="microseconds"),
@@ -99,3 +123,18 @@ class Events:
             "note": note if len(note) <= _LONGEST_NOTE else f"{note[: _LONGEST_NOTE - 1]}…",
             "type": "Warning",
         }
+
+
+def _name(metadata: ObjectMeta, about: str, note: str) -> str:
+    """The same for the same words about the same object."""
+    said = "\n".join((metadata.uid or "", about, note))
+    digest = hashlib.sha256(said.encode()).hexdigest()[:16]
+    return f"{(metadata.name or '')[:_LONGEST_NAME].rstrip('.-')}.{digest}"
+
+
+def _remember(known: OrderedDict[K, V], key: K, value: V) -> None:
+    """Keep the latest of what there would be too much of."""
+    known[key] = value
+    known.move_to_end(key)
+    if len(known) > _REMEMBERED:
+        known.popitem(last=False)

@@ -24,7 +24,10 @@ _AT_ONCE: Final = 64
 
 
 class Held:
-    """One workload. `find` gives a resource as it is now, None if there is none."""
+    """One workload. `find` gives a resource as it is now, None if there is none.
+
+    `placed` tells whether its rules have been laid out over ConfigMaps.
+    """
 
     def __init__(
         self,
@@ -36,6 +39,7 @@ class Held:
         self._find = find
         self._capabilities = capabilities
         self.kept: KeptScraper | None = None
+        self.placed = False
 
     async def refresh(
         self, scraper: Scraper, changes: Changes, members: frozenset[ObjectKey]

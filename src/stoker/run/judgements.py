@@ -1,69 +1,126 @@
-"""What all workloads made of resources, for whoever writes or shows it."""
+"""What all workloads made of resources, for whoever writes, counts or shows it.
 
-from collections.abc import Iterator, Mapping
+A judgement is published when its workload was reconciled, and stays until the next time: while a
+workload looks at its resources again, nobody sees half of that. A workload that is paused, or that
+cannot be reconciled, keeps what it has, and so do its judgements.
+"""
 
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from enum import Enum
+from typing import Final, TypeAlias
+
+from stoker.decide import KeptScraper
 from stoker.generate.draft import Ignored
-from stoker.run.caches import Caches
-from stoker.run.held import Held, resource_key
+from stoker.generate.fragments import ResourceKey
+from stoker.kube.client import METADATA_ONLY, Client
+from stoker.kube.errors import Forbidden, NotFound
+from stoker.run.caches import WORKLOADS, Caches
+from stoker.run.held import object_keys, resource_key
 from stoker.select.members import Members, ObjectKey, WorkloadKey
 from stoker.select.workload import Scraper
 from stoker.settings import OperatorSettings
 from stoker.validate.verdicts import Verdict
 
-CONTROLLER_ID = "operator.prometheus.io/controller-id"
+CONTROLLER_ID: Final = "operator.prometheus.io/controller-id"
+
+Judgement: TypeAlias = tuple[Verdict, tuple[Ignored, ...]]
+
+
+class Standing(Enum):
+    """Whose a workload is that somebody names."""
+
+    OURS = "ours"
+    GONE = "gone"
+    ANOTHERS = "another's"
 
 
 class Judgements:
-    """Answers from what is kept of each workload."""
+    """What was published of each workload."""
 
     def __init__(
-        self,
-        caches: Caches,
-        members: Members,
-        held: Mapping[WorkloadKey, Held],
-        settings: OperatorSettings,
+        self, caches: Caches, members: Members, settings: OperatorSettings, client: Client
     ) -> None:
         self._caches = caches
         self._members = members
-        self._held = held
         self._settings = settings
-        self._deleted: set[WorkloadKey] = set()
+        self._client = client
+        self._published: dict[WorkloadKey, dict[ResourceKey, Judgement]] = {}
+        self._counts: dict[WorkloadKey, Counter[tuple[str, bool]]] = {}
+        self._asked: dict[WorkloadKey, Standing] = {}
 
-    def of(self, resource: ObjectKey) -> Iterator[tuple[WorkloadKey, Verdict, tuple[Ignored, ...]]]:
+    # --- From workloads ---------------------------------------------------------------------------
+
+    def publish(
+        self, workload: WorkloadKey, kept: KeptScraper, news: Iterable[ResourceKey]
+    ) -> None:
+        """A workload was reconciled; `news` are the resources that were judged or dropped."""
+        known = self._published.setdefault(workload, {})
+        counts = self._counts.setdefault(workload, Counter())
+        for key in news:
+            before, after = known.pop(key, None), kept.verdict(key)
+            if before is not None:
+                counts[key[0], before[0].accepted] -= 1
+            if after is not None:
+                known[key] = after
+                counts[key[0], after[0].accepted] += 1
+
+    def forget(self, workload: WorkloadKey) -> set[ObjectKey]:
+        """A workload is gone, or another's now; the resources that it had."""
+        self._asked.pop(workload, None)
+        self._counts.pop(workload, None)
+        return object_keys(self._published.pop(workload, ()))
+
+    # --- Answers ----------------------------------------------------------------------------------
+
+    def of(self, resource: ObjectKey) -> Iterator[tuple[WorkloadKey, Judgement]]:
         """The workloads that a resource applies to, and what they made of it, as far as known."""
         key = resource_key(resource)
         for workload in sorted(self._members.users(resource)):
-            held = self._held.get(workload)
-            found = held.kept.verdict(key) if held and held.kept else None
+            found = self._published.get(workload, {}).get(key)
             if found:
-                yield workload, *found
+                yield workload, found
 
-    def applies(self, resource: ObjectKey, workload: WorkloadKey) -> bool:
-        """Whether a resource applies to a workload, known or not what came of it."""
-        return workload in self._members.users(resource)
+    def counts(self, workload: WorkloadKey) -> Mapping[str, tuple[int, int]]:
+        """How many resources of each kind a workload accepted, and how many it rejected."""
+        counts = self._counts.get(workload, Counter())
+        kinds = {kind for kind, _ in counts}
+        return {kind: (counts[kind, True], counts[kind, False]) for kind in sorted(kinds)}
 
-    def is_ours(self, workload: WorkloadKey) -> bool | None:
-        """True for a workload of ours, False if there is none, None if it may be another's."""
+    def applies(self, resource: ObjectKey, workload: WorkloadKey) -> bool | None:
+        """Whether a workload has a resource; None as long as it has published nothing."""
+        published = self._published.get(workload)
+        return None if published is None else resource_key(resource) in published
+
+    async def standing(self, workload: WorkloadKey) -> Standing:
+        """Whose a workload is."""
         found = self._caches.workload(workload)
         if found is not None:
             if not is_managed(found, self._settings):
-                return None
-            return found.metadata.deletion_timestamp is None
-        return False if workload in self._deleted or self._would_know(workload) else None
-
-    def deleted(self, workload: WorkloadKey) -> None:
-        """A workload of ours was deleted."""
-        self._deleted.add(workload)
-
-    def _would_know(self, workload: WorkloadKey) -> bool:
-        """Whether the caches would have the workload, if there were one."""
+                return Standing.ANOTHERS
+            return Standing.GONE if found.metadata.deletion_timestamp else Standing.OURS
         reflector = self._caches.workloads[workload.kind]
-        everything = not reflector.scope.label_selector
-        return (
-            everything
-            and reflector.store.ready.is_set()
-            and self._caches.workload_scope(workload.kind).covers(workload.namespace)
-        )
+        scope = self._caches.workload_scope(workload.kind)
+        if not reflector.store.ready.is_set() or not scope.covers(workload.namespace):
+            return Standing.ANOTHERS
+        if not reflector.scope.label_selector:
+            return Standing.GONE
+        # One that the selector leaves out looks from here like one that is gone.
+        if workload not in self._asked:
+            self._asked[workload] = await self._ask(workload)
+        return self._asked[workload]
+
+    async def _ask(self, workload: WorkloadKey) -> Standing:
+        resource, _ = WORKLOADS[workload.kind]
+        try:
+            await self._client.get(
+                resource, workload.namespace, workload.name, accept=METADATA_ONLY
+            )
+        except NotFound:
+            return Standing.GONE
+        except Forbidden:
+            pass
+        return Standing.ANOTHERS
 
 
 def is_managed(scraper: Scraper, settings: OperatorSettings) -> bool:

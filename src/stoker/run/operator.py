@@ -1,8 +1,8 @@
 """The running operator: caches fill, a leader is found, and the loops begin.
 
-    caches ──listeners──> triggers ──> queue ──> reconcile ──> objects
-                             │                      ├──> statuses queue ──> status of the workload
-                             └──────────────────────┴──> bindings queue ──> status of each resource
+    caches ──listeners──> triggers ──> queues ──> reconcile ──> objects
+                             │                       ├──> statuses queue ──> status of the workload
+                             └───────────────────────┴──> bindings queue ──> status of each resource
 
 Whoever does not lead keeps its caches warm and writes nothing. When leadership is lost the workers
 end, and what they knew of written objects with them; when it comes back everything is looked at.
@@ -12,47 +12,56 @@ import asyncio
 import socket
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Hashable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
+from msgspec.structs import replace
+
+from stoker.api.prometheus import PrometheusAgent
 from stoker.errors import StokerError, WorkloadError
 from stoker.kube.client import Client
-from stoker.kube.errors import ApiError, NotLeading
+from stoker.kube.errors import Conflict, NotLeading, TooManyRequests, Unavailable
 from stoker.kube.lease import Leadership
-from stoker.kube.queue import KeyedQueue, QueueClosedError
+from stoker.kube.queue import KeyedQueue
 from stoker.logs import logger
+from stoker.run.announcements import Announcements
 from stoker.run.bindings import Bindings
-from stoker.run.caches import RESOURCES, WORKLOADS, Caches
-from stoker.run.events import Events, Subject
-from stoker.run.held import object_keys
+from stoker.run.caches import WORKLOADS, Caches
+from stoker.run.checks import AwaitedError
+from stoker.run.events import Events
+from stoker.run.governing import governed_by
 from stoker.run.judgements import Judgements, is_managed
-from stoker.run.reconcile import Reconciler
+from stoker.run.kubelet import Kubelets
+from stoker.run.leading import lead
+from stoker.run.reconcile import Done, Reconciler
+from stoker.run.sight import Sight
 from stoker.run.statuses import Statuses
 from stoker.run.tools import Tools
 from stoker.run.triggers import Named, Triggers
 from stoker.run.values import Values
+from stoker.run.workers import Job, tell, words, worker
 from stoker.run.writer import Writer
 from stoker.select.choice import Choice, choices
 from stoker.select.members import ObjectKey, WorkloadKey
 from stoker.select.references import ObjectKey as Referenced
 from stoker.select.workload import Scraper
 from stoker.settings import Capabilities, OperatorSettings
-from stoker.status.workload import failed
-from stoker.web.operator_metrics import OperatorMetrics
-
-K = TypeVar("K", bound=Hashable)
+from stoker.status.workload import Reconciliation, failed
+from stoker.web.operator_metrics import OperatorMetrics, QueueMetrics
 
 CONTROLLERS: Final = {"Prometheus": "prometheus", "PrometheusAgent": "prometheus-agent"}
 _STATUS_GATE: Final = "StatusForConfigurationResources"
 _STATUS_WORKERS: Final = 2
 _BINDING_WORKERS: Final = 4
+_PASSING: Final = (Conflict, TooManyRequests, Unavailable)
+# Attempts, the last of them about two seconds after the first.
+_PATIENCE: Final = 3
 
 
 class Operator:
-    """One replica of the operator. `run` is all there is to do with it.
+    """One replica of the operator: `run` does all its work, `not_ready` tells how it fares.
 
     `client` writes objects, `status_client` everything that must not delay them.
     """
@@ -71,26 +80,34 @@ class Operator:
         self._metrics = {
             kind: metrics.controller(controller) for kind, controller in CONTROLLERS.items()
         }
-        self._queue: KeyedQueue[WorkloadKey] = KeyedQueue()
         self._tools = self._made_tools(client, status_client, capabilities)
+        self._sight = Sight(self._tools.caches)
         self._triggers = Triggers(
-            wake=self._queue.add,
+            wake=self._wake,
             look=self._look,
             choices=self._choices,
             readers=self._readers,
             is_written=self._tools.writer.is_written,
+            count=self._triggered,
         )
         self._reconciler = Reconciler(self._tools, self._triggers)
-        self._judgements = Judgements(
-            self._tools.caches, self._triggers.members, self._reconciler.held, settings
-        )
-        self._statuses = Statuses(self._tools)
-        self._bindings = Bindings(
-            self._tools, self._judgements, enabled=settings.gates[_STATUS_GATE]
-        )
+        judgements = Judgements(self._tools.caches, self._triggers.members, settings, status_client)
+        self._statuses = Statuses(self._tools, self._metrics)
+        self._bindings = Bindings(self._tools, judgements, enabled=settings.gates[_STATUS_GATE])
         self._events = Events(status_client, self._event_failed)
-        self._leadership: Leadership | None = None
-        self._working = asyncio.Event()
+        self._announcements = Announcements(
+            self._tools.caches, judgements, self._bindings, self._events, self._metrics
+        )
+        self._kubelets = partial(
+            Kubelets, status_client, settings.kubelet, settings.objects, metrics
+        )
+        self._leadership = self._made_leadership()
+        self._queues: dict[str, KeyedQueue[WorkloadKey]] = {
+            kind: KeyedQueue() for kind in WORKLOADS
+        }
+        # Those that must be looked at when pods become ready.
+        self._waiting: set[WorkloadKey] = set()
+        self._jobs = self._made_jobs(metrics)
         self._listen()
 
     def _made_tools(
@@ -108,125 +125,165 @@ class Operator:
             now=lambda: datetime.now(UTC),
         )
 
+    def _made_leadership(self) -> Leadership | None:
+        leader = self._settings.leader
+        if not leader.enabled:
+            return None
+        identity = f"{socket.gethostname()}_{uuid.uuid4()}"
+        namespace = leader.namespace or self._client.access.namespace or "default"
+        leadership = Leadership(self._client, namespace, leader.name, identity)
+        for client in (self._client, self._tools.status_client):
+            client.fence = leadership.fence
+        return leadership
+
+    def _made_jobs(self, metrics: OperatorMetrics) -> list[Job[Any]]:
+        """What there is to do for workers."""
+
+        def job(controller: str, name: str, **rest: Any) -> Job[Any]:
+            observed = QueueMetrics(metrics, (controller, name), rest["queue"])
+            return Job(done=observed.done, **rest)
+
+        return [
+            *(
+                job(
+                    CONTROLLERS[kind],
+                    CONTROLLERS[kind],
+                    queue=queue,
+                    work=self._reconcile,
+                    failed=self._failed,
+                    workers=self._settings.workers,
+                )
+                for kind, queue in self._queues.items()
+            ),
+            job(
+                "status",
+                "workloads",
+                queue=self._statuses.queue,
+                work=self._write_status,
+                failed=self._status_failed,
+                workers=_STATUS_WORKERS,
+            ),
+            job(
+                "status",
+                "resources",
+                queue=self._bindings.queue,
+                work=self._bindings.write,
+                failed=self._binding_failed,
+                workers=_BINDING_WORKERS,
+            ),
+        ]
+
     # --- What happens -----------------------------------------------------------------------------
 
     async def run(self) -> None:
         """Work until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._tools.caches.run(), name="caches")
-            tasks.create_task(self._events.run(), name="events")
             await self._tools.caches.settled()
             self._log.info("caches are filled")
-            await self._lead()
+            if self._leadership:
+                await lead(self._leadership, self._work)
+            else:
+                await self._work()
 
     def not_ready(self) -> str:
         """Why this replica cannot do its work; empty when it can, or could if it led."""
-        missing = [
-            str(each.scope) for each in self._tools.caches.all if not each.store.ready.is_set()
-        ]
-        troubles = [str(error) for each in self._tools.caches.all for error in each.troubles]
-        if missing and not troubles:
-            return f"waiting for the first list of {', '.join(missing)}"
-        return "; ".join(troubles)
-
-    async def _lead(self) -> None:
-        """Work whenever this replica leads, for ever."""
-        if not self._settings.leader.enabled:
-            await self._work()
-            return
-        leader = self._settings.leader
-        identity = f"{socket.gethostname()}_{uuid.uuid4()}"
-        namespace = leader.namespace or self._client.access.namespace or "default"
-        leadership = Leadership(self._client, namespace, leader.name, identity)
-        for client in (self._client, self._tools.status_client):
-            client.fence = leadership.fence
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(leadership.run(), name="lease")
-            while True:
-                await leadership.leading.wait()
-                work = tasks.create_task(self._work(), name="work")
-                leadership.on_lost = lambda work=work: work.cancel() and None
-                with suppress(asyncio.CancelledError):
-                    await asyncio.shield(work)
-                if not work.done():
-                    work.cancel()
-                    raise asyncio.CancelledError
-                await work if not work.cancelled() else None
+        unseen = self._sight.not_ready()
+        if unseen or self._leadership is None or self._leadership.holder:
+            return unseen
+        return "waiting for the Lease by which a leader is elected"
 
     async def _work(self) -> None:
         """Reconcile everything, then whatever changes."""
-        self._tools.writer.forget_all()
-        for kind, reflector in self._tools.caches.workloads.items():
-            for found in reflector.store:
-                self._triggers.workload(kind, None, found)
-        self._bindings.look_at_all()
-        for metrics in self._metrics.values():
-            metrics.ready(True)
+        self._begin_anew()
+        self._set_ready(True)
         try:
             async with asyncio.TaskGroup() as tasks:
-                for _ in range(self._settings.workers):
-                    tasks.create_task(_worker(self._queue, self._reconcile, self._failed))
-                for _ in range(_STATUS_WORKERS):
-                    tasks.create_task(
-                        _worker(self._statuses.queue, self._write_status, self._status_failed)
-                    )
-                for _ in range(_BINDING_WORKERS):
-                    tasks.create_task(
-                        _worker(self._bindings.queue, self._bindings.write, self._binding_failed)
-                    )
+                tasks.create_task(self._events.run(), name="events")
+                for job in self._jobs:
+                    for _ in range(job.workers):
+                        tasks.create_task(worker(job))
+                if self._settings.kubelet.name:
+                    tasks.create_task(self._kubelets().run(), name="kubelets")
         finally:
-            for metrics in self._metrics.values():
-                metrics.ready(False)
+            self._set_ready(False)
+
+    def _begin_anew(self) -> None:
+        """Trust nothing that was found out before: another may have led since."""
+        self._tools.writer.forget_all()
+        for key in list(self._reconciler.held):
+            self._forget(key)
+        for kind, reflector in self._tools.caches.workloads.items():
+            for found in reflector.store:
+                self._triggers.everything(_key(kind, found))
+        self._bindings.look_at_all()
+
+    def _set_ready(self, ready: bool) -> None:
+        for metrics in self._metrics.values():
+            metrics.ready(ready)
 
     # --- One workload -----------------------------------------------------------------------------
 
     async def _reconcile(self, key: WorkloadKey) -> None:
         scraper = self._tools.caches.workload(key)
         if scraper is None or not self._is_ours(scraper):
+            if scraper is not None and is_managed(scraper, self._settings):
+                await self._reconciler.release(key, scraper)
             self._forget(key)
             return
-        metrics, begun = self._metrics[key.kind], time.monotonic()
+        begun = time.monotonic()
+        if isinstance(scraper, PrometheusAgent):
+            # What becomes ready from now on may be what it waits for.
+            self._waiting.add(key)
         try:
             done = await self._reconciler.reconcile(key, scraper)
-        except (WorkloadError, ApiError) as error:
-            metrics.reconciled(key.namespace, key.name, time.monotonic() - begun, failed=True)
-            if isinstance(error, NotLeading):
+        except NotLeading:
+            raise
+        except Exception as error:
+            self._count(key, begun, failed=True)
+            self._record_failure(key, scraper, error)
+            if not isinstance(error, WorkloadError) or isinstance(error, AwaitedError):
                 raise
-            self._statuses.record(key, failed(str(error)))
-            self._log.warn("cannot reconcile", **_named(key), error=str(error))
-            self._announce(key)
-            if isinstance(error, ApiError):
-                raise
+            self._failed(key, error)
             return
-        metrics.reconciled(key.namespace, key.name, time.monotonic() - begun, failed=False)
-        self._statuses.record(key, done.outcome)
-        if done.again:
-            self._queue.add_after(key, max((done.again - self._tools.now()).total_seconds(), 1))
+        outcome = self._outcome(scraper, done)
+        self._count(key, begun, failed=outcome.failure is not None)
+        self._statuses.record(key, scraper, outcome)
+        self._announcements.succeeded(scraper)
         self._announce(key)
+        if not done.waits:
+            self._waiting.discard(key)
+        if done.again:
+            wait = max((done.again - self._tools.now()).total_seconds(), 1)
+            self._queues[key.kind].add_after(key, wait)
+
+    def _outcome(self, scraper: Scraper, done: Done) -> Reconciliation:
+        """What came of it; without sight of all that was asked for, that is a failure."""
+        unseen = self._sight.unseen(choices(scraper.spec, scraper.metadata.namespace or ""))
+        return replace(done.outcome, failure=done.outcome.failure or unseen)
+
+    def _count(self, key: WorkloadKey, begun: float, *, failed: bool) -> None:
+        seconds = time.monotonic() - begun
+        self._metrics[key.kind].reconciled(key.namespace, key.name, seconds, failed=failed)
+
+    def _record_failure(self, key: WorkloadKey, scraper: Scraper, error: Exception) -> None:
+        """Say that it failed, unless that may be over with the next attempt."""
+        if isinstance(error, _PASSING) and self._queues[key.kind].failures(key) < _PATIENCE:
+            return
+        self._statuses.record(key, scraper, failed(words(error)))
+        if isinstance(error, WorkloadError):
+            self._announcements.failed(key, scraper, str(error))
 
     def _announce(self, key: WorkloadKey) -> None:
         """Say what became of the resources that were judged anew."""
         held = self._reconciler.held.get(key)
-        if held is None or held.kept is None:
-            return
-        news = held.kept.take_news()
-        self._bindings.look(object_keys(news))
-        for each in news:
-            verdict, _ = held.kept.verdict(each) or (None, ())
-            if verdict is not None and not verdict.accepted:
-                resource, _ = RESOURCES[verdict.kind]
-                subject = Subject(resource.api_version, verdict.kind, verdict.resource.metadata)
-                self._events.warn(
-                    subject, str(key), f"rejected by {_words(key)}: {verdict.message}"
-                )
+        if held is not None and held.kept is not None:
+            self._announcements.reconciled(key, held.kept)
 
     def _forget(self, key: WorkloadKey) -> None:
         """Clean up after a workload that is gone, or is another's now."""
-        held = self._reconciler.held.get(key)
-        if held is not None:
-            self._judgements.deleted(key)
-            if held.kept is not None:
-                self._bindings.look(object_keys(held.kept.verdicts))
+        self._waiting.discard(key)
+        self._announcements.forget(key)
         self._reconciler.forget(key)
         self._statuses.forget(key)
         self._metrics[key.kind].forget(key.namespace, key.name)
@@ -241,9 +298,7 @@ class Operator:
         return is_managed(scraper, self._settings) and not scraper.metadata.deletion_timestamp
 
     def _choices(self, kind: str, found: Named) -> Mapping[str, Choice] | None:
-        scraper = self._tools.caches.workload(
-            WorkloadKey(kind, found.metadata.namespace or "", found.metadata.name or "")
-        )
+        scraper = self._tools.caches.workload(_key(kind, found))
         if scraper is None or not self._is_ours(scraper):
             return None
         return choices(scraper.spec, scraper.metadata.namespace or "")
@@ -256,25 +311,35 @@ class Operator:
             if held.kept is not None and held.kept.refers_to(key)
         ]
 
+    def _wake(self, key: WorkloadKey) -> None:
+        self._queues[key.kind].add(key)
+
     def _look(self, key: WorkloadKey) -> None:
         self._statuses.queue.add(key)
+        if key in self._waiting:
+            self._wake(key)
+
+    def _triggered(self, key: WorkloadKey, kind: str, action: str) -> None:
+        self._metrics[key.kind].triggered(kind, action)
+
+    # --- Listeners --------------------------------------------------------------------------------
 
     def _listen(self) -> None:
         """Let every change in the caches reach those that it concerns."""
         caches = self._tools.caches
         for kind, reflector in caches.workloads.items():
             reflector.store.listen(partial(self._triggers.workload, kind))
+            self._metrics[kind].watches(self._sight.reports(kind))
         for kind, reflector in caches.resources.items():
             reflector.store.listen(partial(self._resource_changed, kind))
         caches.namespaces.store.listen(self._triggers.namespace)
         for kind, reflector in caches.owned.items():
             reflector.store.listen(partial(self._object_changed, kind))
+        self._sight.listen(self._sight_changed)
 
     def _resource_changed(self, kind: str, old: Any, new: Any) -> None:
         self._triggers.resource(kind, old, new)
-        if new is not None and new.status and new.status.bindings:
-            metadata = new.metadata
-            self._bindings.look([ObjectKey(kind, metadata.namespace, metadata.name)])
+        self._bindings.changed(kind, old, new)
 
     def _object_changed(self, kind: str, old: Any, new: Any) -> None:
         metadata = (new or old).metadata
@@ -286,46 +351,37 @@ class Operator:
             self._tools.values.changed(identity, version or "")
             self._triggers.value(kind, old, new)
         self._triggers.owned(kind, WORKLOADS, old, new)
+        if kind == "Service":
+            caches, namespace = self._tools.caches, metadata.namespace or ""
+            for key in governed_by(caches, namespace, metadata.name or ""):
+                self._triggers.everything(key)
+
+    def _sight_changed(self, resource_kind: str) -> None:
+        """A kind of resource is out of sight, or in sight again: say so where it is asked for."""
+        for kind, reflector in self._tools.caches.workloads.items():
+            for found in reflector.store:
+                if resource_kind in (self._choices(kind, found) or ()):
+                    self._wake(_key(kind, found))
 
     # --- Failures ---------------------------------------------------------------------------------
 
-    def _failed(self, key: WorkloadKey, error: StokerError) -> None:
-        self._log.debug("will be tried again", **_named(key), error=str(error))
+    def _failed(self, key: WorkloadKey, error: Exception) -> None:
+        tell(self._log, "cannot reconcile", error, **_named(key))
 
-    def _status_failed(self, key: WorkloadKey, error: StokerError) -> None:
+    def _status_failed(self, key: WorkloadKey, error: Exception) -> None:
         self._metrics[key.kind].status_written(failed=True)
-        self._log.warn("cannot write the status", **_named(key), error=str(error))
+        tell(self._log, "cannot write the status", error, **_named(key))
 
-    def _binding_failed(self, key: ObjectKey, error: StokerError) -> None:
-        self._log.warn("cannot write a binding", **_named(key), error=str(error))
+    def _binding_failed(self, key: ObjectKey, error: Exception) -> None:
+        tell(self._log, "cannot write a binding", error, **_named(key))
 
-    def _event_failed(self, error: ApiError) -> None:
-        self._log.debug("cannot write an event", error=str(error))
+    def _event_failed(self, error: StokerError) -> None:
+        self._log.debug("cannot write an event", err=error)
 
 
-async def _worker(
-    queue: KeyedQueue[K],
-    work: Callable[[K], Awaitable[object]],
-    report: Callable[[K, StokerError], None],
-) -> None:
-    """Take keys and work on them, for ever; failures are reported and come back."""
-    while True:
-        try:
-            async with queue.take() as key:
-                try:
-                    await work(key)
-                except StokerError as error:
-                    report(key, error)
-                    raise
-        except QueueClosedError:
-            return
-        except StokerError:
-            continue
+def _key(kind: str, found: Named) -> WorkloadKey:
+    return WorkloadKey(kind, found.metadata.namespace or "", found.metadata.name or "")
 
 
 def _named(key: WorkloadKey | ObjectKey) -> dict[str, str]:
     return {"kind": key.kind, "namespace": key.namespace, "name": key.name}
-
-
-def _words(key: WorkloadKey) -> str:
-    return f"{key.kind} {key.namespace}/{key.name}"

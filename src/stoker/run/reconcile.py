@@ -6,7 +6,7 @@ Which event woke us is not an input. A workload that cannot be reconciled keeps 
 nothing is written before everything that is to be written is known.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -17,7 +17,7 @@ from stoker.api.core import Object
 from stoker.api.prometheus import Prometheus
 from stoker.build.names import config_secret_name, prefix_of
 from stoker.build.objects import Contents, objects_of
-from stoker.build.secrets import further_files
+from stoker.build.secrets import further_files, secret
 from stoker.build.site import Site
 from stoker.decide import OWN, KeptScraper
 from stoker.generate.rules import config_map_name
@@ -28,13 +28,16 @@ from stoker.kube.resources import CONFIG_MAP
 from stoker.run.caches import WORKLOADS
 from stoker.run.checks import check_cluster
 from stoker.run.claims import grow_claims
+from stoker.run.governing import with_shared_service
 from stoker.run.held import Held
 from stoker.run.surplus import Surplus
+from stoker.run.switching import Found, Switch, apart, switch_of, switch_secret_name
 from stoker.run.tools import Tools
 from stoker.run.triggers import Changes, Triggers
 from stoker.run.writer import identity_of
 from stoker.select.choice import MONITOR_KINDS
 from stoker.select.members import WorkloadKey
+from stoker.select.references import ObjectKey as Referenced
 from stoker.select.workload import Scraper
 from stoker.status.conditions import Because
 from stoker.status.finalizers import removing
@@ -52,10 +55,15 @@ _NOTHING_SELECTED: Final = Remark(
 
 
 class Done(Struct, frozen=True):
-    """What came of reconciling a workload; `again` is when it must be looked at without a cause."""
+    """What came of reconciling a workload.
+
+    `again` is when it must be looked at without a cause; `waits`, that it must be looked at when
+    pods become ready.
+    """
 
     outcome: Reconciliation
     again: datetime | None = None
+    waits: bool = False
 
 
 class Reconciler:
@@ -76,9 +84,9 @@ class Reconciler:
         WorkloadError where that is impossible until something changes, ApiError where it may go
         well the next time; either way nothing is forgotten.
         """
-        await self._release(key, scraper)
         if scraper.spec.paused:
             return Done(Reconciliation())
+        await self.release(key, scraper)
         changes = self._triggers.take(key)
         try:
             return await self._reconcile(key, scraper, changes)
@@ -88,7 +96,8 @@ class Reconciler:
 
     def forget(self, key: WorkloadKey) -> None:
         """A workload is gone, and with it what was kept of it."""
-        self.held.pop(key, None)
+        if self.held.pop(key, None):
+            self._tools.values.keep_only(self._is_read)
         self._triggers.take(key)
 
     async def _reconcile(self, key: WorkloadKey, scraper: Scraper, changes: Changes) -> Done:
@@ -96,30 +105,60 @@ class Reconciler:
         if held is None:
             held = Held(self._tools.values, self._caches.resource, self._tools.capabilities)
             self.held[key] = held
-        fresh = held.kept is None
         members = self._triggers.members.members(key)
         kept = await held.refresh(scraper, changes, members)
         site = Site(scraper, kept.workload, self._settings.objects)
-        contents = await self._contents(site, kept, fresh=fresh)
-        wanted = objects_of(site, contents)
+        contents = await self._contents(site, held, kept)
+        wanted = with_shared_service(self._tools, site, objects_of(site, contents))
         if changes.own:
             await check_cluster(self._client, site)
-        await self._write(site, wanted)
-        again = await self._surplus.remove(site, {identity_of(each) for each in wanted})
-        return Done(Reconciliation(remarks=tuple(self._remarks(site, kept))), again)
+        switch = self._switch(site, wanted)
+        if switch.apart:
+            wanted = apart(site.workload, wanted)
+        await self._prepare(site, wanted)
+        for each in wanted:
+            await self._tools.writer.write(each)
+        needed = {identity_of(each) for each in wanted} | switch.kept
+        again = await self._surplus.remove(site, needed)
+        if changes.own:
+            self._tools.values.keep_only(self._is_read)
+        remarks = (*self._remarks(site, kept), *_remarks_on(switch))
+        return Done(Reconciliation(remarks=remarks), again, waits=bool(switch.waits_for))
 
-    async def _contents(self, site: Site, kept: KeptScraper, *, fresh: bool) -> Contents:
-        before = await self._rules_before(site) if fresh and not site.workload.agent else ()
+    def _switch(self, site: Site, wanted: list[Object]) -> Switch:
+        """Where a change of mode stands, by what exists."""
+        uid, workload = site.owner.metadata.uid or "", site.workload
+        found = Found(
+            self._caches.belonging("StatefulSet", uid),
+            self._caches.belonging("DaemonSet", uid),
+            self._caches.metadata(("Secret", workload.namespace, switch_secret_name(workload)))
+            is not None,
+        )
+        return switch_of(workload, wanted, found)
+
+    async def _contents(self, site: Site, held: Held, kept: KeptScraper) -> Contents:
+        before: Sequence[Mapping[str, str]] = ()
+        if not held.placed and not site.workload.agent:
+            before = await self._rules_before(site)
         uid = site.owner.metadata.uid or ""
         names = [each.metadata.name or "" for each in self._caches.belonging("Secret", uid)]
         further = further_files(site.workload, names)
         contents = kept.contents(self._tools.values.view(), before, further)
+        held.placed = True
         if not self._is_unmanaged(site.owner):
             return contents
-        empty = {MAIN_FILE: gzip_member("")}
-        secret = ("Secret", site.workload.namespace, config_secret_name(site.workload))
-        exists = self._caches.metadata(secret) is not None
-        return replace(contents, config_files={} if exists else empty)
+        await self._leave_room(site)
+        return replace(contents, config_files={})
+
+    async def _leave_room(self, site: Site) -> None:
+        """Make an empty Secret, where there is none, for the configuration that is a user's own."""
+        name = config_secret_name(site.workload)
+        namespace = site.workload.namespace
+        if self._caches.metadata(("Secret", namespace, name)) is None:
+            data = {MAIN_FILE: gzip_member("")}
+            made = secret(site.owner, site.settings, name, data)
+            metadata = made["metadata"] | {"namespace": namespace}
+            await self._tools.writer.create(made | {"metadata": metadata})
 
     async def _rules_before(self, site: Site) -> list[Mapping[str, str]]:
         """What the ConfigMaps with rules hold, so that nothing moves without need."""
@@ -134,16 +173,22 @@ class Reconciler:
             found.append(held.get("data") or {})
         return found
 
-    async def _write(self, site: Site, wanted: list[Object]) -> None:
-        for each in wanted:
-            if each["kind"] == "StatefulSet":
-                metadata = each["metadata"]
-                store = self._caches.owned["StatefulSet"].store
-                found = store.get(metadata["namespace"], metadata["name"])
-                await grow_claims(self._client, site, each, found)
-            await self._tools.writer.write(each)
+    async def _prepare(self, site: Site, wanted: list[Object]) -> None:
+        """See that what runs the pods can be written, before anything is written for it."""
+        sets = [each for each in wanted if each["kind"] in ("StatefulSet", "DaemonSet")]
+        for each in sets:
+            await self._tools.writer.check(each)
+        for each in sets:
+            metadata = each["metadata"]
+            store = self._caches.owned["StatefulSet"].store
+            found = store.get(metadata["namespace"], metadata["name"])
+            await grow_claims(self._client, site, each, found)
 
-    async def _release(self, key: WorkloadKey, scraper: Scraper) -> None:
+    def _is_read(self, key: Referenced) -> bool:
+        """Whether a workload refers to a Secret or ConfigMap."""
+        return any(held.kept and held.kept.refers_to(key) for held in self.held.values())
+
+    async def release(self, key: WorkloadKey, scraper: Scraper) -> None:
         """Take off the peer's finalizer: without the peer, nobody would, and nothing needs it."""
         patch = removing(PEER_FINALIZER, scraper.metadata.finalizers)
         if patch:
@@ -168,3 +213,8 @@ class Reconciler:
             yield Remark(Because.IGNORED_FIELDS, f"fields left out: {text}")
         for note in kept.notes:
             yield Remark(note.reason, str(note))
+
+
+def _remarks_on(switch: Switch) -> Iterator[Remark]:
+    if switch.waits_for:
+        yield Remark(Because.SWITCHING_MODE, f"the mode is being changed: {switch.waits_for}")

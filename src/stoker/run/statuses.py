@@ -1,26 +1,33 @@
 """The status of workloads, written when it says something new.
 
-It has a line of its own: looking at pods and writing a status never delays a configuration.
+It has a line of its own: looking at pods and writing a status never delays a configuration. It
+speaks of the state of the workload that was reconciled last: while a newer one waits for its turn,
+nothing is written. Pods are at hand here, so those that hold up a rollout are dealt with as well.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
 
 from stoker.api.core import Object
 from stoker.build.names import daemon_set_name, selector_labels, stateful_set_name
+from stoker.build.objects import MOST_SHARDS
 from stoker.generate.sharding import shard_count
 from stoker.kube.errors import NotFound
 from stoker.kube.queue import KeyedQueue
 from stoker.kube.resources import POD
 from stoker.kube.takeover import adopt
 from stoker.run.caches import WORKLOADS, Running
+from stoker.run.latest import Latest
+from stoker.run.repairs import Repairs
 from stoker.run.tools import Tools
 from stoker.run.writer import MANAGER
 from stoker.select.members import WorkloadKey
 from stoker.select.workload import Scraper, Workload, workload_of
-from stoker.status.conditions import json_of, same_conditions
+from stoker.status.conditions import AVAILABLE, TRUE, json_of, same_conditions
 from stoker.status.workload import (
     DAEMON_SET,
     STATEFUL_SET,
@@ -30,68 +37,97 @@ from stoker.status.workload import (
     Scale,
     workload_status,
 )
+from stoker.web.operator_metrics import ControllerMetrics
 
 _STATUS: Final = "status"
+# Why a pod is not ready is found out by asking: no StatefulSet changes when it does.
+_UNAVAILABLE_FOR: Final = 5.0
+
+
+class _Attempt(Struct, frozen=True):
+    """What came of reconciling one state of a workload."""
+
+    uid: str
+    generation: int
+    outcome: Reconciliation
 
 
 class Statuses:
     """Writes the status of each workload in `queue`."""
 
-    def __init__(self, tools: Tools) -> None:
+    def __init__(self, tools: Tools, metrics: Mapping[str, ControllerMetrics]) -> None:
         self.queue: KeyedQueue[WorkloadKey] = KeyedQueue()
         self._client = tools.status_client
         self._caches = tools.caches
         self._capabilities = tools.capabilities
         self._now = tools.now
-        self._outcomes: dict[WorkloadKey, Reconciliation] = {}
-        self._written: dict[WorkloadKey, Object] = {}
+        self._metrics = metrics
+        self._repairs = Repairs(tools.status_client, tools.settings.repair_policy)
+        self._attempts: dict[WorkloadKey, _Attempt] = {}
+        self._latest: Latest[WorkloadKey] = Latest()
+        self._adopted: set[WorkloadKey] = set()
 
-    def record(self, key: WorkloadKey, outcome: Reconciliation) -> None:
+    def record(self, key: WorkloadKey, scraper: Scraper, outcome: Reconciliation) -> None:
         """What came of an attempt to reconcile; the status is looked at again."""
-        self._outcomes[key] = outcome
+        metadata = scraper.metadata
+        self._attempts[key] = _Attempt(metadata.uid or "", metadata.generation or 0, outcome)
         self.queue.add(key)
 
-    def outcome(self, key: WorkloadKey) -> Reconciliation | None:
-        """What came of the last attempt."""
-        return self._outcomes.get(key)
-
     def forget(self, key: WorkloadKey) -> None:
-        """A workload is gone."""
-        self._outcomes.pop(key, None)
-        self._written.pop(key, None)
+        """A workload is gone, or another's now."""
+        self._attempts.pop(key, None)
+        self._latest.forget(key)
+        self._adopted.discard(key)
 
     async def write(self, key: WorkloadKey) -> bool:
         """Bring the status of a workload up to date; whether it had to be written."""
-        scraper = self._caches.workload(key)
-        if scraper is None or key not in self._outcomes:
+        scraper, attempt = self._caches.workload(key), self._attempts.get(key)
+        if scraper is None or attempt is None or not _is_about(attempt, scraper):
+            # A newer state is about to be reconciled, and then it is looked at again.
             return False
-        facts = await self._facts(key, scraper)
-        stored = self._written.get(key) or (json_of(scraper.status) if scraper.status else {})
+        facts = await self._facts(key, scraper, attempt.outcome)
+        if self._attempts.get(key) is not attempt:
+            return False
+        written = self._latest.of(key, scraper.metadata)
+        stored = written.status if written else _stored(scraper)
         status = workload_status(facts, stored, self._now())
-        if _is_same(stored, status):
-            self._written.pop(key, None)
-            return False
-        try:
-            await self._write(key, status)
-        except NotFound:
-            return False
-        self._written[key] = status
-        return True
+        self._measure(key, scraper, facts, status)
+        is_new = not _is_same(stored, status)
+        if is_new:
+            with suppress(NotFound):
+                await self._write(key, status)
+        await self._repairs.repair(_stateful_sets(facts), facts.pods)
+        return is_new
+
+    def _measure(self, key: WorkloadKey, scraper: Scraper, facts: Facts, status: Object) -> None:
+        """Count what is seen, and come back where it may change without an event."""
+        metrics, spec = self._metrics[key.kind], scraper.spec
+        conditions = {each["type"]: each["status"] for each in status["conditions"]}
+        metrics.conditions(key.namespace, key.name, conditions)
+        shards = facts.scale.shards if facts.scale else None
+        if shards is not None:
+            replicas = 1 if spec.replicas is None else spec.replicas
+            metrics.asks_for(key.namespace, key.name, replicas, shards)
+        if conditions[AVAILABLE] != TRUE:
+            self.queue.add_after(key, _UNAVAILABLE_FOR)
 
     async def _write(self, key: WorkloadKey, status: Object) -> None:
         resource, _ = WORKLOADS[key.kind]
-        if key not in self._written:
+        if key not in self._adopted:
             live = await self._client.get(resource, key.namespace, key.name)
             await adopt(self._client, live, MANAGER, subresource=_STATUS)
+            self._adopted.add(key)
         wanted = {
             "apiVersion": resource.api_version,
             "kind": resource.kind,
             "metadata": {"name": key.name, "namespace": key.namespace},
             "status": status,
         }
-        await self._client.apply(wanted, manager=MANAGER, subresource=_STATUS)
+        answer = await self._client.apply(wanted, manager=MANAGER, subresource=_STATUS)
+        if key in self._attempts:
+            self._latest.note(key, answer)
 
-    async def _facts(self, key: WorkloadKey, scraper: Scraper) -> Facts:
+    async def _facts(self, key: WorkloadKey, scraper: Scraper, outcome: Reconciliation) -> Facts:
         workload = workload_of(scraper, self._capabilities)
         parts = self._parts(workload)
         exists = any(part.found for part in parts)
@@ -101,7 +137,7 @@ class Statuses:
             parts=parts,
             pods=await self._pods(workload) if exists else (),
             paused=bool(scraper.spec.paused),
-            reconciliation=self._outcomes[key],
+            reconciliation=outcome,
             scale=_scale(workload),
         )
 
@@ -112,7 +148,9 @@ class Statuses:
                 Part(name=name, kind=DAEMON_SET, found=self._found(DAEMON_SET, workload, name)),
             )
         replicas = workload.spec.replicas
-        names = (stateful_set_name(workload, shard) for shard in range(shard_count(workload)))
+        # More than these are refused, and nobody waits for a list of them.
+        shards = range(min(shard_count(workload), MOST_SHARDS))
+        names = (stateful_set_name(workload, shard) for shard in shards)
         return tuple(
             Part(
                 name=name,
@@ -133,6 +171,20 @@ class Statuses:
         found: Any = msgspec.json.decode(await self._client.request("GET", path, query=query))
         pods: Sequence[Object] = found["items"]
         return pods
+
+
+def _stored(scraper: Scraper) -> Object:
+    return {} if scraper.status is None else json_of(scraper.status)
+
+
+def _is_about(attempt: _Attempt, scraper: Scraper) -> bool:
+    """Whether an attempt was made with the state that a workload is in now."""
+    metadata = scraper.metadata
+    return (attempt.uid, attempt.generation) == (metadata.uid or "", metadata.generation or 0)
+
+
+def _stateful_sets(facts: Facts) -> list[Object]:
+    return [part.found for part in facts.parts if part.found and part.kind == STATEFUL_SET]
 
 
 def _selector(workload: Workload) -> str:

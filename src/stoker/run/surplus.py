@@ -34,9 +34,9 @@ class Surplus:
     async def remove(self, site: Site, wanted: Collection[ObjectId]) -> datetime | None:
         """Remove what belongs to a workload and is not wanted; when to look again, if so."""
         again = await self._shards(site, wanted)
-        if not site.workload.daemon_set:
-            for found in self._unwanted("DaemonSet", site, wanted):
-                await self._writer.delete(DAEMON_SET, found)
+        for found in self._unwanted("DaemonSet", site, wanted):
+            # Its pods read the Secret that is written for others once it is gone.
+            await self._writer.delete(DAEMON_SET, found, propagation="Foreground")
         for kind, resource in _MOUNTED.items():
             for found in self._unwanted(kind, site, wanted):
                 # A Secret of this name may hold a configuration of the user's own.
@@ -76,5 +76,6 @@ class Surplus:
             each
             for each in found
             if (kind, each.namespace or "", each.name or "") not in wanted
+            and not each.deletion_timestamp
             and any(owner.uid == uid and owner.controller for owner in each.owner_references or ())
         ]

@@ -6,7 +6,7 @@ labels it selects, an object that it owns. Nothing else wakes anybody. Which eve
 passed on: a workload is reconciled from what is true now, and the notes only say where to look.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Protocol, TypeVar
 
 from msgspec import Struct
@@ -52,10 +52,11 @@ class Triggers:
 
     `wake` is told who must be reconciled, `look` whose status must be looked at. `choices` says
     what a workload selects, None for one that is not ours. `readers` are the workloads that looked
-    for a Secret or ConfigMap. `is_written` tells the versions of objects that we wrote.
+    for a Secret or ConfigMap. `is_written` tells the versions of objects that we wrote. `count` is
+    told whom a change woke, of which kind of object it was, and what happened to that.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it asks, and what it tells
         self,
         *,
         wake: Callable[[WorkloadKey], None],
@@ -63,6 +64,7 @@ class Triggers:
         choices: Callable[[str, Named], Mapping[str, Choice] | None],
         readers: Callable[[Referenced], Iterable[WorkloadKey]],
         is_written: Callable[[str, ObjectMeta], bool],
+        count: Callable[[WorkloadKey, str, str], None],
     ) -> None:
         self.members = Members()
         self._wake = wake
@@ -70,6 +72,7 @@ class Triggers:
         self._choices = choices
         self._readers = readers
         self._is_written = is_written
+        self._count = count
         self._changes: dict[WorkloadKey, Changes] = {}
 
     def take(self, key: WorkloadKey) -> Changes:
@@ -79,6 +82,11 @@ class Triggers:
     def give_back(self, key: WorkloadKey, changes: Changes) -> None:
         """Note again what could not be dealt with."""
         self._changes.setdefault(key, Changes()).merge(changes)
+
+    def everything(self, key: WorkloadKey) -> None:
+        """Let a workload look at all that concerns it, though nothing is known to have changed."""
+        self._note(key).own = True
+        self._wake(key)
 
     # --- Listeners --------------------------------------------------------------------------------
 
@@ -91,7 +99,7 @@ class Triggers:
         choices = self._choices(kind, new) if new is not None else None
         self.members.put_workload(key, choices)
         self._note(key).own = True
-        self._wake(key)
+        self._rouse(key, kind, old, new)
 
     def resource(self, kind: str, old: Named | None, new: Named | None) -> frozenset[WorkloadKey]:
         """A configuration resource was added, changed or deleted; whom it concerns.
@@ -104,7 +112,7 @@ class Triggers:
         concerned = self.members.put_resource(key, _labels(new))
         for workload in concerned:
             self._note(workload).resources.add(key)
-            self._wake(workload)
+            self._rouse(workload, kind, old, new)
         return concerned
 
     def namespace(self, old: Named | None, new: Named | None) -> None:
@@ -114,7 +122,7 @@ class Triggers:
         name = _named(old, new).name or ""
         for workload in self.members.put_namespace(name, _labels(new)):
             self._note(workload).members = True
-            self._wake(workload)
+            self._rouse(workload, "Namespace", old, new)
 
     def value(self, kind: str, old: Named | None, new: Named | None) -> None:
         """A Secret or ConfigMap was added, changed or deleted."""
@@ -122,28 +130,31 @@ class Triggers:
         key = (kind, metadata.namespace or "", metadata.name or "")
         for workload in self._readers(key):
             self._note(workload).values.add(key)
-            self._wake(workload)
+            self._rouse(workload, kind, old, new)
 
     def owned(self, kind: str, owners: Iterable[str], old: Named | None, new: Named | None) -> None:
         """An object that may belong to a workload (of these kinds) was changed or deleted."""
-        key = owner_of(_named(old, new), owners)
-        if key is None:
-            return
-        if new is not None and self._is_written(kind, new.metadata):
-            self._look(key)
-        else:
-            self._wake(key)
+        # Both: one that was taken away from its owner must come back to it.
+        found = [each.metadata for each in (old, new) if each is not None]
+        for key in {key for each in found for key in owners_of(each, owners)}:
+            if new is not None and self._is_written(kind, new.metadata):
+                self._look(key)
+            else:
+                self._rouse(key, kind, old, new)
+
+    def _rouse(self, key: WorkloadKey, kind: str, old: Named | None, new: Named | None) -> None:
+        self._count(key, kind, "add" if old is None else "delete" if new is None else "update")
+        self._wake(key)
 
     def _note(self, key: WorkloadKey) -> Changes:
         return self._changes.setdefault(key, Changes())
 
 
-def owner_of(metadata: ObjectMeta, kinds: Iterable[str]) -> WorkloadKey | None:
-    """The workload that an object belongs to."""
+def owners_of(metadata: ObjectMeta, kinds: Iterable[str]) -> Iterator[WorkloadKey]:
+    """The workloads that an object belongs to; a Service belongs to several."""
     for owner in metadata.owner_references or ():
-        if owner.controller and owner.kind in kinds:
-            return WorkloadKey(owner.kind, metadata.namespace or "", owner.name)
-    return None
+        if owner.kind in kinds:
+            yield WorkloadKey(owner.kind, metadata.namespace or "", owner.name)
 
 
 def _is_relevant(old: Named, new: Named) -> bool:

@@ -11,7 +11,8 @@ without waiting; what was not read yet is noted and read afterwards, and whoever
 import asyncio
 import base64
 import binascii
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from msgspec import Struct
@@ -45,6 +46,9 @@ class Values:
         self._client = client
         self._is_absent = is_absent
         self._contents: dict[ObjectKey, _Content] = {}
+        # What is being read, by how many, and how often it changed meanwhile.
+        self._reading: Counter[ObjectKey] = Counter()
+        self._news: Counter[ObjectKey] = Counter()
 
     def view(self) -> "View":
         """Assets that note what they do not know yet."""
@@ -62,6 +66,8 @@ class Values:
         known = self._contents.get(key)
         if known is not None and known.version != version:
             del self._contents[key]
+        if self._reading[key]:
+            self._news[key] += 1
 
     async def load(self, view: "View") -> set[ObjectKey]:
         """Read what a view was asked for and did not know; what was read."""
@@ -70,18 +76,35 @@ class Values:
 
         async def read(key: ObjectKey) -> None:
             async with gate:
-                self._contents[key] = await self._read(key)
+                await self._read_latest(key)
 
-        async with asyncio.TaskGroup() as tasks:
-            for key in wanted:
-                tasks.create_task(read(key))
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for key in wanted:
+                    tasks.create_task(read(key))
+        except ExceptionGroup as group:
+            raise group.exceptions[0] from None
         return wanted
 
-    def keep_only(self, referenced: Iterable[ObjectKey]) -> None:
+    def keep_only(self, is_referenced: Callable[[ObjectKey], bool]) -> None:
         """Forget what nobody refers to any longer."""
-        kept = set(referenced)
-        for key in self._contents.keys() - kept:
+        for key in [key for key in self._contents if not is_referenced(key)]:
             del self._contents[key]
+
+    async def _read_latest(self, key: ObjectKey) -> None:
+        """Read an object, again if the news of a change came before the answer."""
+        self._reading[key] += 1
+        try:
+            while True:
+                known = self._news[key]
+                content = await self._read(key)
+                if self._news[key] == known:
+                    self._contents[key] = content
+                    return
+        finally:
+            self._reading[key] -= 1
+            if not self._reading[key]:
+                del self._reading[key], self._news[key]
 
     async def _read(self, key: ObjectKey) -> _Content:
         kind, namespace, name = key

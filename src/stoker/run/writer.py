@@ -2,12 +2,16 @@
 
 What was found right or was written is remembered with the version of the object in the cluster;
 as long as neither changes, nothing is asked. Otherwise the object is read and compared, which
-finds what others did to it; it is applied only if that made a difference (O7).
+finds what others did to it; it is applied only if that made a difference (O7). A Secret of which
+we know that nobody touched it is applied without reading it first: it may be large, and a
+configuration waits for it.
 """
 
+import asyncio
 import hashlib
-from collections.abc import Callable
-from contextlib import suppress
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -16,9 +20,9 @@ from msgspec import Struct
 from stoker.api.core import Object, ObjectMeta
 from stoker.build.drift import drift
 from stoker.kube.client import Client
-from stoker.kube.errors import Invalid, NotFound
+from stoker.kube.errors import AlreadyExists, Conflict, Forbidden, Invalid, NotFound, Unavailable
 from stoker.kube.resources import Resource, resource_of
-from stoker.kube.takeover import adopt
+from stoker.kube.takeover import claim, claimed
 
 ObjectId: TypeAlias = tuple[str, str, str]
 """Kind, namespace and name of an object."""
@@ -27,13 +31,25 @@ MANAGER: Final = "stoker"
 """The name under which objects are written."""
 
 _WITH_GENERATION: Final = frozenset({"StatefulSet", "DaemonSet"})
+_WITH_DATA: Final = frozenset({"Secret", "ConfigMap"})
+# Others may change an object between our reading and writing it, but not for ever.
+_ATTEMPTS: Final = 4
+# A name that is longer might be refused though a shorter one is not.
+_LONGEST_NAME: Final = 63
+_SUFFIX_LENGTH: Final = 10
+# How long Kubernetes may take to let go of the pods of a StatefulSet that is replaced.
+_LONGEST_FAREWELL: Final = 10.0
 
 
 class _Checked(Struct, frozen=True):
-    """An object that was right: what was wanted, and the version that was found or made."""
+    """An object that was right: what was wanted, and the version that was found or made.
+
+    `sole`: all its content is recorded as ours.
+    """
 
     wanted: bytes
     essence: object
+    sole: bool
 
 
 class Writer:
@@ -46,42 +62,121 @@ class Writer:
         self._client = client
         self._current = current
         self._checked: dict[ObjectId, _Checked] = {}
+        # Objects that are being written, and whether the news came that they were deleted.
+        self._in_hand: dict[ObjectId, asyncio.Event] = {}
+        # An object may belong to several workloads.
+        self._turns: defaultdict[ObjectId, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     def is_written(self, kind: str, metadata: ObjectMeta) -> bool:
         """Whether this is the version of an object that was written or found right."""
-        checked = self._checked.get((kind, metadata.namespace or "", metadata.name or ""))
+        checked = self._checked.get(_identity(kind, metadata))
         return checked is not None and checked.essence == essence(kind, metadata)
 
     def forget(self, kind: str, metadata: ObjectMeta) -> None:
         """An object is gone."""
-        self._checked.pop((kind, metadata.namespace or "", metadata.name or ""), None)
+        identity = _identity(kind, metadata)
+        self._checked.pop(identity, None)
+        if identity in self._in_hand:
+            self._in_hand[identity].set()
+        else:
+            self._turns.pop(identity, None)
 
     def forget_all(self) -> None:
         """Another operator may have written what it likes."""
         self._checked.clear()
 
     async def write(self, wanted: Object) -> bool:
-        """See to it that an object is as wanted; whether it had to be written."""
-        resource, identity = resource_of(wanted), identity_of(wanted)
-        digest = hashlib.sha256(msgspec.json.encode(wanted, order="sorted")).digest()
-        if self._is_right(identity, digest):
-            return False
-        live = await self._live(resource, identity)
-        if live is not None and drift(wanted, live, MANAGER) is None:
-            self._remember(identity, digest, live)
-            return False
-        if live is not None:
-            await adopt(self._client, live, MANAGER)
-        self._remember(identity, digest, await self._applied(wanted, live))
-        return True
+        """See to it that an object is as wanted; whether it had to be written.
 
-    async def delete(self, resource: Resource, metadata: ObjectMeta) -> None:
+        One that is being deleted is left alone: who wants it is woken when it is gone.
+        """
+        identity, digest = identity_of(wanted), _digest(wanted)
+        async with self._turns[identity]:
+            if self._is_right(identity, digest):
+                return False
+            with self._holding(identity):
+                return await self._write(wanted, identity, digest)
+
+    async def check(self, wanted: Object) -> None:
+        """`Invalid` where the server would refuse an object that must be written.
+
+        Asked before anything is written, so that the rest stays as it is too.
+        """
+        identity, digest = identity_of(wanted), _digest(wanted)
+        async with self._turns[identity]:
+            if self._is_right(identity, digest):
+                return
+            with self._holding(identity):
+                live = await self._live(wanted)
+                if live is not None and self._found_right(wanted, digest, live):
+                    return
+        content = {name: value for name, value in wanted.items() if name != "metadata"}
+        if live is None or drift(content, _as_claimed(live), MANAGER) is not None:
+            await self._check_acceptable(wanted)
+
+    async def create(self, wanted: Object) -> None:
+        """Make an object, unless there is one of its name, whatever that is like."""
+        with suppress(AlreadyExists):
+            await self._client.create(wanted, manager=MANAGER)
+
+    async def delete(
+        self, resource: Resource, metadata: ObjectMeta, propagation: str = "Background"
+    ) -> None:
         """Delete the object that has this metadata, and no other of its name."""
-        with suppress(NotFound):
+        with suppress(NotFound, Conflict):
             await self._client.delete(
-                resource, metadata.namespace, metadata.name or "", uid=metadata.uid
+                resource,
+                metadata.namespace,
+                metadata.name or "",
+                uid=metadata.uid,
+                propagation=propagation,
             )
         self.forget(resource.kind, metadata)
+
+    # --- One object -------------------------------------------------------------------------------
+
+    async def _write(self, wanted: Object, identity: ObjectId, digest: bytes) -> bool:
+        if await self._replaced_unread(wanted, identity, digest):
+            return True
+        for attempt in range(1, _ATTEMPTS + 1):
+            live = await self._live(wanted)
+            if live is not None and live["metadata"].get("deletionTimestamp"):
+                return False
+            if live is not None and self._found_right(wanted, digest, live):
+                return False
+            try:
+                self._remember(identity, digest, await self._applied(wanted, live))
+                break
+            except Conflict:
+                if attempt == _ATTEMPTS:
+                    raise
+        return True
+
+    async def _replaced_unread(self, wanted: Object, identity: ObjectId, digest: bytes) -> bool:
+        """Apply other data, if the object is still the version that was right before."""
+        known, metadata = self._checked.get(identity), self._current(identity)
+        if (
+            identity[0] not in _WITH_DATA
+            or known is None
+            or metadata is None
+            or not known.sole
+            or known.essence != essence(identity[0], metadata)
+        ):
+            return False
+        version = {"resourceVersion": metadata.resource_version}
+        only_then = wanted | {"metadata": wanted["metadata"] | version}
+        try:
+            made = await self._client.apply(only_then, manager=MANAGER)
+        except (Conflict, NotFound):
+            return False
+        self._remember(identity, digest, made)
+        return True
+
+    def _found_right(self, wanted: Object, digest: bytes, live: Object) -> bool:
+        if drift(_with_other_owners(wanted, live), _as_claimed(live), MANAGER) is not None:
+            return False
+        self._remember(identity_of(wanted), digest, live)
+        return True
 
     def _is_right(self, identity: ObjectId, digest: bytes) -> bool:
         checked = self._checked.get(identity)
@@ -92,29 +187,37 @@ class Writer:
         # deleted is forgotten here.
         return metadata is None or essence(identity[0], metadata) == checked.essence
 
-    async def _live(self, resource: Resource, identity: ObjectId) -> Object | None:
-        _, namespace, name = identity
+    async def _live(self, wanted: Object) -> Object | None:
+        metadata = wanted["metadata"]
         try:
-            return await self._client.get(resource, namespace or None, name)
+            return await self._client.get(
+                resource_of(wanted), metadata.get("namespace"), metadata["name"]
+            )
         except NotFound:
             return None
 
     async def _applied(self, wanted: Object, live: Object | None) -> Object:
-        try:
+        if live is None:
             return await self._client.apply(wanted, manager=MANAGER)
+        await claim(self._client, live, MANAGER)
+        try:
+            return await self._client.apply(_with_other_owners(wanted, live), manager=MANAGER)
         except Invalid:
-            if live is None or wanted["kind"] != "StatefulSet":
+            if wanted["kind"] != "StatefulSet":
                 raise
         return await self._recreated(wanted, live)
+
+    # --- What cannot be changed -------------------------------------------------------------------
 
     async def _recreated(self, wanted: Object, live: Object) -> Object:
         """Replace a StatefulSet of which something cannot be changed; its pods and data stay.
 
         Pods are adopted by the new one where its selector is the same, and rolled as usual.
         """
-        await self._client.apply(_named_anew(wanted), manager=MANAGER, dry_run=True)
+        await self._check_acceptable(wanted)
         metadata = live["metadata"]
         same = drift({"selector": wanted["spec"].get("selector")}, live["spec"], MANAGER) is None
+        self._in_hand[identity_of(wanted)].clear()
         await self._client.delete(
             resource_of(wanted),
             metadata["namespace"],
@@ -122,23 +225,130 @@ class Writer:
             uid=metadata["uid"],
             propagation="Orphan" if same else "Background",
         )
-        return await self._client.apply(wanted, manager=MANAGER)
+        await self._until_gone(wanted)
+        made = await self._client.apply(wanted, manager=MANAGER)
+        foreign = _foreign(wanted, live)
+        if not foreign:
+            return made
+        _, namespace, name = identity_of(wanted)
+        return await self._client.merge_patch(
+            resource_of(wanted), namespace, name, {"metadata": foreign}
+        )
+
+    async def _until_gone(self, wanted: Object) -> None:
+        """Wait for the news: pods are let go of before a StatefulSet is gone."""
+        identity = identity_of(wanted)
+        try:
+            await asyncio.wait_for(self._in_hand[identity].wait(), _LONGEST_FAREWELL)
+        except TimeoutError:
+            path = resource_of(wanted).path(*identity[1:])
+            raise Unavailable("delete", path, "it is not gone yet") from None
+
+    async def _check_acceptable(self, wanted: Object) -> None:
+        """`Invalid` where the server would not take an object like this as a new one."""
+        asked = _named_anew(wanted)
+        try:
+            await self._client.apply(asked, manager=MANAGER, dry_run=True)
+        except Forbidden:
+            # A quota may forbid one more, which says nothing about the object.
+            return
+        except Invalid as error:
+            _, namespace, name = identity_of(wanted)
+            raise Invalid(
+                error.verb,
+                resource_of(wanted).path(namespace, name),
+                error.message.replace(asked["metadata"]["name"], name),
+                status=error.status,
+                reason=error.reason,
+                details=error.details,
+            ) from None
+
+    # --- Memory -----------------------------------------------------------------------------------
+
+    @contextmanager
+    def _holding(self, identity: ObjectId) -> Iterator[None]:
+        self._in_hand[identity] = asyncio.Event()
+        try:
+            yield
+        finally:
+            # The news of a deletion may come before the answer to what we wrote before it.
+            if self._in_hand.pop(identity).is_set():
+                self._checked.pop(identity, None)
 
     def _remember(self, identity: ObjectId, digest: bytes, live: Object) -> None:
         metadata = msgspec.convert(live["metadata"], ObjectMeta)
-        self._checked[identity] = _Checked(digest, essence(identity[0], metadata))
+        sole = claimed(live["metadata"].get("managedFields"), MANAGER) is None
+        self._checked[identity] = _Checked(digest, essence(identity[0], metadata), sole)
+
+
+def _digest(wanted: Object) -> bytes:
+    return hashlib.sha256(msgspec.json.encode(wanted, order="sorted")).digest()
+
+
+def _as_claimed(live: Object) -> Object:
+    """An object as it is, with all of its content on record as ours."""
+    metadata = live["metadata"]
+    fields = claimed(metadata.get("managedFields"), MANAGER)
+    return live | {"metadata": metadata | {"managedFields": fields}} if fields else live
 
 
 def _named_anew(wanted: Object) -> Object:
     """The same object under a name that nobody has, to ask the server what it thinks of it."""
     metadata = wanted["metadata"]
-    return wanted | {"metadata": metadata | {"name": f"{metadata['name']}-check"}}
+    name: str = metadata["name"]
+    start = name[: _LONGEST_NAME - _SUFFIX_LENGTH - 1].rstrip(".-")
+    suffix = hashlib.sha256(f"check {name}".encode()).hexdigest()[:_SUFFIX_LENGTH]
+    return wanted | {"metadata": metadata | {"name": f"{start}-{suffix}"}}
+
+
+def _with_other_owners(wanted: Object, live: Object) -> Object:
+    """An object with all its owners, in the order in which they are recorded.
+
+    A Service belongs to several workloads, perhaps of another operator, and none controls it.
+    """
+    own = {each["uid"]: each for each in wanted["metadata"].get("ownerReferences") or ()}
+    found = live["metadata"].get("ownerReferences") or ()
+    kept = [
+        own.pop(each["uid"], each)
+        for each in found
+        if each["uid"] in own or not each.get("controller")
+    ]
+    owners = {"ownerReferences": [*kept, *own.values()]}
+    return wanted | {"metadata": wanted["metadata"] | owners}
+
+
+def _foreign(wanted: Object, live: Object) -> Object:
+    """The labels and annotations that others gave to an object."""
+    metadata = live["metadata"]
+    fields = claimed(metadata.get("managedFields"), MANAGER) or metadata.get("managedFields") or ()
+    applied = next((each for each in fields if _is_applied(each)), {}).get("fieldsV1") or {}
+    ours = applied.get("f:metadata") or {}
+    foreign = {
+        kind: {
+            name: value
+            for name, value in (metadata.get(kind) or {}).items()
+            if name not in (wanted["metadata"].get(kind) or ())
+            and f"f:{name}" not in (ours.get(f"f:{kind}") or ())
+        }
+        for kind in ("labels", "annotations")
+    }
+    return {kind: values for kind, values in foreign.items() if values}
+
+
+def _is_applied(entry: Object) -> bool:
+    return (entry["manager"], entry["operation"]) == (MANAGER, "Apply") and not entry.get(
+        "subresource"
+    )
 
 
 def identity_of(found: Object) -> ObjectId:
     """Kind, namespace and name of an object."""
     metadata = found["metadata"]
     return found["kind"], metadata.get("namespace") or "", metadata["name"]
+
+
+def _identity(kind: str, metadata: ObjectMeta) -> ObjectId:
+    return kind, metadata.namespace or "", metadata.name or ""
 
 
 def essence(kind: str, metadata: ObjectMeta) -> Any:

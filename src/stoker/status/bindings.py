@@ -7,9 +7,9 @@ workloads never wait for each other, nor undo what the other wrote.
     mine = dated_binding(stored, binding(workload, verdict, generation), now)
     if is_news(stored, mine): apply(status_apply(resource, mine), manager_of(workload))
 
-To take a binding back, the same manager applies a status without it (`status_withdrawal`). That
+To take a binding back, the same manager could apply a status without it (`status_withdrawal`). That
 removes what this manager alone wrote. A binding that somebody else wrote as well, as after a
-takeover from prometheus-operator, stays; `without` makes the list for an update that removes it.
+takeover from prometheus-operator, would stay; `without` is the list for an update that removes it.
 """
 
 import hashlib
@@ -67,12 +67,13 @@ class BoundWorkload(Struct, frozen=True):
 
 
 class ResourceIdentity(Struct, frozen=True):
-    """The configuration resource whose status is written."""
+    """The configuration resource whose status is written; with a `uid` that one, no namesake."""
 
     api_version: str
     kind: str
     namespace: str
     name: str
+    uid: str = ""
 
 
 def binding(
@@ -136,6 +137,17 @@ def is_news(previous: Sequence[Mapping[str, Any]] | None, mine: Mapping[str, Any
     return before is None or not same(before, mine)
 
 
+def is_told(
+    previous: Sequence[Mapping[str, Any]] | None, workload: BoundWorkload, message: str
+) -> bool:
+    """Whether the resource says already that the workload rejected it, in these words."""
+    before = _found(previous, msgspec.to_builtins(workload)) or {}
+    return any(
+        each.get("status") == FALSE and each.get("message") == bounded(message)
+        for each in before.get("conditions") or ()
+    )
+
+
 def merged(
     previous: Sequence[Mapping[str, Any]] | None, mine: Binding, now: datetime
 ) -> list[Object]:
@@ -174,6 +186,8 @@ def manager_of(workload: BoundWorkload) -> str:
 
 def _applied(resource: ResourceIdentity) -> Object:
     metadata = {"name": resource.name, "namespace": resource.namespace}
+    if resource.uid:
+        metadata["uid"] = resource.uid
     return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata}
 
 

@@ -49,6 +49,7 @@ class Because(StrEnum):
     RECONCILIATION_FAILED = "ReconciliationFailed"
     RECONCILIATION_PENDING = "ReconciliationPending"
     PAUSED = "Paused"
+    SWITCHING_MODE = "SwitchingMode"
     IGNORED_FIELDS = "IgnoredFields"
     DEPRECATED_FIELDS_IN_USE = "DeprecatedFieldsInUse"
     NO_SELECTED_RESOURCES = "NoSelectedResources"

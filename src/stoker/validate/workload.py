@@ -9,7 +9,11 @@ from collections import Counter
 from itertools import combinations
 from typing import Any, Final
 
+import msgspec
+
+from stoker.api.cel import holds
 from stoker.api.core import SecretKeySelector
+from stoker.api.prometheus import PrometheusAgentSpec
 from stoker.api.prometheus_common import (
     OtlpConfig,
     PrometheusCommonSpec,
@@ -42,6 +46,8 @@ from stoker.validate.scope import Scope
 from stoker.validate.scrapeconfig import name_schemes, too_old
 from stoker.validate.syntax import label_name, quantity
 
+_MODES: Final = ("StatefulSet", "DaemonSet")
+
 _SELECTORS: Final = tuple(
     f"{kind}_{what}"
     for kind in ("service_monitor", "pod_monitor", "probe", "scrape_config", "rule")
@@ -51,6 +57,7 @@ _SELECTORS: Final = tuple(
 
 def workload(spec: PrometheusCommonSpec, scope: Scope) -> Findings:
     """Everything about a workload."""
+    yield from mode_rules(spec)
     for attribute in (each for each in _SELECTORS if hasattr(spec, each)):
         path = below("spec", json_name(spec, attribute))
         yield from selector(getattr(spec, attribute), path)
@@ -86,6 +93,25 @@ _LABEL_NAMES: Final = (
     "prometheus_external_label_name",
     "replica_external_label_name",
 )
+
+
+def mode_rules(spec: PrometheusCommonSpec) -> Findings:
+    """What an agent cannot have in its mode (D4).
+
+    The rules are those of the definition. The API server enforces them where it knows CEL and where
+    they are installed; elsewhere this is the only place that does.
+    """
+    if not isinstance(spec, PrometheusAgentSpec):
+        return
+    if spec.mode and spec.mode not in _MODES:
+        known = " and ".join(f"`{mode}`" for mode in _MODES)
+        yield Finding("spec.mode", Reason.INVALID_VALUE, f"is none of {known}")
+    if spec.mode in (None, "", _MODES[0]) and spec.daemon_set is None:
+        return
+    value = msgspec.to_builtins(spec)
+    for message, rule in PrometheusAgentSpec.CEL.items():
+        if not holds(rule, value):
+            yield Finding("spec", Reason.CONFLICT, message)
 
 
 def label_names(spec: PrometheusCommonSpec, scope: Scope) -> Findings:

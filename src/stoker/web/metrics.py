@@ -51,11 +51,12 @@ class Family:
 
 
 class _Numbers(Family):
-    """A family with one number for each combination."""
+    """A family with one number for each combination, told or asked for when somebody looks."""
 
     def __init__(self, name: str, help_: str, labels: Sequence[str] = ()) -> None:
         super().__init__(name, help_, labels)
         self._values: dict[Values, float] = {}
+        self._asked: dict[Values, Callable[[], float]] = {}
         if not labels:
             self._values[()] = 0.0
 
@@ -68,12 +69,19 @@ class _Numbers(Family):
         """The number, 0 if there is none yet."""
         return self._values.get(self._checked(values), 0.0)
 
+    def follow(self, ask: Callable[[], float], *values: str) -> None:
+        """Ask this function whenever the metrics are read."""
+        self._asked[self._checked(values)] = ask
+
     def forget(self, *values: str) -> None:
         """Remove a combination of labels."""
         self._values.pop(self._checked(values), None)
+        self._asked.pop(values, None)
 
     def samples(self) -> Iterator[Sample]:
         """One sample for each combination."""
+        for values, ask in self._asked.items():
+            self._values[values] = ask()
         for values, number in self._values.items():
             yield self.name, self._named(values), number
 
@@ -91,32 +99,13 @@ class Counter(_Numbers):
 
 
 class Gauge(_Numbers):
-    """A number that goes up and down, or is asked for when somebody looks."""
+    """A number that goes up and down."""
 
     kind = "gauge"
-
-    def __init__(self, name: str, help_: str, labels: Sequence[str] = ()) -> None:
-        super().__init__(name, help_, labels)
-        self._asked: dict[Values, Callable[[], float]] = {}
 
     def set(self, value: float, *values: str) -> None:
         """Say what it is now."""
         self._values[self._checked(values)] = value
-
-    def follow(self, ask: Callable[[], float], *values: str) -> None:
-        """Ask this function whenever the metrics are read."""
-        self._asked[self._checked(values)] = ask
-
-    def forget(self, *values: str) -> None:
-        """Remove a combination of labels."""
-        super().forget(*values)
-        self._asked.pop(values, None)
-
-    def samples(self) -> Iterator[Sample]:
-        """One sample for each combination."""
-        for values, ask in self._asked.items():
-            self._values[values] = ask()
-        yield from super().samples()
 
 
 class Summary(Family):

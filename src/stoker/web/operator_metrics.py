@@ -5,10 +5,12 @@ their queue, so that no label is spelt twice. Counters of a controller are there
 moment with the value 0: alerts compare rates, and a rate needs a start.
 """
 
+import collections
 import platform
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final, TypeVar
+from functools import partial
+from typing import Any, Final, Protocol, TypeVar
 
 from stoker.web.metric_table import CONTROLLER, PREFIX, TABLE, Row
 from stoker.web.metrics import Counter, Family, Gauge, Histogram, Registry, Summary
@@ -20,6 +22,28 @@ SELECTED: Final = "selected"
 REJECTED: Final = "rejected"
 OK: Final = "ok"
 FAILED: Final = "failed"
+
+
+class Queue(Protocol):
+    """A queue that can be asked how it fares; `stoker.kube.queue` has one."""
+
+    adds: int
+    retries: int
+    waited: Callable[[float], None]
+
+    @property
+    def in_hand(self) -> Mapping[Any, float]:
+        """What is being worked on, and since when (`time.monotonic`)."""
+        ...
+
+    def __len__(self) -> int: ...
+
+
+class Watch(Protocol):
+    """A watch that counts what it does (`list`, `watch`); `stoker.kube.report` does so."""
+
+    attempts: collections.Counter[str]
+    failures: collections.Counter[str]
 
 
 class OperatorMetrics:
@@ -62,15 +86,19 @@ class OperatorMetrics:
         for name, on in gates.items():
             self.gauge("feature_gate").set(on, name)
 
-    def requested(self, endpoint: str, status: int, seconds: float, held_back: float) -> None:
+    def requested(self, endpoint: str, status: int, seconds: float) -> None:
         """Count a request to the API server.
 
         `endpoint` is the path with its names left open: one for each object would be too many.
         """
         self.counter("kubernetes_client_http_requests_total").add(1, str(status))
-        for name, amount in (("http_request", seconds), ("rate_limiter", held_back)):
-            summary = self._found(Summary, f"kubernetes_client_{name}_duration_seconds")
-            summary.observe(amount, endpoint)
+        summary = self._found(Summary, "kubernetes_client_http_request_duration_seconds")
+        summary.observe(seconds, endpoint)
+
+    def held_back(self, endpoint: str, seconds: float) -> None:
+        """Count a request that waited so long for its turn."""
+        summary = self._found(Summary, "kubernetes_client_rate_limiter_duration_seconds")
+        summary.observe(seconds, endpoint)
 
     def kubelet_keeps(self, resource: str, kept: bool) -> None:
         """Say whether the nodes are kept as this kind of object."""
@@ -113,17 +141,13 @@ class ControllerMetrics:
         """Say whether the caches are filled and work goes on."""
         self._metrics.gauge("ready").set(is_ready, self.name)
 
-    def listed(self, *, failed: bool = False) -> None:
-        """Count a list."""
-        self._count("list_operations", failed=failed)
-
-    def watched(self, *, failed: bool = False) -> None:
-        """Count a watch."""
-        self._count("watch_operations", failed=failed)
-
-    def _count(self, what: str, *, failed: bool) -> None:
-        self._metrics.counter(f"{what}_total").add(1, self.name)
-        self._metrics.counter(f"{what}_failed_total").add(failed, self.name)
+    def watches(self, watches: Iterable[Watch]) -> None:
+        """Count the lists and watches by which the controller knows the cluster."""
+        for operation in ("list", "watch"):
+            for name, of in (("", "attempts"), ("_failed", "failures")):
+                self._metrics.counter(f"{operation}_operations{name}_total").follow(
+                    partial(_summed, tuple(watches), of, operation), self.name
+                )
 
     def triggered(self, kind: str, action: str) -> None:
         """Count a change (`add`, `update`, `delete`) that leads to a look at a workload."""
@@ -190,52 +214,36 @@ class ControllerMetrics:
         for gauge in ("spec_replicas", "spec_shards"):
             self._metrics.gauge(gauge).forget(self.name, namespace, name)
 
-    def queue(
-        self, name: str = "", *, waiting: Callable[[], int], running: Callable[[], Iterable[float]]
-    ) -> "QueueMetrics":
-        """The metrics of this controller's queue.
-
-        `waiting` tells how many keys wait; `running`, since when (`time.monotonic`) work goes on.
-        """
-        return QueueMetrics(self._metrics, (self.name, name or self.name), waiting, running)
-
 
 class QueueMetrics:
-    """What a queue tells about itself."""
+    """What a queue tells about itself; what it knows already is asked when somebody looks."""
 
-    def __init__(
-        self,
-        metrics: OperatorMetrics,
-        labels: tuple[str, str],
-        waiting: Callable[[], int],
-        running: Callable[[], Iterable[float]],
-    ) -> None:
+    def __init__(self, metrics: OperatorMetrics, labels: tuple[str, str], queue: Queue) -> None:
         self._metrics = metrics
         self._labels = labels
-        for name in ("workqueue_adds_total", "workqueue_retries_total"):
-            metrics.counter(name).add(0, *labels)
+        queue.waited = self._waited
         for name in ("workqueue_latency_seconds", "workqueue_work_duration_seconds"):
             metrics.histogram(name).appear(*labels)
-        metrics.gauge("workqueue_depth").follow(waiting, *labels)
+        metrics.counter("workqueue_adds_total").follow(lambda: queue.adds, *labels)
+        metrics.counter("workqueue_retries_total").follow(lambda: queue.retries, *labels)
+        metrics.gauge("workqueue_depth").follow(lambda: len(queue), *labels)
         metrics.gauge("workqueue_unfinished_work_seconds").follow(
-            lambda: sum(_ages(running())), *labels
+            lambda: sum(_ages(queue.in_hand.values())), *labels
         )
         metrics.gauge("workqueue_longest_running_processor_seconds").follow(
-            lambda: max(_ages(running()), default=0.0), *labels
+            lambda: max(_ages(queue.in_hand.values()), default=0.0), *labels
         )
-
-    def added(self, *, again: bool = False) -> None:
-        """Count a key put into the queue, `again` after a failure."""
-        self._metrics.counter("workqueue_adds_total").add(1, *self._labels)
-        self._metrics.counter("workqueue_retries_total").add(again, *self._labels)
-
-    def taken(self, waited: float) -> None:
-        """Count a key taken from the queue after waiting so long."""
-        self._metrics.histogram("workqueue_latency_seconds").observe(waited, *self._labels)
 
     def done(self, seconds: float) -> None:
         """Count work that took so long."""
         self._metrics.histogram("workqueue_work_duration_seconds").observe(seconds, *self._labels)
+
+    def _waited(self, seconds: float) -> None:
+        self._metrics.histogram("workqueue_latency_seconds").observe(seconds, *self._labels)
+
+
+def _summed(watches: Iterable[Watch], of: str, operation: str) -> int:
+    return sum(getattr(each, of)[operation] for each in watches)
 
 
 def _family(row: Row) -> Family:

@@ -1,8 +1,10 @@
-"""The operator's web server: metrics, health and readiness.
+"""The web server of the operator and of the webhook: metrics, health and readiness.
 
     /metrics   for Prometheus
     /healthz   200 as long as the process answers
     /readyz    200 when it does its work, 503 with the reason when not
+
+The webhook adds routes of its own.
 
 It listens on one socket for its whole life. When certificates change, a second acceptor with the
 new ones is put on the same socket before the first is taken off: no connection is refused, and
@@ -14,9 +16,10 @@ import contextlib
 import json
 import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from aiohttp import web
+from msgspec import Struct
 
 from stoker.errors import FieldError
 from stoker.logs import Logger, logger
@@ -26,12 +29,22 @@ from stoker.web.tls import Certificates
 
 _PATIENCE_SECONDS = 5.0
 _INDEX = """\
-stoker operator
+stoker
 
 /metrics   metrics for Prometheus
 /healthz   is it alive?
 /readyz    is it at work?
 """
+
+
+class Served(Struct, frozen=True):
+    """What a server has to offer beside its metrics and health.
+
+    A body of more than `largest_body` bytes is refused with 413.
+    """
+
+    routes: Sequence[web.RouteDef] = ()
+    largest_body: int = 1 << 16
 
 
 class WebServer:
@@ -47,6 +60,7 @@ class WebServer:
         metrics: Callable[[], str],
         not_ready: Callable[[], str],
         log: Logger | None = None,
+        served: Served = Served(),  # noqa: B008 (frozen)
     ) -> None:
         self._settings = settings
         self._metrics = metrics
@@ -54,7 +68,9 @@ class WebServer:
         self._log = log or logger("web")
         self._certificates = Certificates(settings)
         self._runner = web.AppRunner(
-            self._application(), access_log=None, shutdown_timeout=_PATIENCE_SECONDS
+            self._application(served),
+            access_log=None,
+            shutdown_timeout=_PATIENCE_SECONDS,
         )
         self._socket: socket.socket | None = None
         self._site: web.SockSite | None = None
@@ -114,8 +130,9 @@ class WebServer:
         if before:
             await before.stop()
 
-    def _application(self) -> web.Application:
-        application = web.Application(client_max_size=1 << 16)
+    def _application(self, served: Served) -> web.Application:
+        application = web.Application(client_max_size=served.largest_body)
+        application.router.add_routes(served.routes)
         application.router.add_get("/", _index)
         application.router.add_get("/healthz", _healthz)
         application.router.add_get("/readyz", self._readyz)

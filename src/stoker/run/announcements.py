@@ -1,0 +1,96 @@
+"""What came of reconciling a workload, told to those that write it down, count it or say it.
+
+judged anew ──> judgements ──> bindings of the resources
+                    ├────────> managed_resources
+                    └────────> an event for each that was rejected
+"""
+
+from collections.abc import Mapping
+
+from stoker.decide import KeptScraper
+from stoker.generate.fragments import ResourceKey
+from stoker.run.bindings import Bindings, bound_workload, cached_bindings
+from stoker.run.caches import RESOURCES, WORKLOADS, Caches
+from stoker.run.events import RECONCILING, Events, Subject
+from stoker.run.held import object_keys
+from stoker.run.judgements import Judgements
+from stoker.select.members import ObjectKey, WorkloadKey
+from stoker.select.workload import Scraper
+from stoker.status.bindings import is_told
+from stoker.status.conditions import RECONCILED, bounded
+from stoker.validate.verdicts import Verdict
+from stoker.web.operator_metrics import ControllerMetrics
+
+
+class Announcements:
+    """Tells what became of workloads and their resources."""
+
+    def __init__(
+        self,
+        caches: Caches,
+        judgements: Judgements,
+        bindings: Bindings,
+        events: Events,
+        metrics: Mapping[str, ControllerMetrics],
+    ) -> None:
+        self._caches = caches
+        self._judgements = judgements
+        self._bindings = bindings
+        self._events = events
+        self._metrics = metrics
+
+    def reconciled(self, key: WorkloadKey, kept: KeptScraper) -> None:
+        """Say what became of the resources that a workload judged anew, or dropped."""
+        news = kept.take_news()
+        self._judgements.publish(key, kept, news)
+        self._bindings.look(object_keys(news))
+        self._bindings.decided(key)
+        self._metrics[key.kind].manages(key.namespace, key.name, self._judgements.counts(key))
+        for each in news:
+            judged = kept.verdict(each)
+            if judged is not None:
+                self._say(key, each, judged[0])
+
+    def _say(self, key: WorkloadKey, each: ResourceKey, verdict: Verdict) -> None:
+        metadata, about = verdict.resource.metadata, _words(key)
+        if verdict.accepted:
+            self._events.settled(metadata.uid or "", about)
+            return
+        note = f"rejected by {about}: {verdict.message}"
+        (resource_key,) = object_keys([each])
+        if self._is_told(key, resource_key, verdict):
+            self._events.known(metadata.uid or "", about, note)
+            return
+        resource, _ = RESOURCES[verdict.kind]
+        self._events.warn(Subject(resource.api_version, verdict.kind, metadata), about, note)
+
+    def _is_told(self, key: WorkloadKey, resource: ObjectKey, verdict: Verdict) -> bool:
+        """Whether the resource itself says so already: then there was an event, too."""
+        found = self._caches.resource(resource)
+        if found is None or found.metadata.uid != verdict.resource.metadata.uid:
+            return False
+        return is_told(cached_bindings(found), bound_workload(key), verdict.message)
+
+    def failed(self, key: WorkloadKey, scraper: Scraper, message: str) -> None:
+        """Say that a workload itself cannot be reconciled as it is."""
+        uid, status = scraper.metadata.uid or "", scraper.status
+        conditions = (status.conditions if status else None) or ()
+        if any(each.type == RECONCILED and each.message == bounded(message) for each in conditions):
+            self._events.known(uid, RECONCILING, message)
+            return
+        resource, _ = WORKLOADS[key.kind]
+        subject = Subject(resource.api_version, key.kind, scraper.metadata)
+        self._events.warn(subject, RECONCILING, message, RECONCILING)
+
+    def succeeded(self, scraper: Scraper) -> None:
+        """Nothing is wrong with a workload any longer."""
+        self._events.settled(scraper.metadata.uid or "", RECONCILING)
+
+    def forget(self, key: WorkloadKey) -> None:
+        """A workload is gone, or another's now: what was said about its resources is looked at."""
+        self._bindings.look(self._judgements.forget(key))
+        self._bindings.decided(key)
+
+
+def _words(key: WorkloadKey) -> str:
+    return f"{key.kind} {key.namespace}/{key.name}"

@@ -1,0 +1,48 @@
+"""Work while this replica leads, and only then.
+
+When leadership is lost the work is cancelled; when it comes back the work begins anew. When we are
+told to stop, the work ends first and the Lease is given back then: nobody else leads before.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from stoker.kube.lease import Leadership
+
+Work = Callable[[], Awaitable[None]]
+
+
+class _EndedError(Exception):
+    """The way out of a group of tasks."""
+
+
+async def lead(leadership: Leadership, work: Work) -> None:
+    """Contend for leadership for ever, and work whenever we have it."""
+    lost = asyncio.Event()
+    leadership.on_lost = lost.set
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(leadership.run(), name="lease")
+        while True:
+            # In this order: what is lost right after it was won is lost.
+            lost.clear()
+            await leadership.leading.wait()
+            await until(lost, work)
+
+
+async def until(end: asyncio.Event, work: Work) -> None:
+    """Work until something happens, or the work fails."""
+
+    async def leave() -> None:
+        await end.wait()
+        raise _EndedError
+
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(_awaited(work), name="work")
+            tasks.create_task(leave())
+    except* _EndedError:
+        pass
+
+
+async def _awaited(work: Work) -> None:
+    await work()

@@ -1,0 +1,96 @@
+"""What the operator cannot see, and what follows from that.
+
+A watch that the API server refuses (a role is missing) or does not know (a definition is not
+installed) waits for a human, while all others go on: it is told in the log, in metrics and in the
+condition of each workload that asks for such resources, but the replica counts as ready, since no
+restart and no other replica would help. A replica that cannot reach the API server, or that may
+not see what every workload needs, is not ready.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Final
+
+from stoker.kube.errors import ApiError, Forbidden, NotFound
+from stoker.kube.report import Report
+from stoker.run.caches import Cached, Caches
+from stoker.select.choice import Choice
+from stoker.status.workload import Remark
+
+FORBIDDEN: Final = "Forbidden"
+"""The reason of a condition that says which permission is missing."""
+
+_NEEDED: Final = ("Secret", "ConfigMap", "Service", "StatefulSet")
+
+
+class Sight:
+    """Knows which of the watches do not work."""
+
+    def __init__(self, caches: Caches) -> None:
+        self._caches = caches
+        self._forbidden: dict[str, list[str]] = {}
+
+    def listen(self, changed: Callable[[str], None]) -> None:
+        """Call this with a kind of resource, whenever more or less of it may be seen."""
+        for kind, reflector in self._caches.resources.items():
+            for report in reflector.reports:
+                report.changed = partial(self._look, kind, changed)
+
+    def _look(self, kind: str, changed: Callable[[str], None]) -> None:
+        before, now = self._forbidden.get(kind, []), self._missing_for(kind)
+        self._forbidden[kind] = now
+        if before != now:
+            changed(kind)
+
+    def reports(self, workload_kind: str) -> list[Report]:
+        """The watches that a kind of workload depends on."""
+        caches = self._caches
+        shared = [caches.namespaces, *caches.resources.values(), *caches.owned.values()]
+        return [
+            report for each in (caches.workloads[workload_kind], *shared) for report in each.reports
+        ]
+
+    def not_ready(self) -> str:
+        """Why this replica could not do its work; empty if it could."""
+        unsettled = [str(each.scope) for each in self._caches.all if not _is_settled(each)]
+        if unsettled:
+            return f"waiting for the first list of {', '.join(unsettled)}"
+        return "; ".join(sorted({str(error) for error in self._serious()}))
+
+    def unseen(self, wanted: Mapping[str, Choice]) -> Remark | None:
+        """What a workload asks for and we may not see; None if it is all in sight."""
+        chosen = [kind for kind, choice in sorted(wanted.items()) if not choice.labels.nothing]
+        missing = [each for kind in chosen for each in self._missing_for(kind)]
+        if not missing:
+            return None
+        return Remark(
+            FORBIDDEN,
+            f"the operator may not {', '.join(missing)}: it does not know which of these apply",
+        )
+
+    def _missing_for(self, kind: str) -> list[str]:
+        """The permissions without which a kind is out of sight."""
+        return [
+            f"{error.verb} {error.resource}{_where(error)}"
+            for error in self._caches.resources[kind].troubles
+            if isinstance(error, Forbidden)
+        ]
+
+    def _serious(self) -> Iterator[ApiError]:
+        for each in self._caches.all:
+            for error in each.troubles:
+                if not isinstance(error, Forbidden | NotFound):
+                    yield error
+        for kind in _NEEDED:
+            yield from self._caches.owned[kind].troubles
+        workloads = [each.troubles for each in self._caches.workloads.values()]
+        if all(workloads):
+            yield from (error for troubles in workloads for error in troubles)
+
+
+def _is_settled(reflector: Cached) -> bool:
+    return all(report.settled.is_set() for report in reflector.reports)
+
+
+def _where(error: Forbidden) -> str:
+    return f" in namespace {error.namespace}" if error.namespace else ""

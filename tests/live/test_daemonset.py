@@ -1,0 +1,158 @@
+"""Agents as a DaemonSet on a real control plane (D1, D4, D6, D7; defects 1, 2, 4, 6)."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.live.operating import Object, Running, World, resource
+from tools.cluster import Cluster
+from tools.crds import install_crds
+
+
+def on_nodes(name: str = "light", **spec: object) -> Object:
+    """An agent on every node."""
+    selectors: Object = {"podMonitorSelector": {}, "serviceMonitorSelector": {}}
+    return resource("PrometheusAgent", name, {"mode": "DaemonSet"} | selectors | spec)
+
+
+def nodes_of(world: World) -> set[str]:
+    """The nodes that have a pod of an agent, all of them running."""
+    pods = world.list("pods")
+    assert all(pod["status"].get("phase") == "Running" for pod in pods)
+    return {pod["spec"]["nodeName"] for pod in pods}
+
+
+def available(world: World, name: str = "light") -> bool:
+    """Whether the agent says that it is available and reconciled."""
+    return all(
+        world.condition("prometheusagent", name, each)["status"] == "True"
+        for each in ("Available", "Reconciled")
+    )
+
+
+def settled_in(world: World, kind: str) -> bool:
+    """Whether the agent has workloads of this kind and of no other, and none is on its way."""
+    other = {"daemonset": "statefulset", "statefulset": "daemonset"}[kind]
+    remarks = world.condition("prometheusagent", "light", "Reconciled")["reason"]
+    return (
+        len(world.list(kind)) == 1
+        and not world.list(other)
+        and "SwitchingMode" not in remarks
+        and available(world)
+    )
+
+
+@pytest.fixture
+def own_cluster() -> Iterator[Cluster]:
+    """A cluster whose nodes may come and go."""
+    with Cluster.start(nodes=2) as cluster:
+        install_crds(cluster)
+        yield cluster
+
+
+def test_agents_follow_the_nodes_and_the_status_counts_them(own_cluster: Cluster) -> None:
+    """One agent per node that fits, also after nodes joined and left; numbers are the DaemonSet's.
+
+    (peer scenarios: Create Prometheus Agent Daemon Set, Prom Agent Daemon Set Resource Update,
+    Prom Agent Reconcile Daemon Set Resource Update, Prom Agent Reconcile Daemon Set Resource
+    Delete; defects 1 and 4)
+    """
+    own_cluster.kubectl("create", "namespace", "agents")
+    world = World(own_cluster, "agents")
+    with Running.start(own_cluster, "--namespaces=agents"):
+        world.put(on_nodes())
+        world.until("an agent on each node", lambda: nodes_of(world) == {"node-0", "node-1"})
+        own_cluster.add_node("node-2", {"pool": "large"})
+        world.until("one on the new node", lambda: len(nodes_of(world)) == 3)
+
+        def counted(wanted: int) -> bool:
+            found = world.get("prometheusagent", "light") or {}
+            numbers = {
+                found["status"][f"{each}eplicas"] for each in ("r", "availableR", "updatedR")
+            }
+            return numbers == {wanted} and available(world)
+
+        world.until("the status to count three", lambda: counted(3))
+        own_cluster.remove_node("node-1")
+        world.until("the status to count two", lambda: counted(2))
+        mark = own_cluster.audit.mark()
+        world.put(on_nodes(nodeSelector={"pool": "large"}, resources={"requests": {"cpu": "10m"}}))
+        world.until("only the pool", lambda: nodes_of(world) == {"node-2"} and counted(1))
+        writes = [each for each in own_cluster.audit.since(mark, "stoker") if each.status < 300]
+        assert len([each for each in writes if each.resource == "daemonsets"]) <= 2
+        before = (world.get("daemonset", "prom-agent-light") or {})["metadata"]["uid"]
+        world.delete("daemonset", "prom-agent-light")
+        world.until(
+            "the DaemonSet to come back",
+            lambda: (world.get("daemonset", "prom-agent-light") or {})["metadata"]["uid"] != before,
+        )
+
+
+def test_a_switch_keeps_the_old_agents_until_the_new_ones_are_ready(
+    world: World, operator: Running
+) -> None:
+    """Both ways, and half-way when the operator is killed (D7, defect 2)."""
+    world.put(on_nodes())
+    world.until("the DaemonSet", lambda: settled_in(world, "daemonset"))
+    world.put(on_nodes() | {"spec": on_nodes()["spec"] | {"mode": "StatefulSet"}})
+    world.until("the StatefulSet", lambda: settled_in(world, "statefulset"))
+    world.until(
+        "the Secret of the switch to go",
+        lambda: world.get("secret", "prom-agent-light-switch") is None,
+    )
+    mark = world.cluster.audit.mark()
+    world.put(on_nodes())
+    world.until(
+        "the first write of the switch",
+        lambda: any(w.resource == "daemonsets" for w in world.cluster.audit.since(mark, "stoker")),
+    )
+    operator.kill()
+    with Running.start(world.cluster, f"--namespaces={world.namespace}"):
+        world.until("the DaemonSet again", lambda: settled_in(world, "daemonset"))
+
+
+def test_what_makes_no_sense_on_every_node_is_refused_by_the_api_server(crds: Cluster) -> None:
+    """Each forbidden field, with the words of its rule (D4)."""
+    forbidden: Object = {
+        "replicas": 2,
+        "storage": {"emptyDir": {}},
+        "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Delete"},
+        "scrapeConfigSelector": {},
+        "scrapeConfigNamespaceSelector": {},
+        "probeSelector": {},
+        "probeNamespaceSelector": {},
+        "additionalScrapeConfigs": {"name": "a", "key": "b"},
+    }
+    world = World(crds, "default")
+    for field, value in forbidden.items():
+        refusal = _refusal(world, on_nodes("refused", **{field: value}))
+        assert f"{field} cannot be set when mode is DaemonSet" in refusal
+    assert "shards cannot be greater than 1" in _refusal(world, on_nodes("refused", shards=2))
+    daemon_set = {"daemonSet": {"minReadySeconds": 1}}
+    agent = resource("PrometheusAgent", "refused", daemon_set)
+    assert "daemonSet can only be set when mode is DaemonSet" in _refusal(world, agent)
+
+
+def _refusal(world: World, wanted: Object) -> str:
+    with pytest.raises(Exception, match=r"cannot|can only") as refused:
+        world.put(wanted)
+    return str(refused.value)
+
+
+def test_without_cel_the_operator_says_the_same_and_makes_nothing() -> None:
+    """Definitions without rules, as for old clusters: the condition has the rule's words (D4)."""
+    with Cluster.start(nodes=1) as cluster:
+        install_crds(cluster, "--without-cel")
+        world = World(cluster, "default")
+        with Running.start(cluster, "--namespaces=default"):
+            world.put(on_nodes(replicas=2))
+            world.until(
+                "the condition",
+                lambda: (
+                    "replicas cannot be set when mode is DaemonSet"
+                    in world.condition("prometheusagent", "light", "Reconciled")["message"]
+                ),
+            )
+            condition = world.condition("prometheusagent", "light", "Reconciled")
+            assert condition["status"] == "False"
+            assert world.list("daemonset") == world.list("statefulset") == []

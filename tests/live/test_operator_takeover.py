@@ -1,0 +1,187 @@
+"""The peer's objects become ours without a pod rolled, and the peer can have them back."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from stoker.api.decode import convert
+from stoker.api.monitors import ServiceMonitor
+from stoker.api.prometheus import Prometheus, PrometheusAgent
+from stoker.build.objects import objects_of
+from stoker.build.site import Site
+from stoker.decide import decide
+from stoker.kube.resources import resource_of
+from stoker.select.workload import Scraper
+from stoker.settings import Capabilities, ObjectSettings
+from tests.live.operating import Object, Running, World, agent, prometheus, service_monitor
+from tests.live.test_operator import container, found, gone, rule
+
+PEER = "PrometheusOperator"
+INPUT_HASH = "prometheus-operator-input-hash"
+HASH_OF_PEER = "12345678901234567890"
+
+SPEC: Object = {
+    "replicas": 2,
+    "resources": {"limits": {"cpu": "0.5", "memory": "1024Mi"}},
+    "containers": [
+        {"name": "sidecar", "image": "example.org/sidecar", "ports": [{"containerPort": 81}]},
+        {"name": "prometheus", "env": [{"name": "ZONE", "value": "a"}]},
+    ],
+    "volumes": [{"name": "more", "emptyDir": {"sizeLimit": "1024Ki"}}],
+    "podMetadata": {"labels": {"team": "a"}, "annotations": {"example.org/a": "b"}},
+    "nodeSelector": {"kubernetes.io/os": "linux"},
+}
+
+
+class Assets:
+    """Nothing is referred to."""
+
+    def value(self, source: object) -> str:
+        """Fail: nobody should ask."""
+        raise AssertionError(f"who asks for {source}?")
+
+
+def as_the_peer(world: World, *objects: Object) -> None:
+    """Create objects as the peer does: plainly, under its name."""
+    for each in objects:
+        path = resource_of(each).path(world.namespace)
+        world.cluster.api.request("POST", f"{path}?fieldManager={PEER}", each)
+
+
+def objects_of_the_peer(world: World, kind: str, name: str) -> Iterator[Object]:
+    """All objects of a workload, as the peer makes them, with something that it left behind."""
+    model: type[Any] = {"prometheus": Prometheus, "prometheusagent": PrometheusAgent}[kind]
+    scraper: Scraper = convert(model, found(world, kind, name))
+    monitors = [convert(ServiceMonitor, each) for each in world.list("servicemonitor")]
+    decision = decide(scraper, monitors, {world.namespace: {}}, Assets(), Capabilities())
+    assert decision.contents
+    site = Site(scraper, decision.workload, ObjectSettings())
+    for each in objects_of(site, decision.contents):
+        metadata = each["metadata"]
+        if each["kind"] == "StatefulSet":
+            metadata["annotations"][INPUT_HASH] = HASH_OF_PEER
+            metadata["labels"]["left-behind"] = "by-the-peer"
+        if metadata["name"].endswith("tls-assets-0"):
+            each["data"] = {"left-behind.pem": "Y2VydA=="}
+        yield each
+
+
+@pytest.mark.parametrize(
+    ("kind", "made", "prefix"),
+    [
+        ("prometheus", prometheus("main", **SPEC, thanos={}), "prometheus"),
+        ("prometheusagent", agent("main", **SPEC), "prom-agent"),
+    ],
+    ids=["server", "agent"],
+)
+def test_what_the_peer_made_is_taken_over_and_given_back(
+    world: World, kind: str, made: Object, prefix: str
+) -> None:
+    """No generation increases and no pod goes; what is dropped later is dropped; then back again.
+
+    (peer scenario: Operator Upgrade)
+    """
+    name = f"{prefix}-main"
+    world.put(service_monitor("shop"), made)
+    as_the_peer(world, *objects_of_the_peer(world, kind, "main"))
+    noted = {"metadata": {"labels": {"of": "a-user"}, "annotations": {"example.org/note": "b"}}}
+    ours = {"statefulset": name, "secret": name, "service": _service(prefix)}
+    for each, its in ours.items():
+        world.patch(each, its, noted)
+    pods = world.until("the pods", lambda: _pods(world, 2))
+
+    with Running.start(world.cluster, f"--namespaces={world.namespace}"):
+        world.settled(kind, "main")
+        taken = world.until("the StatefulSet to be ours", lambda: _taken(world, name))
+        assert taken["metadata"]["generation"] == 1
+        assert "left-behind" not in taken["metadata"]["labels"]
+        assert not found(world, "secret", f"{name}-tls-assets-0").get("data")
+        assert _pods(world, 2) == pods
+        for each, its in ours.items():
+            metadata = found(world, each, its)["metadata"]
+            assert metadata["labels"]["of"] == "a-user"
+            assert metadata["annotations"]["example.org/note"] == "b"
+
+        dropped = {"containers": None, "podMetadata": None, "nodeSelector": None}
+        world.patch(kind, "main", {"spec": dropped})
+        world.settled(kind, "main")
+        template = found(world, "statefulset", name)["spec"]["template"]
+        assert "sidecar" not in {each["name"] for each in template["spec"]["containers"]}
+        assert "ZONE" not in str(container(found(world, "statefulset", name)))
+        assert "team" not in template["metadata"]["labels"]
+        assert "nodeSelector" not in template["spec"]
+        pods = world.until("new pods", lambda: _pods(world, 2))
+
+    _give_back(world, name)
+    assert _pods(world, 2) == pods
+    for each, its in ours.items():
+        assert found(world, each, its)["metadata"]["labels"]["of"] == "a-user"
+    world.delete(kind, "main")
+    gone(world, "statefulset", name)
+
+
+def _service(prefix: str) -> str:
+    return "prometheus-operated" if prefix == "prometheus" else "prometheus-agent-operated"
+
+
+def _taken(world: World, name: str) -> Object:
+    there = found(world, "statefulset", name)
+    assert there["metadata"]["annotations"][INPUT_HASH] != HASH_OF_PEER
+    return there
+
+
+def _pods(world: World, count: int) -> set[str]:
+    """The pods that are ready, by uid."""
+    ready = {
+        each["metadata"]["uid"]
+        for each in world.list("pod")
+        if not each["metadata"].get("deletionTimestamp")
+        and {"type": "Ready", "status": "True"}
+        in [{key: one[key] for key in ("type", "status")} for one in each["status"]["conditions"]]
+    }
+    assert len(ready) == count
+    return ready
+
+
+def _give_back(world: World, name: str) -> None:
+    """Do what the peer does when it comes back: write its own hash, then whatever it wants."""
+    path = world.path("statefulset", name)
+    there = found(world, "statefulset", name)
+    assert not there["metadata"].get("finalizers")
+    generation = there["metadata"]["generation"]
+    there["metadata"]["annotations"][INPUT_HASH] = HASH_OF_PEER
+    there["metadata"].pop("resourceVersion")
+    after = world.cluster.api.request("PUT", f"{path}?fieldManager={PEER}", there)
+    assert after["metadata"]["generation"] == generation
+
+    there["spec"]["minReadySeconds"] = 1
+    del there["spec"]["template"]["spec"]["volumes"][-1]["emptyDir"]["sizeLimit"]
+    after = world.cluster.api.request("PUT", f"{path}?fieldManager={PEER}&dryRun=All", there)
+    assert after["spec"]["minReadySeconds"] == 1
+    assert "sizeLimit" not in after["spec"]["template"]["spec"]["volumes"][-1]["emptyDir"]
+
+
+def test_what_was_never_the_peers_is_taken_over_with_the_rest(
+    world: World, operator: Running
+) -> None:
+    """Objects that somebody made by hand under our names become what they should be."""
+    by_hand = {"namespace": world.namespace, "labels": {"of": "a-user"}}
+    world.put(
+        {"apiVersion": "v1", "kind": "Secret", "metadata": by_hand | {"name": "prometheus-main"}},
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": by_hand | {"name": "prometheus-main-rulefiles-0"},
+            "data": {"old.yaml": "groups: []"},
+        },
+        service_monitor("shop"),
+        rule("alerts"),
+    )
+    world.put(prometheus("main"))
+    world.settled("prometheus", "main")
+    rules = found(world, "configmap", "prometheus-main-rulefiles-0")
+    assert "old.yaml" not in rules["data"]
+    assert rules["metadata"]["labels"]["of"] == "a-user"
+    assert rules["metadata"]["ownerReferences"][0]["name"] == "main"
+    assert "prometheus.yaml.gz" in found(world, "secret", "prometheus-main")["data"]

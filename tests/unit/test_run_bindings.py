@@ -1,0 +1,137 @@
+"""What the running operator knows of its own writes and of what its workloads published."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stoker.api.core import ObjectMeta
+from stoker.api.decode import convert
+from stoker.api.monitors import ServiceMonitor
+from stoker.api.prometheus import Prometheus
+from stoker.decide import KeptScraper, key_of
+from stoker.run.judgements import Judgements
+from stoker.run.latest import Latest, is_older
+from stoker.select.members import ObjectKey, WorkloadKey
+from stoker.settings import Capabilities
+from stoker.status.bindings import BoundWorkload, binding, dated_binding, is_told
+from stoker.status.conditions import Because
+from stoker.validate.findings import INVALID_CONFIGURATION, Reason
+from tests.unit.test_status import NOON, verdict
+
+MAIN = WorkloadKey("Prometheus", "shop", "main")
+PAGE = Path(__file__).parents[2] / "docs" / "status.md"
+
+
+def answer(uid: str, version: str) -> dict[str, Any]:
+    """What the API server answers to a write of a status."""
+    return {"metadata": {"uid": uid, "resourceVersion": version}, "status": {"paused": True}}
+
+
+@pytest.mark.parametrize(
+    ("uid", "cached", "counts"),
+    [
+        ("a", "9", True),
+        ("a", "10", False),
+        ("a", "11", False),
+        ("b", "9", False),
+        ("a", "nine", False),
+        ("a", None, False),
+    ],
+)
+def test_an_answer_counts_until_the_cache_has_it(
+    uid: str, cached: str | None, counts: bool
+) -> None:
+    """An older state in the cache is passed over; a newer one, or a namesake, is the truth."""
+    latest: Latest[str] = Latest()
+    latest.note("main", answer("a", "10"))
+    found = latest.of("main", ObjectMeta(uid=uid, resource_version=cached))
+    assert (found is not None and found.status == {"paused": True}) is counts
+    # What the cache had once is not asked for again.
+    assert (latest.of("main", ObjectMeta(uid="a", resource_version="9")) is not None) is counts
+
+
+def test_versions_are_numbers() -> None:
+    """More digits are more, not less; what is no number is never older."""
+    assert is_older("99", "100")
+    assert not is_older("100", "99")
+    assert not is_older("", "1")
+
+
+def monitor(name: str, port: str = "web", **endpoint: Any) -> ServiceMonitor:
+    """A ServiceMonitor of one endpoint."""
+    return convert(
+        ServiceMonitor,
+        {
+            "metadata": {"name": name, "namespace": "shop"},
+            "spec": {"selector": {}, "endpoints": [{"port": port} | endpoint]},
+        },
+    )
+
+
+class NoValues:
+    """Secrets and ConfigMaps, of which there are none."""
+
+    def value(self, source: Any) -> Any:
+        """Nobody asks."""
+        raise AssertionError(source)
+
+
+def published() -> tuple[Judgements, KeptScraper]:
+    """A workload with a good monitor and a bad one, not published yet."""
+    scraper = convert(Prometheus, {"metadata": {"name": "main", "namespace": "shop"}, "spec": {}})
+    kept = KeptScraper(scraper, Capabilities(), NoValues())
+    bad = monitor("bad", relabelings=[{"action": "replace", "regex": "(", "targetLabel": "a"}])
+    kept.put_all({key_of(each): each for each in (monitor("good"), bad)}, NoValues())
+    # Only what was published is asked for here.
+    unused: Any = None
+    return Judgements(unused, unused, unused, unused), kept
+
+
+def test_nothing_is_known_of_a_workload_before_it_has_published() -> None:
+    """Whether a resource applies is neither yes nor no then, so no binding is removed too early."""
+    judgements, kept = published()
+    good, other = ObjectKey("ServiceMonitor", "shop", "good"), ObjectKey("Probe", "shop", "good")
+    assert judgements.applies(good, MAIN) is None
+    judgements.publish(MAIN, kept, kept.take_news())
+    assert judgements.applies(good, MAIN) is True
+    assert judgements.applies(other, MAIN) is False
+    assert judgements.forget(MAIN) == {good, ObjectKey("ServiceMonitor", "shop", "bad")}
+    assert judgements.applies(good, MAIN) is None
+
+
+def test_resources_are_counted_by_what_changed() -> None:
+    """Each is counted once, where it is now, however often it is judged."""
+    judgements, kept = published()
+    judgements.publish(MAIN, kept, kept.take_news())
+    assert judgements.counts(MAIN) == {"ServiceMonitor": (1, 1)}
+    fixed = monitor("bad")
+    kept.put_all({key_of(fixed): fixed}, NoValues())
+    assert judgements.counts(MAIN) == {"ServiceMonitor": (1, 1)}, "not published yet"
+    judgements.publish(MAIN, kept, kept.take_news())
+    assert judgements.counts(MAIN) == {"ServiceMonitor": (2, 0)}
+    kept.remove(key_of(fixed))
+    judgements.publish(MAIN, kept, kept.take_news())
+    assert judgements.counts(MAIN) == {"ServiceMonitor": (1, 0)}
+
+
+def test_a_rejection_that_the_resource_tells_already_is_known() -> None:
+    """The same words by the same workload; so no event is said twice over a restart."""
+    main, other = (BoundWorkload("prometheuses", "shop", name) for name in ("main", "other"))
+    rejected = verdict("too old")
+    stored = [dated_binding(None, binding(main, rejected, 1), NOON)]
+    assert is_told(stored, main, rejected.message)
+    assert not is_told(stored, main, "another reason")
+    assert not is_told(stored, other, rejected.message)
+    accepted = [dated_binding(None, binding(main, verdict(), 1), NOON)]
+    assert not is_told(accepted, main, accepted[0]["conditions"][0]["message"])
+
+
+def test_the_page_on_status_explains_every_word() -> None:
+    """Reasons of conditions, and the words for mistakes: all that there are, and no others."""
+    rows = [line for line in PAGE.read_text().splitlines() if line.startswith("| ")]
+    told = {word for row in rows for word in re.findall(r"\| `([A-Z]\w+)` (?=\|)", row)}
+    words = {*Because, *Reason, INVALID_CONFIGURATION}
+    conditions = {"Available", "Reconciled", "True", "False", "Degraded", "Unknown"}
+    assert told - conditions == {str(word) for word in words}

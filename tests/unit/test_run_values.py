@@ -1,0 +1,71 @@
+"""Values of Secrets that change while they are read."""
+
+import asyncio
+from typing import Any
+
+from stoker.run.values import Values
+from stoker.select.assets import SECRET, Missing, Source
+from tests.unit import virtual_time
+
+KEY = (SECRET, "shop", "login")
+SOURCE = Source(SECRET, "shop", "login", "password")
+
+
+class Server:
+    """Answers each read with the state at the time of the question, when it is let."""
+
+    def __init__(self) -> None:
+        self.version = 1
+        self.reads = 0
+        self.answer = asyncio.Event()
+
+    async def get(self, *_: object) -> dict[str, Any]:
+        """A Secret whose password is its version, after a while."""
+        version = self.version
+        self.reads += 1
+        await self.answer.wait()
+        return {
+            "metadata": {"resourceVersion": str(version)},
+            "data": {"password": _PASSWORDS[version]},
+        }
+
+
+_PASSWORDS = {1: "Zmlyc3Q=", 2: "c2Vjb25k"}
+
+
+def test_a_change_that_is_told_before_the_answer_is_read() -> None:
+    """The news of a change may overtake the answer to a read from before it."""
+
+    async def read() -> tuple[object, int]:
+        server = Server()
+        values = Values(server, lambda _: False)  # type: ignore[arg-type]
+        view = values.view()
+        assert isinstance(view.value(SOURCE), Missing)
+        loading = asyncio.create_task(values.load(view))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        server.version = 2
+        values.changed(KEY, "2")
+        server.answer.set()
+        assert await loading == {KEY}
+        return view.value(SOURCE), server.reads
+
+    assert virtual_time.run(read()) == ("second", 2)
+
+
+def test_what_nobody_refers_to_is_forgotten() -> None:
+    """A password does not stay in memory for longer than it is needed."""
+
+    async def read() -> int:
+        server = Server()
+        server.answer.set()
+        values = Values(server, lambda _: False)  # type: ignore[arg-type]
+        for referenced in (True, False):
+            view = values.view()
+            view.value(SOURCE)
+            await values.load(view)
+            values.keep_only(lambda _, kept=referenced: kept)  # type: ignore[misc]
+        assert values.find(KEY) is None
+        return server.reads
+
+    assert virtual_time.run(read()) == 1

@@ -1,0 +1,134 @@
+"""What the writer remembers of objects, whatever comes in between."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from stoker.api.core import Object, ObjectMeta
+from stoker.kube.errors import Conflict, NotFound
+from stoker.run.writer import ObjectId, Writer
+from tests.unit import virtual_time
+
+WANTED: Object = {
+    "apiVersion": "v1",
+    "kind": "Secret",
+    "metadata": {"namespace": "shop", "name": "config"},
+    "data": {"a": "1"},
+}
+
+
+class Server:
+    """One Secret; `before_answer` happens after an apply and before its answer."""
+
+    def __init__(self) -> None:
+        self.live: Object | None = None
+        self.version = 0
+        self.calls: list[str] = []
+        self.before_answer: Callable[[], None] = lambda: None
+
+    async def get(self, *_: Any, **__: Any) -> Object:
+        """The Secret."""
+        self.calls.append("get")
+        if self.live is None:
+            raise NotFound("get", "/secret", "", status=404)
+        return self.live
+
+    async def apply(self, wanted: Object, **_: Any) -> Object:
+        """Make it as wanted, if its version is the one that is named."""
+        self.calls.append("apply")
+        named = wanted["metadata"].get("resourceVersion")
+        if named is not None and named != str(self.version):
+            raise Conflict("patch", "/secret", "", status=409)
+        self.version += 1
+        metadata = wanted["metadata"] | {"resourceVersion": str(self.version)}
+        self.live = answer = wanted | {"metadata": metadata}
+        self.before_answer()
+        await asyncio.sleep(0)
+        return answer
+
+    def current(self, _: ObjectId) -> ObjectMeta | None:
+        """What a cache that is up to date would have."""
+        if self.live is None:
+            return None
+        metadata = self.live["metadata"]
+        return ObjectMeta(
+            namespace="shop", name="config", resource_version=metadata["resourceVersion"]
+        )
+
+
+def made() -> tuple[Server, Writer]:
+    """A writer, and what it writes to."""
+    server = Server()
+    return server, Writer(server, server.current)  # type: ignore[arg-type]
+
+
+def test_an_object_that_is_right_is_not_asked_for_again() -> None:
+    """As long as neither what is wanted nor the object changes, there is no request."""
+
+    async def run() -> list[str]:
+        server, writer = made()
+        assert await writer.write(WANTED)
+        assert not await writer.write(WANTED)
+        return server.calls
+
+    assert virtual_time.run(run()) == ["get", "apply"]
+
+
+def test_other_data_is_applied_without_reading_what_nobody_touched() -> None:
+    """A configuration does not wait for a large Secret to be read first."""
+
+    async def run() -> list[str]:
+        server, writer = made()
+        await writer.write(WANTED)
+        server.calls.clear()
+        assert await writer.write(WANTED | {"data": {"a": "2"}})
+        return server.calls
+
+    assert virtual_time.run(run()) == ["apply"]
+
+
+def test_a_touch_that_the_cache_does_not_show_yet_is_found() -> None:
+    """The version is a precondition: where it does not hold, the object is read after all."""
+
+    async def run() -> tuple[list[str], object]:
+        server, writer = made()
+        await writer.write(WANTED)
+        stale = server.current(("Secret", "shop", "config"))
+        writer._current = lambda _: stale
+        server.version += 1
+        server.calls.clear()
+        assert await writer.write(WANTED | {"data": {"a": "2"}})
+        return server.calls, (server.live or {})["data"]
+
+    assert virtual_time.run(run()) == (["apply", "get", "apply"], {"a": "2"})
+
+
+def test_a_deletion_that_is_told_before_the_answer_is_not_forgotten() -> None:
+    """Otherwise an object that is gone would be taken for right, for ever."""
+
+    async def run() -> list[str]:
+        server, writer = made()
+
+        def deleted() -> None:
+            server.live = None
+            writer.forget("Secret", ObjectMeta(namespace="shop", name="config"))
+
+        server.before_answer = deleted
+        await writer.write(WANTED)
+        server.before_answer = lambda: None
+        server.calls.clear()
+        assert await writer.write(WANTED)
+        return server.calls
+
+    assert virtual_time.run(run()) == ["get", "apply"]
+
+
+def test_two_who_want_the_same_object_write_it_once() -> None:
+    """Workloads that share a Service are woken together when it is gone."""
+
+    async def run() -> list[str]:
+        server, writer = made()
+        await asyncio.gather(writer.write(WANTED), writer.write(WANTED))
+        return server.calls
+
+    assert virtual_time.run(run()) == ["get", "apply"]
