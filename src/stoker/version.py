@@ -9,8 +9,11 @@ from msgspec import Struct
 # Numbers compare as numbers and come before words: (0, 11, "") < (1, 0, "rc").
 Identifier: TypeAlias = tuple[int, int, str]
 
+# A number in a pre-release has no zeros before it: they would be lost, and two versions the same.
+_WORD = r"(?:0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*)"
 _SYNTAX = re.compile(
-    r"\s*v?(?P<numbers>\d+(?:\.\d+){0,2})(?:-(?P<pre>[0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?\s*",
+    r"\s*v?(?P<numbers>\d+(?:\.\d+){0,2})"
+    rf"(?:-(?P<pre>{_WORD}(?:\.{_WORD})*))?(?:\+[0-9A-Za-z.-]+)?\s*",
     re.ASCII,
 )
 

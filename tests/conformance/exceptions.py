@@ -31,9 +31,13 @@ _UNUSED: Final = "G5: a discovery that a ScrapeConfig does not use cannot be too
 _NO_SERVER: Final = "G5: Prometheus refuses the whole file: HTTP settings need an api_server"
 _PARAMETER: Final = "G6: the peer lets a tenant look into other namespaces from a parameter of topk"
 _EMPTY_DURATION: Final = "G6: Prometheus refuses all rules for an empty duration; it is left out"
+_STILL_UNKNOWN: Final = "G2: Alertmanager 0.28 refuses the whole file for `monospace`, false or not"
 _CONTENT: Final = (
     "W1: our hash is of content; an API server never shows two specs at one generation, as here"
 )
+_NO_TIMEOUT: Final = "W2: no Alertmanager starts with a web.timeout that has no unit"
+_NO_SUCH_FLAG: Final = "W2: no Alertmanager has silences.max-per-silence-bytes; it is …-size-bytes"
+_NAMELESS: Final = "W2: no API server takes a volume of a Secret without a name; the file is used"
 
 EXCEPTIONS: Final[tuple[Exempt, ...]] = (
     *(
@@ -62,6 +66,16 @@ EXCEPTIONS: Final[tuple[Exempt, ...]] = (
         for number in ("0555", "0677", "1389", "1590", "1846")
     ),
     Exempt("rules", "TestMakeRulesConfigMaps-014", _EMPTY_DURATION),
+    *(
+        Exempt(suite, f"TestMakeStatefulSetSpec{case}", reason)
+        for suite in ("statefulsetspec-alertmanager", "statefulset-alertmanager-derived")
+        for case, reason in (
+            ("WebTimeout-002", _NO_TIMEOUT),
+            ("MaxPerSilenceBytes-001", _NO_SUCH_FLAG),
+        )
+    ),
+    Exempt("clustertlsconfig", "TestCreateOrUpdateClusterTLSConfigSecret-003", _NAMELESS),
+    Exempt("alertmanager-sanitize", "TestSanitizePushoverReceiverConfig-004", _STILL_UNKNOWN),
     *(
         Exempt("misc-input-hash", f"TestCreateStatefulSetInputHash-{number}", _CONTENT)
         for number in ("007", "008")

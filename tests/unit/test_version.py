@@ -21,7 +21,13 @@ def test_versions_are_read_as_users_write_them(text: str, version: Version) -> N
     assert parse_version(text) == version
 
 
-@pytest.mark.parametrize("text", ["", "latest", "v", "3.x", "1.2.3.4", "3.0.0-", "٣.0.0", "v3;rm"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "latest", "v", "3.x", "1.2.3.4", "3.0.0-", "٣.0.0", "v3;rm"),
+        *("0.29.0-0123", "3.0.0-rc.01", "3.0.0-rc..1"),
+    ],
+)
 def test_what_is_no_version_is_refused(text: str) -> None:
     """With a message that shows what was written."""
     with pytest.raises(ValueError, match="is not a version"):

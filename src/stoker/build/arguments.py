@@ -15,13 +15,14 @@ from stoker.build.paths import CONFIG_FILE, DATA, WEB_PORT
 from stoker.select.workload import Workload
 from stoker.version import Version, parse_version
 
-Value: TypeAlias = str | bool | None
+Value: TypeAlias = str | bool | tuple[str, ...] | None
 
 
 class Flag(Struct, frozen=True):
-    """A flag of Prometheus.
+    """A flag of a program.
 
-    `value` gives what follows the `=`, or whether a switch is set; None or nothing leaves it out.
+    `value` gives what follows the `=`, or whether a switch is set; None or nothing leaves it out,
+    and several values make the flag that often.
     `since` is the first version that knows the flag, `until` the first that no longer does.
     """
 
@@ -42,7 +43,9 @@ def flags_set(table: tuple[Flag, ...], subject: Any, version: Version) -> list[A
     made = []
     for flag in table:
         value = flag.value(subject) if flag.known_to(version) else None
-        if value:
+        if isinstance(value, tuple):
+            made += [Argument(name=flag.name, value=one) for one in value]
+        elif value:
             text = None if value is True else str(value)
             made.append(Argument(name=flag.name, value=text))
     return made
@@ -85,14 +88,15 @@ def serves_tls(workload: Workload) -> bool:
     return web is not None and web.tls_config is not None
 
 
-def _always(value: Value) -> Callable[[Workload], Value]:
+def always(value: Value) -> Callable[[Any], Value]:
+    """The same for every workload."""
     return lambda workload: value
 
 
-def _spec(*path: str) -> Callable[[Workload], Value]:
+def spec_value(*path: str) -> Callable[[Any], str | bool | None]:
     """The field at a path of attributes below `spec`; None where a part of it is absent."""
 
-    def value(workload: Workload) -> Value:
+    def value(workload: Any) -> str | bool | None:
         found: Any = workload.spec
         for attribute in path:
             found = getattr(found, attribute, None)
@@ -103,13 +107,13 @@ def _spec(*path: str) -> Callable[[Workload], Value]:
 
 def _positive(*path: str) -> Callable[[Workload], Value]:
     """A number at a path, unless it is zero or less, which means unlimited or nonsense."""
-    number = _spec(*path)
+    number = spec_value(*path)
     return lambda workload: (text := number(workload)) and int(text) > 0 and text
 
 
-def _other_than(default: str, field: str) -> Callable[[Workload], Value]:
-    """A field, unless it says what Prometheus does anyway."""
-    given = _spec(field)
+def other_than(default: str, field: str) -> Callable[[Any], Value]:
+    """A field, unless it says what the program does anyway."""
+    given = spec_value(field)
     return lambda workload: (text := given(workload)) != default and text
 
 
@@ -168,26 +172,30 @@ _DEFAULT_RETENTION: Final = "24h"
 
 
 def _retention(workload: Workload) -> Value:
-    return _spec("retention")(workload) or _DEFAULT_RETENTION
+    return spec_value("retention")(workload) or _DEFAULT_RETENTION
 
 
 def _retention_time(workload: Workload) -> Value:
     """How long to keep data; where only the size is limited, the size decides alone."""
-    by_size = _spec("retention_size")(workload)
-    return _spec("retention")(workload) or (None if by_size else _DEFAULT_RETENTION)
+    by_size = spec_value("retention_size")(workload)
+    return spec_value("retention")(workload) or (None if by_size else _DEFAULT_RETENTION)
 
 
 # Pre-releases of the third major version have its flags already.
 _THREE: Final = "3.0.0-0"
 
 _COMMON: Final = (
-    Flag("config.file", _always(CONFIG_FILE)),
-    Flag("web.console.templates", _always("/etc/prometheus/consoles"), until=_THREE),
-    Flag("web.console.libraries", _always("/etc/prometheus/console_libraries"), until=_THREE),
+    Flag("config.file", always(CONFIG_FILE)),
+    Flag("web.console.templates", always("/etc/prometheus/consoles"), until=_THREE),
+    Flag("web.console.libraries", always("/etc/prometheus/console_libraries"), until=_THREE),
     Flag("web.enable-lifecycle", lambda one: one.spec.reload_strategy != "ProcessSignal"),
-    Flag("web.page-title", _spec("web", "page_title"), since="2.6.0"),
-    Flag("web.max-connections", _spec("web", "max_connections")),
-    Flag("web.enable-remote-write-receiver", _spec("enable_remote_write_receiver"), since="2.33.0"),
+    Flag("web.page-title", spec_value("web", "page_title"), since="2.6.0"),
+    Flag("web.max-connections", spec_value("web", "max_connections")),
+    Flag(
+        "web.enable-remote-write-receiver",
+        spec_value("enable_remote_write_receiver"),
+        since="2.33.0",
+    ),
     Flag(
         "web.remote-write-receiver.accepted-protobuf-messages", _accepted_messages, since="2.54.0"
     ),
@@ -196,10 +204,10 @@ _COMMON: Final = (
     Flag("enable-feature", _new_encoding, since="3.13.0"),
     Flag("enable-feature", _otlp_feature, since="2.47.0", until=_THREE),
     Flag("web.enable-otlp-receiver", _receives_otlp, since=_THREE),
-    Flag("web.external-url", _spec("external_url")),
+    Flag("web.external-url", spec_value("external_url")),
     Flag("web.route-prefix", route_prefix),
-    Flag("log.level", _other_than("info", "log_level")),
-    Flag("log.format", _other_than("logfmt", "log_format")),
+    Flag("log.level", other_than("info", "log_level")),
+    Flag("log.format", other_than("logfmt", "log_format")),
     Flag("web.listen-address", _local_address),
 )
 
@@ -207,29 +215,33 @@ _COMMON: Final = (
 _SERVER: Final = (
     Flag("storage.tsdb.retention", _retention, until="2.7.0"),
     Flag("storage.tsdb.retention.time", _retention_time, since="2.7.0", until="3.11.0"),
-    Flag("storage.tsdb.retention.size", _spec("retention_size"), since="2.7.0", until="3.11.0"),
-    Flag("storage.tsdb.path", _always(DATA)),
-    Flag("web.enable-admin-api", _spec("enable_admin_api")),
+    Flag(
+        "storage.tsdb.retention.size", spec_value("retention_size"), since="2.7.0", until="3.11.0"
+    ),
+    Flag("storage.tsdb.path", always(DATA)),
+    Flag("web.enable-admin-api", spec_value("enable_admin_api")),
     Flag(
         "rules.alert.for-outage-tolerance",
-        _spec("rules", "alert", "for_outage_tolerance"),
+        spec_value("rules", "alert", "for_outage_tolerance"),
         since="2.4.0",
     ),
     Flag(
-        "rules.alert.for-grace-period", _spec("rules", "alert", "for_grace_period"), since="2.4.0"
+        "rules.alert.for-grace-period",
+        spec_value("rules", "alert", "for_grace_period"),
+        since="2.4.0",
     ),
-    Flag("rules.alert.resend-delay", _spec("rules", "alert", "resend_delay"), since="2.4.0"),
-    Flag("query.lookback-delta", _spec("query", "lookback_delta")),
+    Flag("rules.alert.resend-delay", spec_value("rules", "alert", "resend_delay"), since="2.4.0"),
+    Flag("query.lookback-delta", spec_value("query", "lookback_delta")),
     Flag("query.max-samples", _positive("query", "max_samples"), since="2.5.0"),
     Flag("query.max-concurrency", _positive("query", "max_concurrency")),
-    Flag("query.timeout", _spec("query", "timeout")),
+    Flag("query.timeout", spec_value("query", "timeout")),
     Flag(
         "storage.tsdb.allow-overlapping-blocks",
-        _spec("allow_overlapping_blocks"),
+        spec_value("allow_overlapping_blocks"),
         since="2.11.0",
         until="2.39.0",
     ),
-    Flag("storage.tsdb.wal-compression", _spec("wal_compression"), since="2.11.0"),
+    Flag("storage.tsdb.wal-compression", spec_value("wal_compression"), since="2.11.0"),
     Flag(
         "no-storage.tsdb.wal-compression",
         lambda one: one.spec.wal_compression is False,
@@ -238,9 +250,9 @@ _SERVER: Final = (
 )
 
 _AGENT: Final = (
-    Flag("enable-feature", _always("agent"), until=_THREE),
-    Flag("agent", _always(True), since=_THREE),
-    Flag("storage.agent.path", _always(DATA)),
-    Flag("storage.agent.wal-compression", _spec("wal_compression")),
+    Flag("enable-feature", always("agent"), until=_THREE),
+    Flag("agent", always(True), since=_THREE),
+    Flag("storage.agent.path", always(DATA)),
+    Flag("storage.agent.wal-compression", spec_value("wal_compression")),
     Flag("no-storage.agent.wal-compression", lambda one: one.spec.wal_compression is False),
 )

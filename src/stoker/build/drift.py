@@ -8,7 +8,7 @@ remembers in `managedFields` under our name.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any, Final
 
 from stoker.api.core import Object
@@ -49,7 +49,7 @@ def quantity(value: object) -> Decimal | None:
         factor = Decimal(1)
     try:
         return Decimal(text) * factor
-    except InvalidOperation:
+    except ArithmeticError:
         return None
 
 

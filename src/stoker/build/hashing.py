@@ -6,6 +6,8 @@ from typing import Any, Final
 
 import msgspec
 
+from stoker.api.core import Object
+
 INPUT_HASH: Final = "prometheus-operator-input-hash"
 """The annotation that holds it: the peer's own, so that it is overwritten at a takeover."""
 
@@ -25,3 +27,10 @@ def content_hash(made: Mapping[str, Any]) -> str:
     }
     text = msgspec.json.encode(content | {"metadata": metadata}, order="sorted")
     return sha256(text).hexdigest()[:_LENGTH]
+
+
+def with_hash(made: Object) -> Object:
+    """The object with its own hash in its annotations."""
+    annotations = made["metadata"].get("annotations") or {}
+    noted = annotations | {INPUT_HASH: content_hash(made)}
+    return made | {"metadata": made["metadata"] | {"annotations": noted}}

@@ -16,6 +16,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from stoker.build.storage import claim_name
 from stoker.build.xxh64 import xxh64
 from stoker.errors import WorkloadError
 from stoker.select.workload import Workload
@@ -80,10 +81,7 @@ def governing_service_name(workload: Workload) -> str:
 
 def volume_claim_name(workload: Workload) -> str:
     """The volume with the data, and the claims for it."""
-    storage = workload.spec.storage
-    template = storage.volume_claim_template if storage else None
-    metadata = template.metadata if template else None
-    return (metadata.name if metadata else None) or f"{prefix_of(workload)}-db"
+    return claim_name(workload.spec.storage, f"{prefix_of(workload)}-db")
 
 
 def application_name(workload: Workload) -> str:

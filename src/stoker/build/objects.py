@@ -12,7 +12,7 @@ from msgspec import Struct
 from stoker.api.core import Object
 from stoker.api.prometheus import PrometheusSpec
 from stoker.build import agent, prometheus
-from stoker.build.hashing import INPUT_HASH, content_hash
+from stoker.build.hashing import with_hash
 from stoker.build.meta import owner_reference
 from stoker.build.names import prefix_of, thanos_http_client_name, tls_assets_name
 from stoker.build.paths import WEB_CONFIG
@@ -81,7 +81,7 @@ def _running(site: Site, contents: Contents) -> Iterator[Object]:
     assets = TlsAssets(tls_assets_name(site.workload), len(shards_of(contents.asset_files)))
     files = max(len(contents.config_files), 1)
     if site.workload.daemon_set:
-        yield _hashed(agent.daemon_set(site, tls_assets=assets, config_files=files))
+        yield with_hash(agent.daemon_set(site, tls_assets=assets, config_files=files))
         return
     for shard in range(_shards(site)):
         if site.workload.agent:
@@ -91,7 +91,7 @@ def _running(site: Site, contents: Contents) -> Iterator[Object]:
             made = prometheus.stateful_set(
                 site, shard, rule_config_maps=rules, tls_assets=assets, config_files=files
             )
-        yield _hashed(made)
+        yield with_hash(made)
 
 
 def _shards(site: Site) -> int:
@@ -99,9 +99,3 @@ def _shards(site: Site) -> int:
     if count > MOST_SHARDS:
         raise WorkloadError("spec.shards", f"{count} are too many: at most {MOST_SHARDS}")
     return count
-
-
-def _hashed(made: Object) -> Object:
-    annotations = made["metadata"].get("annotations") or {}
-    noted = annotations | {INPUT_HASH: content_hash(made)}
-    return made | {"metadata": made["metadata"] | {"annotations": noted}}

@@ -1,12 +1,13 @@
 """Pieces of pods that all four kinds of workload share."""
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
-from stoker.api.core import Object
-from stoker.api.workload import DnsConfig, HostAlias
+from stoker.api.core import LocalObjectReference, Object
+from stoker.api.workload import DnsConfig, HostAlias, WorkloadSpec
+from stoker.build.plain import plain
 
 _PROBE_TIMEOUT: Final = 3
 _LONGEST_PERIOD: Final = 60
@@ -75,3 +76,45 @@ def dns_config(config: DnsConfig | None) -> Object | None:
         "options": [msgspec.to_builtins(option) for option in config.options or ()],
     }
     return {name: items for name, items in made.items() if items}
+
+
+# Settings of pods that are called and mean the same in our kinds.
+_PASSED_ON: Final = (
+    "service_account_name",
+    "priority_class_name",
+    "security_context",
+    "affinity",
+    "scheduler_name",
+    "tolerations",
+    "enable_service_links",
+    "host_users",
+)
+_NAMES: Final = {field.name: field.encode_name for field in msgspec.structs.fields(WorkloadSpec)}
+
+
+def pod_settings(spec: WorkloadSpec, grace_period: int) -> Object:
+    """What every kind of workload says of its pods as a whole; what is unset is None or empty.
+
+    `grace_period`: the seconds to stop in, unless the user has a wish.
+    """
+    grace = spec.termination_grace_period_seconds
+    host_network = getattr(spec, "host_network", None)
+    return {
+        **{_NAMES[field]: _copied(getattr(spec, field)) for field in _PASSED_ON},
+        "imagePullSecrets": _once_each(spec.image_pull_secrets or ()),
+        "terminationGracePeriodSeconds": grace_period if grace is None else grace,
+        "hostNetwork": host_network or None,
+        "dnsPolicy": spec.dns_policy or ("ClusterFirstWithHostNet" if host_network else None),
+        "dnsConfig": dns_config(spec.dns_config),
+        "hostAliases": host_aliases(spec.host_aliases),
+    }
+
+
+def _copied(value: Any) -> Any:
+    """A value of the user's; none where a word is empty."""
+    return None if value == "" else plain(value)
+
+
+def _once_each(references: Iterable[LocalObjectReference]) -> list[Object]:
+    """The references by name: Kubernetes keeps them so, and takes no name twice."""
+    return [{"name": name} for name in dict.fromkeys(one.name or "" for one in references)]

@@ -1,8 +1,10 @@
-"""StatefulSets of Prometheus, for servers and agents alike."""
+"""StatefulSets: those of Prometheus, for servers and agents alike, and what all kinds share."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from stoker.api.core import Object
+from stoker.api.workload import WorkloadSpec
 from stoker.build.hashing import INPUT_HASH
 from stoker.build.meta import metadata
 from stoker.build.names import (
@@ -49,18 +51,41 @@ def stateful_set_of(plan: PodPlan, shard: int, name: str | None, input_hash: str
 
 
 def _spec(plan: PodPlan, shard: int) -> Object:
-    workload, spec = plan.site.workload, plan.site.workload.spec
+    workload = plan.site.workload
+    return stateful_set_spec(
+        workload.spec,
+        service=governing_service_name(workload),
+        selected=selector_labels(workload, shard, plan.site.settings.labels),
+        template=pod_template(plan),
+        data=plan.data,
+    )
+
+
+def stateful_set_spec(
+    spec: WorkloadSpec,
+    *,
+    service: str,
+    selected: Mapping[str, str],
+    template: Object,
+    data: DataVolume | None,
+) -> Object:
+    """The spec of a StatefulSet of any kind of workload; `selected`: the labels of its pods."""
     made: Object = {
-        "serviceName": governing_service_name(workload),
-        "replicas": max(1 if spec.replicas is None else spec.replicas, 0),
+        "serviceName": service,
+        "replicas": replicas_of(spec),
         "podManagementPolicy": spec.pod_management_policy or "Parallel",
         "updateStrategy": plain(spec.update_strategy) or {"type": "RollingUpdate"},
         "minReadySeconds": spec.min_ready_seconds or None,
-        "selector": {"matchLabels": selector_labels(workload, shard, plan.site.settings.labels)},
-        "template": pod_template(plan),
-        "volumeClaimTemplates": list(plan.data.claims) if plan.data else None,
+        "selector": {"matchLabels": dict(selected)},
+        "template": template,
+        "volumeClaimTemplates": list(data.claims) if data else None,
         "persistentVolumeClaimRetentionPolicy": claim_retention(
-            spec.persistent_volume_claim_retention_policy
+            getattr(spec, "persistent_volume_claim_retention_policy", None)
         ),
     }
     return {member: value for member, value in made.items() if value not in (None, [])}
+
+
+def replicas_of(spec: WorkloadSpec) -> int:
+    """How many pods a StatefulSet has."""
+    return max(1 if spec.replicas is None else spec.replicas, 0)

@@ -28,13 +28,14 @@ class DataVolume(Struct, frozen=True):
 def data_volume(storage: Storage | None, name: str, path: str, sub_path: str) -> DataVolume:
     """The volume for the data, called `name` and mounted at `path`.
 
-    What the user gives is mounted at a directory in it, `sub_path`, unless they want its root.
+    What the user gives is mounted at a directory in it, `sub_path`, unless that is empty or they
+    want its root.
     WorkloadError where `spec.storage` names nothing that data could be kept on.
     """
     mount = {"name": name, "mountPath": path}
     if storage is None:
         return DataVolume(mount, ({"name": name, "emptyDir": {}},))
-    if not storage.disable_mount_sub_path:
+    if sub_path and not storage.disable_mount_sub_path:
         mount["subPath"] = sub_path
     if storage.empty_dir is not None:
         return DataVolume(mount, ({"name": name, "emptyDir": plain(storage.empty_dir)},))
@@ -44,6 +45,13 @@ def data_volume(storage: Storage | None, name: str, path: str, sub_path: str) ->
         return DataVolume(mount, claims=(_claim(storage.volume_claim_template, name),))
     reason = "set one of `emptyDir`, `ephemeral` and `volumeClaimTemplate`"
     raise WorkloadError("spec.storage", reason)
+
+
+def claim_name(storage: Storage | None, default: str) -> str:
+    """The volume with the data, and the claims for it: as the user calls them, or by default."""
+    template = storage.volume_claim_template if storage else None
+    metadata = template.metadata if template else None
+    return (metadata.name if metadata else None) or default
 
 
 def claim_retention(policy: PersistentVolumeClaimRetentionPolicy | None) -> Object | None:

@@ -1,12 +1,11 @@
 """The pods of Prometheus, the same for servers and agents but for what a `PodPlan` says."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
 
-import msgspec
 from msgspec import Struct
 
-from stoker.api.core import LocalObjectReference, Object
+from stoker.api.core import Object
 from stoker.api.prometheus_common import PrometheusCommonSpec
 from stoker.api.workload import Argument
 from stoker.build.args import with_additional
@@ -18,14 +17,13 @@ from stoker.build.names import (
     pod_labels,
     web_config_name,
 )
-from stoker.build.paths import WEB_CONFIG, WEB_PORT
+from stoker.build.paths import CONFIG_MAPS, SECRETS, WEB_CONFIG, WEB_PORT
 from stoker.build.plain import plain
 from stoker.build.pod import (
-    dns_config,
     exec_probe,
     hardened,
-    host_aliases,
     http_probe,
+    pod_settings,
     probe,
     startup_probe_timing,
 )
@@ -42,11 +40,14 @@ from stoker.build.volumes import (
     expanded_volume,
     listed,
     logs,
+    mounts_between,
+    pod_volumes,
     rules,
-    with_users,
 )
 from stoker.build.webconfig import Mount, web_config_mount
 from stoker.errors import WorkloadError
+from stoker.generate.draft import CERTIFICATES
+from stoker.generate.sections import RULES
 from stoker.select.workload import Workload
 
 _MAJORS: Final = (2, 3)
@@ -130,83 +131,32 @@ def _pod_spec(plan: PodPlan) -> Object:
     return {name: value for name, value in made.items() if value not in (None, [], {})}
 
 
-# Settings of pods that are called and mean the same in our kinds.
-_PASSED_ON: Final = (
-    "service_account_name",
-    "priority_class_name",
-    "security_context",
-    "affinity",
-    "scheduler_name",
-    "tolerations",
-    "enable_service_links",
-    "host_users",
-)
-_NAMES: Final = {
-    field.name: field.encode_name for field in msgspec.structs.fields(PrometheusCommonSpec)
-}
-
-
 def _settings(spec: PrometheusCommonSpec) -> Object:
     """What is said of the pod as a whole; what is empty is left out."""
-    grace = spec.termination_grace_period_seconds
     token = spec.automount_service_account_token
-    return {
-        **{_NAMES[field]: _copied(getattr(spec, field)) for field in _PASSED_ON},
-        "imagePullSecrets": _once_each(spec.image_pull_secrets or ()),
+    return pod_settings(spec, _GRACE_PERIOD) | {
         "automountServiceAccountToken": True if token is None else token,
-        "terminationGracePeriodSeconds": _GRACE_PERIOD if grace is None else grace,
         "shareProcessNamespace": spec.reload_strategy == "ProcessSignal",
-        "hostNetwork": spec.host_network or None,
-        "dnsPolicy": spec.dns_policy or ("ClusterFirstWithHostNet" if spec.host_network else None),
-        "dnsConfig": dns_config(spec.dns_config),
-        "hostAliases": host_aliases(spec.host_aliases),
     }
-
-
-def _copied(value: Any) -> Any:
-    """A value of the user's; none where a word is empty."""
-    return None if value == "" else plain(value)
-
-
-def _once_each(references: Iterable[LocalObjectReference]) -> list[Object]:
-    """The references by name: Kubernetes keeps them so, and takes no name twice."""
-    return [{"name": name} for name in dict.fromkeys(one.name or "" for one in references)]
 
 
 def _volumes(plan: PodPlan) -> list[Object]:
     workload = plan.site.workload
     ours = [
         config_volume(workload, plan.config_files),
-        certificates(plan.tls_assets).volume,
+        certificates(plan.tls_assets, CERTIFICATES).volume,
         expanded_volume(),
         *(one.volume for one in _from_objects(plan)),
         *(plan.web.volumes if plan.web else ()),
         *(plan.sidecar.volumes if plan.sidecar else ()),
     ]
-    if plan.data is None:
-        return with_users(ours, workload.spec.volumes, "name", "spec.volumes")
-    _check_data(plan.data, ours)
-    claims = [{"name": one["metadata"]["name"]} for one in plan.data.claims]
-    all_of_ours = [*claims, *ours, *plan.data.volumes]
-    made = with_users(all_of_ours, workload.spec.volumes, "name", "spec.volumes")
-    return made[len(claims) :]
-
-
-def _check_data(data: DataVolume, ours: Iterable[Object]) -> None:
-    """WorkloadError where the user's name for the data is that of another volume of ours.
-
-    Kubernetes would mount a claim of that name in its place, and not say so.
-    """
-    name = data.mount["name"]
-    if any(one["name"] == name for one in ours):
-        path = "spec.storage.volumeClaimTemplate.metadata.name"
-        raise WorkloadError(path, f"`{name}` is a volume of the operator's own: give it another")
+    return pod_volumes(ours, plan.data, workload.spec.volumes)
 
 
 def _from_objects(plan: PodPlan) -> Iterator[Mounted]:
     """What is mounted of Secrets and ConfigMaps besides the configuration, and the log files."""
-    yield from listed(plan.site.workload)
-    yield from rules(plan.rules)
+    yield from listed(plan.site.workload.spec, SECRETS, CONFIG_MAPS)
+    yield from rules(plan.rules, RULES)
     yield from logs(plan.site.workload)
 
 
@@ -240,15 +190,12 @@ def _image(site: Site) -> str:
 
 def _mounts(plan: PodPlan) -> list[Object]:
     """The mounts of Prometheus; the user's come before those that they list by name."""
-    before = [expanded_mount(), certificates(plan.tls_assets).mount]
+    before = [expanded_mount(), certificates(plan.tls_assets, CERTIFICATES).mount]
     if plan.data:
         before.append(dict(plan.data.mount))
     after = [one.mount for one in _from_objects(plan)]
     after += plan.web.mounts if plan.web else ()
-    theirs = plan.site.workload.spec.volume_mounts
-    made = with_users([*before, *after], theirs, "mountPath", "spec.volumeMounts")
-    users = made[len(before) + len(after) :]
-    return [*before, *users, *after]
+    return mounts_between(before, plan.site.workload.spec.volume_mounts, after)
 
 
 def _probes(workload: Workload) -> Object:

@@ -111,7 +111,7 @@ def _arguments(
 ) -> list[str]:
     subject = _Subject(site, sidecar, _delays_merging(spec, site.workload.version))
     ours = flags_set(_ADDRESSES, subject, version)
-    ours += _server_tls(sidecar.grpc_server_tls_config, version)
+    ours += server_tls(sidecar.grpc_server_tls_config, version)
     ours += flags_set(_FLAGS, subject, version)
     return with_additional(ours, sidecar.additional_args, "spec.thanos.additionalArgs")
 
@@ -232,7 +232,7 @@ _SERVER_TLS: Final = (
 _LISTS_SINCE: Final = parse_version("0.42.0")
 
 
-def _server_tls(tls: GrpcServerTlsConfig | None, version: Version) -> list[Argument]:
+def server_tls(tls: GrpcServerTlsConfig | None, version: Version) -> list[Argument]:
     """How gRPC is served; a list is a flag for each of its items."""
     if tls is None:
         return []

@@ -45,12 +45,12 @@ def spread_constraints(
     Kubernetes does not tell apart.
     """
     constraints = workload.spec.topology_spread_constraints or ()
-    _refuse_twice(constraints)
+    refuse_twice([(one.topology_key, one.when_unsatisfiable) for one in constraints])
     return [_constraint(one, workload, shard, flags) for one in constraints]
 
 
-def _refuse_twice(constraints: Sequence[SpreadConstraint]) -> None:
-    keys = [(one.topology_key, one.when_unsatisfiable) for one in constraints]
+def refuse_twice(keys: Sequence[tuple[str | None, str | None]]) -> None:
+    """WorkloadError for a constraint with the topology and the consequence of one before it."""
     for index, key in enumerate(keys):
         if key in keys[:index]:
             path = f"spec.topologySpreadConstraints[{index}]"

@@ -1,4 +1,4 @@
-"""The volumes of a pod of Prometheus, and where its containers mount them."""
+"""The volumes of a pod, and where its containers mount them."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -6,24 +6,24 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from stoker.api.alertmanager import AlertmanagerSpec
 from stoker.api.core import Object
+from stoker.api.prometheus_common import PrometheusCommonSpec
 from stoker.build.names import unique_label
 from stoker.build.paths import (
     CERTIFICATES_VOLUME,
-    CONFIG_MAPS,
     CONFIG_VOLUME,
     EXPANDED,
     EXPANDED_VOLUME,
     LOGS_VOLUME,
-    SECRETS,
 )
 from stoker.build.plain import plain
 from stoker.build.secrets import config_file_secret_name
 from stoker.build.site import TlsAssets
+from stoker.build.storage import DataVolume
 from stoker.build.webconfig import config_map_volume, secret_volume
 from stoker.errors import WorkloadError
-from stoker.generate.draft import CERTIFICATES
-from stoker.generate.sections import LOGS, RULES
+from stoker.generate.sections import LOGS
 from stoker.generate.split import MAIN_FILE, file_name
 from stoker.select.workload import Workload
 
@@ -52,42 +52,46 @@ def expanded_volume() -> Object:
     return {"name": EXPANDED_VOLUME, "emptyDir": {"medium": "Memory"}}
 
 
-def expanded_mount() -> Object:
-    """The unpacked configuration, for Prometheus to read."""
-    return {"name": EXPANDED_VOLUME, "readOnly": True, "mountPath": EXPANDED}
+def expanded_mount(path: str = EXPANDED) -> Object:
+    """The unpacked configuration, for the program to read."""
+    return read_only(EXPANDED_VOLUME, path)
 
 
-def certificates(assets: TlsAssets) -> Mounted:
+def certificates(assets: TlsAssets, path: str) -> Mounted:
     """The files behind references, from all their Secrets."""
     names = (f"{assets.name}-{number}" for number in range(assets.shards))
-    return Mounted(
-        _projected(CERTIFICATES_VOLUME, names), _read_only(CERTIFICATES_VOLUME, CERTIFICATES)
-    )
+    return Mounted(_projected(CERTIFICATES_VOLUME, names), read_only(CERTIFICATES_VOLUME, path))
 
 
-def listed(workload: Workload) -> list[Mounted]:
-    """The Secrets and ConfigMaps that the user lists to be mounted."""
-    spec = workload.spec
+def listed(
+    spec: PrometheusCommonSpec | AlertmanagerSpec, secrets_path: str, config_maps_path: str
+) -> list[Mounted]:
+    """The Secrets and ConfigMaps that the user lists to be mounted, and where."""
     secrets = _numbered("secret", spec.secrets or ())
     config_maps = _numbered("configmap", spec.config_maps or ())
     return [
         *(
-            Mounted(secret_volume(volume, name), _read_only(volume, f"{SECRETS}/{name}"))
+            Mounted(secret_volume(volume, name), read_only(volume, f"{secrets_path}/{name}"))
             for volume, name in secrets
         ),
         *(
-            Mounted(config_map_volume(volume, name), _read_only(volume, f"{CONFIG_MAPS}/{name}"))
+            Mounted(
+                config_map_volume(volume, name), read_only(volume, f"{config_maps_path}/{name}")
+            )
             for volume, name in config_maps
         ),
     ]
 
 
-def rules(names: Iterable[str]) -> list[Mounted]:
-    """The ConfigMaps with rules; one may be gone for a moment while rules are spread anew."""
+def rules(names: Iterable[str], path: str) -> list[Mounted]:
+    """The ConfigMaps with rules, below a path.
+
+    One may be gone for a moment while rules are spread anew.
+    """
     return [
         Mounted(
             {"name": name, "configMap": {"name": name, "optional": True}},
-            _read_only(name, f"{RULES}/{name}"),
+            read_only(name, f"{path}/{name}"),
         )
         for name in names
     ]
@@ -100,6 +104,37 @@ def logs(workload: Workload) -> list[Mounted]:
         return []
     volume = {"name": LOGS_VOLUME, "emptyDir": {}}
     return [Mounted(volume, {"name": LOGS_VOLUME, "mountPath": LOGS})]
+
+
+def pod_volumes(
+    ours: Sequence[Object], data: DataVolume | None, theirs: Sequence[Object] | None
+) -> list[Object]:
+    """All volumes of a pod: ours, that of the data, the user's."""
+    if data is None:
+        return with_users(ours, theirs, "name", "spec.volumes")
+    _check_data(data, ours)
+    claims = [{"name": one["metadata"]["name"]} for one in data.claims]
+    made = with_users([*claims, *ours, *data.volumes], theirs, "name", "spec.volumes")
+    return made[len(claims) :]
+
+
+def mounts_between(
+    before: Sequence[Object], theirs: Sequence[Object] | None, after: Sequence[Object]
+) -> list[Object]:
+    """All mounts of the main container: the user's stand between ours."""
+    made = with_users([*before, *after], theirs, "mountPath", "spec.volumeMounts")
+    return [*before, *made[len(before) + len(after) :], *after]
+
+
+def _check_data(data: DataVolume, ours: Iterable[Object]) -> None:
+    """WorkloadError where the user's name for the data is that of another volume of ours.
+
+    Kubernetes would mount a claim of that name in its place, and not say so.
+    """
+    name = data.mount["name"]
+    if any(one["name"] == name for one in ours):
+        path = "spec.storage.volumeClaimTemplate.metadata.name"
+        raise WorkloadError(path, f"`{name}` is a volume of the operator's own: give it another")
 
 
 def with_users(
@@ -130,7 +165,8 @@ def _projected(name: str, secrets: Iterable[str]) -> Object:
     return {"name": name, "projected": {"sources": sources}}
 
 
-def _read_only(volume: str, path: str) -> Object:
+def read_only(volume: str, path: str) -> Object:
+    """The mount of a volume that a container may not write to."""
     return {"name": volume, "readOnly": True, "mountPath": path}
 
 

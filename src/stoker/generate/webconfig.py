@@ -46,11 +46,20 @@ def credential(selector: SecretOrConfigMap | None, use: str) -> Credential | Non
     return None
 
 
+def private_key(selector: SecretKeySelector | None) -> Credential | None:
+    """The private key that a selector names, if it names one."""
+    return _secret(selector, "key") if selector else None
+
+
 def tls_credentials(tls: WebTlsConfig | None) -> list[Credential]:
     """What the TLS settings refer to, in the order in which pods mount it."""
     if tls is None:
         return []
-    named = (_private_key(tls), credential(tls.cert, "cert"), credential(tls.client_ca, "ca"))
+    named = (
+        private_key(tls.key_secret),
+        credential(tls.cert, "cert"),
+        credential(tls.client_ca, "ca"),
+    )
     return [one for one in named if one]
 
 
@@ -64,10 +73,6 @@ def web_config_text(web: WebConfig | None, directory: str) -> str:
     return text_of(block) if block else ""
 
 
-def _private_key(tls: WebTlsConfig) -> Credential | None:
-    return _secret(tls.key_secret, "key") if tls.key_secret else None
-
-
 def _secret(selector: SecretKeySelector, use: str) -> Credential | None:
     return Credential("secret", selector.name, selector.key, use) if selector.name else None
 
@@ -79,7 +84,7 @@ def _tls(tls: WebTlsConfig, directory: str) -> Block:
     return _present(
         {
             "cert_file": file(credential(tls.cert, "cert"), tls.cert_file),
-            "key_file": file(_private_key(tls), tls.key_file),
+            "key_file": file(private_key(tls.key_secret), tls.key_file),
             "client_auth_type": tls.client_auth_type,
             "client_ca_file": file(credential(tls.client_ca, "ca"), tls.client_ca_file),
             "min_version": tls.min_version,

@@ -1,0 +1,40 @@
+"""What the checks of an AlertmanagerConfig may use: a version, values, and a policy for files.
+
+Without a scope (None), a check is one of the object alone: a webhook knows neither the Alertmanager
+that will read it nor the Secrets.
+"""
+
+from collections.abc import Sequence
+
+from stoker.select.assets import Assets, Missing, Source
+from stoker.validate.scope import Scope
+from stoker.version import Version, parse_version
+
+UTF8_NAMES = "0.27.0"
+CLASSIC = "classic-mode"
+
+
+class AlertScope(Scope):
+    """The Alertmanager that asks, the namespace of the object, and the values behind references."""
+
+    def __init__(
+        self,
+        version: Version,
+        assets: Assets,
+        namespace: str,
+        *,
+        features: Sequence[str] = (),
+        deny_files: bool = False,
+    ) -> None:
+        self.version = version
+        self.namespace = namespace
+        self.reads: dict[Source, str | Missing] = {}
+        self.files: dict[str, str] = {}
+        self.deny_files = deny_files
+        self._features = features
+        self._assets = assets
+
+    @property
+    def utf8_names(self) -> bool:
+        """Whether Alertmanager takes any character in the name of a label."""
+        return self.version >= parse_version(UTF8_NAMES) and CLASSIC not in self._features

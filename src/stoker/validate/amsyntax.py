@@ -1,0 +1,139 @@
+"""What a piece of text must look like for Alertmanager: URLs, templates, mail servers, ranges.
+
+Some templates are read when the configuration is loaded: those in URLs of webhooks and in types of
+responders. They may use what every Go template can, and none of the functions that Alertmanager has
+for notifications. Those of notifications are read when something is sent, so none is refused here.
+"""
+
+import re
+from typing import Final
+
+from msgspec import Struct
+
+from stoker.validate.syntax import web_url_problem
+from stoker.validate.templates import template_problem
+
+_BUILT_IN: Final = frozenset((
+    "and", "call", "html", "index", "slice", "js", "len", "not", "or", "print", "printf",
+    "println", "urlquery", "eq", "ge", "gt", "le", "lt", "ne",
+    "block", "break", "continue", "define", "else", "end", "if", "range", "template", "with",
+    "true", "false", "nil",
+))  # fmt: skip
+_ACTION: Final = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
+_QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"|`[^`]*`|\'(?:[^\'\\]|\\.)*\'|/\*.*?\*/', re.DOTALL)
+_WORD: Final = re.compile(r"(?<![\w.$])[A-Za-z_]\w*", re.ASCII)
+
+
+def go_template_problem(text: str) -> str:
+    """Why Go would not take a text for a template; empty where it does, and without one."""
+    if "{{" not in text:
+        return ""
+    # Inside of a definition there are no variables but `$`.
+    problem = template_problem('{{define "it"}}' + text + "{{end}}")
+    if problem:
+        return f"is a template that cannot be read: {problem}"
+    for action in _ACTION.findall(_QUOTED.sub("''", text)):
+        unknown = [word for word in _WORD.findall(action) if word not in _BUILT_IN]
+        if unknown:
+            return f"is a template with `{unknown[0]}`, a function that there is not"
+    return ""
+
+
+def url_or_template_problem(text: str) -> str:
+    """Why a text is neither a URL nor a template; empty for one that is, and for none at all."""
+    if not text:
+        return ""
+    return go_template_problem(text) if "{{" in text else web_url_problem(text)
+
+
+def smart_host_problem(text: str) -> str:
+    """Why this is not a mail server with its port; empty if it is."""
+    host, colon, port = text.rpartition(":")
+    if not colon or not port or "]" in port:
+        return "needs a port, as `mail.example.com:587`"
+    if host.startswith("["):
+        return "" if host.endswith("]") and "]" not in host[1:-1] else "has a `[` out of place"
+    return "has too many colons" if ":" in host else ""
+
+
+# --- Ranges of time -------------------------------------------------------------------------------
+
+_CLOCK: Final = re.compile(r"(?:[01][0-9]|2[0-3]):[0-5][0-9]|24:00")
+_WEEKDAYS: Final = (
+    "sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday",
+)  # fmt: skip
+_MONTHS: Final = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september",
+    "october", "november", "december",
+)  # fmt: skip
+_INTEGER: Final = re.compile(r"[-+]?[0-9]{1,9}")
+
+
+def clock_problem(start: str, end: str) -> str:
+    """Why two times of day are not a range; both as `HH:MM`."""
+    if not _CLOCK.fullmatch(start) or not _CLOCK.fullmatch(end):
+        return "needs a start and an end as `HH:MM`"
+    return "" if start < end else "must end after it starts"
+
+
+def weekday(text: str) -> int | None:
+    """The number of a day of the week."""
+    return _WEEKDAYS.index(text) if text in _WEEKDAYS else None
+
+
+def month(text: str) -> int | None:
+    """The number of a month, by its name or as it is."""
+    return _MONTHS.index(text) + 1 if text in _MONTHS else integer(text)
+
+
+def integer(text: str) -> int | None:
+    """A whole number."""
+    return int(text) if _INTEGER.fullmatch(text) else None
+
+
+class Range(Struct, frozen=True):
+    """A range as Alertmanager writes it (`text`), or why it is none (`problem`)."""
+
+    text: str = ""
+    problem: str = ""
+
+
+def range_of(kind: str, text: str) -> Range:
+    """A range of `weekdays`, `days_of_month`, `months` or `years`, or a single one."""
+    member = _MEMBERS[kind]
+    ends = [member(part) for part in text.lower().split(":")]
+    if len(ends) > 2 or None in ends:
+        return Range(problem=f"`{text[:40]}` is no range of {kind.replace('_', ' ')}")
+    first, last = ends[0] or 0, ends[-1] or 0
+    problem = _order_problem(kind, first, last)
+    if problem:
+        return Range(problem=problem)
+    words = [_WEEKDAYS[end] if kind == "weekdays" else str(end) for end in (first, last)]
+    return Range(words[0] if first == last else ":".join(words))
+
+
+def _order_problem(kind: str, first: int, last: int) -> str:
+    if kind == "days_of_month":
+        return _days_problem(first, last)
+    return "" if first <= last else "ends before it starts"
+
+
+def _days_problem(first: int, last: int) -> str:
+    """Days are compared in the shortest month."""
+    for day in (first, last):
+        if not 1 <= abs(day) <= _LONGEST_MONTH:
+            return f"{day} is no day of a month"
+    if first < 0 < last:
+        return "must end with a negative day too if it starts with one"
+    counted = [day + _SHORTEST_MONTH if day < 0 else day for day in (first, last)]
+    return "" if counted[0] <= counted[1] else "ends before it starts"
+
+
+_LONGEST_MONTH: Final = 31
+_SHORTEST_MONTH: Final = 28
+_MEMBERS: Final = {
+    "weekdays": weekday,
+    "days_of_month": integer,
+    "months": month,
+    "years": integer,
+}
