@@ -1,0 +1,93 @@
+"""What tests with real scrapes have in common: targets, an exporter behind them, and questions."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import quote
+
+from tests.live.operating import resource
+from tools.cluster import Cluster
+from tools.components import SERVER_ADDRESS
+from tools.host import ROOT
+from tools.podrunner import PodRunner
+
+Object = dict[str, Any]
+
+PORTS = {"web": 8080, "admin": 8081}
+# Where the exporter itself answers, as every other address that no running pod has.
+NOBODY = SERVER_ADDRESS
+# What Prometheus needs to find targets.
+READS: list[Object] = [
+    {
+        "apiGroups": ["", "discovery.k8s.io"],
+        "resources": ["pods", "services", "endpoints", "endpointslices", "nodes"],
+        "verbs": ["get", "list", "watch"],
+    }
+]
+
+
+@contextmanager
+def exporter(cluster: Cluster) -> Iterator[None]:
+    """What answers at the addresses of all pods that do not run."""
+    argv = [sys.executable, "-m", "tools.exporter", *map(str, PORTS.values())]
+    process = cluster.spawn(argv, cwd=ROOT, stderr=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def target(name: str, node: str, labels: Mapping[str, str], *ports: str) -> Object:
+    """A pod on a node, with these ports of the exporter."""
+    listed = [{"name": each, "containerPort": PORTS[each]} for each in ports or ("web",)]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "labels": dict(labels)},
+        "spec": {
+            "nodeName": node,
+            "containers": [{"name": "main", "image": "none", "ports": listed}],
+        },
+    }
+
+
+def node_agent(name: str, **spec: Any) -> Object:
+    """A PrometheusAgent on every node that selects all monitors of its namespace."""
+    every: Object = {"serviceMonitorSelector": {}, "podMonitorSelector": {}}
+    return resource("PrometheusAgent", name, every | {"mode": "DaemonSet"} | spec)
+
+
+def allow_discovery(cluster: Cluster, namespace: str, account: str = "default") -> None:
+    """Let a service account find targets everywhere."""
+    name = f"discovery-{namespace}"
+    group = "rbac.authorization.k8s.io"
+    subject = {"kind": "ServiceAccount", "name": account, "namespace": namespace}
+    role = {"apiGroup": group, "kind": "ClusterRole", "name": name}
+    for plural, body in (
+        ("clusterroles", {"rules": READS}),
+        ("clusterrolebindings", {"roleRef": role, "subjects": [subject]}),
+    ):
+        path = f"/apis/{group}/v1/{plural}"
+        cluster.api.request("POST", path, {"metadata": {"name": name}, **body})
+
+
+def series(
+    pods: PodRunner, address: str, expression: str, port: int = 9090
+) -> list[dict[str, str]]:
+    """The labels of all series that a Prometheus has for an expression."""
+    path = f"/api/v1/query?query={quote(expression)}"
+    answer = json.loads(pods.page(address, port, path))
+    return [each["metric"] for each in answer["data"]["result"]]
+
+
+def active_targets(pods: PodRunner, address: str) -> list[Object]:
+    """What a Prometheus or an agent scrapes."""
+    answer = json.loads(pods.page(address, 9090, "/api/v1/targets?state=active"))
+    found: list[Object] = answer["data"]["activeTargets"]
+    return found

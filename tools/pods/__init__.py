@@ -1,0 +1,1 @@
+"""The parts of the pod runner; see :mod:`tools.podrunner`."""
