@@ -13,7 +13,10 @@ COMMANDS = {
     "operator": "run the operator in a cluster",
     "reloader": "unpack a configuration, fill in the pod's values, and have it reloaded",
     "render": "print the objects that manifests become, without a cluster",
+    "webhook": "answer the API server: validate, mutate and convert objects",
 }
+# Their flags are written as Go reads them, which argparse cannot.
+GO_FLAGS = ("operator", "webhook")
 
 EPILOG = "`stoker COMMAND --help` explains a command. The documentation is in docs/."
 
@@ -22,9 +25,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that the arguments name; return its exit status."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     command = next((word for word in given if not word.startswith("-")), "")
-    if given[:1] == ["operator"]:
-        # Its flags are written as Go reads them, which argparse cannot.
-        return _run(lambda: import_module("stoker.cli.operator").main(given[1:]))
+    if given and given[0] in GO_FLAGS:
+        return _run(lambda: import_module(f"stoker.cli.{given[0]}").main(given[1:]))
     parser = argparse.ArgumentParser(
         prog="stoker", description="A Prometheus Operator.", epilog=EPILOG
     )

@@ -13,6 +13,9 @@ from typing import TypeVar
 from msgspec import Struct
 
 from tests.conformance import (  # noqa: F401
+    admission,
+    alert_workloads,
+    alerting,
     configuration,
     objects,
     operator_parts,

@@ -1,4 +1,4 @@
-"""The command line of `stoker operator`, read as Go reads it.
+"""The command line of `stoker operator` and `stoker webhook`, read as Go reads it.
 
 A flag may be spelt with one dash or two, its value after an equals sign or as the next word; a
 switch takes a value only after an equals sign. That is the grammar of Go's `flag` package, for
@@ -17,9 +17,9 @@ from stoker.errors import FieldError
 class Given:
     """The value of every flag by its name, and which of them the command line had."""
 
-    def __init__(self, given: Mapping[str, Any]) -> None:
+    def __init__(self, given: Mapping[str, Any], flags: Mapping[str, Flag] = FLAGS) -> None:
         self.names = frozenset(given)
-        self._values = {flag.name: flag.default for flag in FLAGS.values()} | dict(given)
+        self._values = {flag.name: flag.default for flag in flags.values()} | dict(given)
 
     def __getitem__(self, name: str) -> Any:
         return self._values[name]
@@ -28,18 +28,18 @@ class Given:
 _SHORT: Final = {"h": "help"}
 
 
-def parsed(words: Sequence[str]) -> Given:
+def parsed(words: Sequence[str], flags: Mapping[str, Flag] = FLAGS) -> Given:
     """The values that a command line gives; `FieldError` names the flag that is wrong."""
     given: dict[str, Any] = {}
-    for flag, text in _uses(words):
+    for flag, text in _uses(words, flags):
         try:
             given[flag.name] = flag.read(text, given.get(flag.name))
         except ValueError as error:
             raise FieldError(f"--{flag.name}", str(error)) from None
-    return Given(given)
+    return Given(given, flags)
 
 
-def _uses(words: Sequence[str]) -> Iterator[tuple[Flag, str]]:
+def _uses(words: Sequence[str], flags: Mapping[str, Flag]) -> Iterator[tuple[Flag, str]]:
     """Each use of a flag with the text of its value."""
     rest = iter(words)
     last: Flag | None = None
@@ -49,7 +49,7 @@ def _uses(words: Sequence[str]) -> Iterator[tuple[Flag, str]]:
         if not word.startswith("-") or word == "-":
             raise _stray(word, last)
         name, equals, text = word[2 if word.startswith("--") else 1 :].partition("=")
-        last = flag = _known(name)
+        last = flag = _known(name, flags)
         if not equals:
             text = "true" if flag.is_switch else _next(rest, flag)
         yield flag, text
@@ -57,12 +57,12 @@ def _uses(words: Sequence[str]) -> Iterator[tuple[Flag, str]]:
         raise _stray(word, None)
 
 
-def _known(name: str) -> Flag:
-    flag = FLAGS.get(_SHORT.get(name, name))
+def _known(name: str, flags: Mapping[str, Flag]) -> Flag:
+    flag = flags.get(_SHORT.get(name, name))
     if flag is None:
         from difflib import get_close_matches
 
-        near = get_close_matches(name, FLAGS, 1)
+        near = get_close_matches(name, flags, 1)
         hint = f"; did you mean --{near[0]}?" if near else "; --help lists all"
         raise FieldError(f"--{name}", f"there is no such flag{hint}")
     return flag
@@ -95,10 +95,10 @@ a list that is given twice is both together.
 """
 
 
-def help_text() -> str:
-    """The text of `stoker operator --help`."""
-    parts = [_USAGE]
-    for title, flags in GROUPS.items():
+def help_text(usage: str = _USAGE, groups: Mapping[str, tuple[Flag, ...]] = GROUPS) -> str:
+    """The text of `--help`, by default that of `stoker operator`."""
+    parts = [usage]
+    for title, flags in groups.items():
         parts.append(f"{title}:")
         parts += [_help_of(flag) for flag in flags]
         parts.append("")

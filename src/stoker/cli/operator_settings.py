@@ -46,7 +46,7 @@ def settings_of(given: Given) -> OperatorSettings:
         references_everywhere=given["watch-referenced-objects-in-all-namespaces"],
         workers=given["workers"],
         kubelet=_kubelet(given),
-        web=_web(given),
+        web=web_settings(given),
         log=LogSettings(level=given["log-level"], format=given["log-format"]),
         api=_api(given),
     )
@@ -117,7 +117,8 @@ def _kubelet(given: Given) -> KubeletSettings:
     )
 
 
-def _web(given: Given) -> WebSettings:
+def web_settings(given: Given) -> WebSettings:
+    """How to listen, from the flags that operator and webhook share."""
     host, port = given["web.listen-address"]
     return WebSettings(
         host=host,

@@ -7,6 +7,8 @@ logged: it may hold what its author would rather not see there.
 """
 
 import asyncio
+import sys
+import threading
 import time
 from typing import Final
 
@@ -23,6 +25,20 @@ _AT_ONCE: Final = 2
 _WAITING: Final = 32
 # The API server waits 10 seconds unless it is told otherwise, and at most 30.
 _ARRIVAL_SECONDS: Final = 10.0
+
+
+# Kubernetes reads JSON of 10,000 levels.
+_LEVELS: Final = 25_000
+_STACK_BYTES: Final = 64 * 1024 * 1024
+
+
+def allow_deep_json() -> None:
+    """Let this process read whatever the API server can store.
+
+    An object that could not be read could not be converted, and with it no list that it is part of.
+    """
+    sys.setrecursionlimit(_LEVELS)
+    threading.stack_size(_STACK_BYTES)
 
 
 class Webhook:

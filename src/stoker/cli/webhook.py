@@ -1,0 +1,65 @@
+"""Run the webhook; `stoker webhook --help` lists its flags, which are those of the peer."""
+
+import asyncio
+import signal
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stoker.cli.flags import Given
+
+
+def main(words: Sequence[str]) -> int:
+    """Run the webhook until it is told to stop; return the exit status."""
+    from stoker import __version__
+    from stoker.cli.flags import help_text, parsed
+    from stoker.cli.webhook_flags import FLAGS, GROUPS, USAGE
+    from stoker.errors import StokerError
+    from stoker.logs import configure
+
+    try:
+        given = parsed(words, FLAGS)
+        if given["help"]:
+            print(help_text(USAGE, GROUPS))
+            return 0
+        if given["version"] or given["short-version"]:
+            print(__version__ if given["short-version"] else f"stoker {__version__}")
+            return 0
+        configure(given["log-level"], given["log-format"])
+        asyncio.run(_run(given))
+    except StokerError as error:
+        print(f"stoker webhook: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+async def _run(given: "Given") -> None:
+    from stoker import __version__
+    from stoker.cli.operator_settings import web_settings
+    from stoker.logs import logger
+    from stoker.web.reviews import Reviewer, rules_reader
+    from stoker.web.server import Served, WebServer
+    from stoker.web.webhook import Webhook, allow_deep_json
+    from stoker.web.webhook_metrics import WebhookMetrics
+
+    allow_deep_json()
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopping.set)
+    reviewer = Reviewer(rules_reader(given["name-validation-scheme"], given["promql-options"]))
+    metrics = WebhookMetrics(__version__, reviewer.paths)
+    server = WebServer(
+        web_settings(given),
+        metrics.registry.text,
+        lambda: "stopping" if stopping.is_set() else "",
+        served=Served(Webhook(reviewer, metrics).routes(), given["web.max-request-bytes"]),
+    )
+    logger("webhook").info("starting", version=__version__)
+    await server.start()
+    try:
+        await stopping.wait()
+    finally:
+        await server.stop()
+    logger("webhook").info("stopped")
