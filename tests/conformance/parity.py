@@ -5,6 +5,7 @@ ours have beyond the peer's is allowed if it is named in `ADDITIONS`; what we le
 is named in `OMITTED_RULES`. A name in either list that does not occur is a difference too.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -26,11 +27,56 @@ OMITTED_RULES: Final[dict[str, dict[str, str]]] = {
     },
 }
 
-# {CRD: {what ours has and the peer's has not: why}}
+# {CRD: {what ours has and the peer's has not: why}}; a `*` stands for any part of a name
 ADDITIONS: Final[dict[str, dict[str, str]]] = {
     "prometheusagents": {
         "v1alpha1.spec.daemonSet": "D5: how agents on every node are updated and keep their log",
         "v1alpha1.spec: daemonSet can only be set when mode is DaemonSet": "D5, D4",
+    },
+    "scrapeconfigs": {
+        **{
+            f"v1alpha1.spec.{name}SDConfigs": "C1: a discovery that the peer lacks"
+            for name in (
+                "aws",
+                "ecs",
+                "elastiCache",
+                "marathon",
+                "msk",
+                "nerve",
+                "oci",
+                "outscale",
+                "rds",
+                "serverset",
+                "stackit",
+                "triton",
+                "uyuni",
+                "vultr",
+            )
+        },
+        "v1alpha1.spec.ec2SDConfigs[].endpoint": "C1",
+        "v1alpha1.spec.*SDConfigs[].profile": "C1: EC2 and Lightsail",
+        "v1alpha1.spec.*SDConfigs[].externalID": "C1: EC2 and Lightsail",
+        "v1alpha1.spec.digitalOceanSDConfigs[].role": "C1: databases",
+        **{
+            f"v1alpha1.spec.kubernetesSDConfigs[].attachMetadata.{name}": "C1"
+            for name in ("namespace", "deployment", "job", "cronJob")
+        },
+        "v1alpha1.spec.extraScrapeMetrics": "C2",
+        "v1alpha1.spec.followRedirects": "C2",
+        **{
+            f"v1alpha1.spec{where}.{name}": "C1, C2: HTTP clients of Prometheus 2.55 and 3.8"
+            for where in ("", ".*SDConfigs[]")
+            for name in (
+                "httpHeaders",
+                "oauth2.grantType",
+                "oauth2.clientCertificateKey",
+                "oauth2.clientCertificateKeyID",
+                "oauth2.signatureAlgorithm",
+                "oauth2.issuer",
+                "oauth2.audience",
+                "oauth2.claims",
+            )
+        },
     },
 }
 
@@ -169,4 +215,12 @@ def _topmost(paths: Iterator[str]) -> list[str]:
 
 
 def _only(some: Any, others: Any) -> list[str]:
-    return [one for one in some if one not in others]
+    return [one for one in some if not any(_same(one, other) for other in others)]
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether two names mean the same; either may have a `*` for any part of a name."""
+    if "*" not in one and "*" not in other:
+        return one == other
+    pattern, name = (one, other) if "*" in one else (other, one)
+    return bool(re.fullmatch(re.escape(pattern).replace(r"\*", r"\w+"), name))

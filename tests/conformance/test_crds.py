@@ -32,10 +32,25 @@ def test_every_path_of_the_peers_crds_is_the_same_in_ours(
 
 def test_what_ours_have_beyond_the_peers_is_meant(comparisons: dict[str, Comparison]) -> None:
     """A field, version or rule of our own is in the list of additions, with its reason."""
-    found = {name: sorted(one.additions) for name, one in comparisons.items() if one.additions}
-    for name, additions in found.items():
-        print(f"{name}: {', '.join(additions)}")
-    assert found == {name: sorted(named) for name, named in ADDITIONS.items()}
+    found = {name: one for name, one in comparisons.items() if one.additions}
+    for name, one in found.items():
+        print(f"{name}: {', '.join(sorted(one.additions))}")
+    assert [
+        text for name, one in found.items() for text in faults(name, one) if "added" in text
+    ] == []
+    assert found.keys() == ADDITIONS.keys()
+
+
+def test_a_star_stands_for_part_of_a_name_only() -> None:
+    """A list of additions that took anything for anything would hide an accident."""
+    named = "v1alpha1.spec.*SDConfigs[].profile"
+    every = [name.replace("*", "ec2") for name in ADDITIONS["scrapeconfigs"]]
+    meant = list(faults("scrapeconfigs", Comparison(additions=every)))
+    accident = [*every, "v1alpha1.spec.ec2SDConfigs[].a.b.profile", "v1alpha1.spec.ec2.profile"]
+    told = list(faults("scrapeconfigs", Comparison(additions=accident)))
+    assert named in ADDITIONS["scrapeconfigs"]
+    assert meant == []
+    assert told == [f"{name}: added by accident?" for name in accident[-2:]]
 
 
 def test_every_cel_rule_of_the_peer_is_in_ours_or_argued(

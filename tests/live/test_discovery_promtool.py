@@ -7,14 +7,8 @@ from typing import Any
 import pytest
 
 from stoker.generate.block import text_of
-from tests.unit.test_generate_scrapeconfig import (
-    EXAMPLES,
-    OAUTH2,
-    discovery_fields,
-    entry_type,
-    job_of,
-    key,
-)
+from tests.unit.discovery_examples import CREDENTIALS, EXAMPLES, HTTP, LOGINS, key
+from tests.unit.test_generate_scrapeconfig import discovery_fields, entry_type, job_of
 from tools.build import binaries
 
 # The least that Prometheus takes, for each discovery that needs anything at all.
@@ -54,24 +48,25 @@ LEAST: dict[str, dict[str, Any]] = {
         "accessKey": "SCWXXXXXXXXXXXXXXXXX",
         "secretKey": key("uuid"),
     },
+    "awsSDConfigs": {"role": "EC2"},
+    "ecsSDConfigs": {},
+    "elastiCacheSDConfigs": {},
+    "mskSDConfigs": {},
+    "rdsSDConfigs": {},
+    "marathonSDConfigs": {"servers": ["http://marathon"]},
+    "nerveSDConfigs": {"servers": ["zookeeper"], "paths": ["/nerve"]},
+    "serversetSDConfigs": {"servers": ["zookeeper"], "paths": ["/"]},
+    "ociSDConfigs": {"region": "eu-frankfurt-1", "authenticationMethod": "InstancePrincipal"},
+    "outscaleSDConfigs": {"accessKey": key("id"), "secretKey": key("password")},
+    "stackitSDConfigs": {"project": "shop"},
+    "tritonSDConfigs": {"account": "shop", "dnsSuffix": "triton", "endpoint": "cmon"},
+    "uyuniSDConfigs": {
+        "server": "https://uyuni",
+        "username": "prometheus",
+        "password": key("password"),
+    },
+    "vultrSDConfigs": {},
 }
-
-# What discoveries that speak HTTP share; only some can log in, and in one way at a time.
-HTTP = {
-    "proxyUrl": "http://proxy:3128",
-    "noProxy": "10.0.0.0/8",
-    "proxyConnectHeader": {"X-Team": [key("id")]},
-    "tlsConfig": {"insecureSkipVerify": True, "minVersion": "TLS12"},
-    "followRedirects": False,
-    "enableHTTP2": False,
-}
-CREDENTIALS: list[dict[str, Any]] = [
-    {"basicAuth": {"username": key("id"), "password": key("password")}},
-    {"authorization": {"type": "Token", "credentials": key("token")}},
-    {"oauth2": OAUTH2 | {"scopes": ["read"], "endpointParams": {"a": "b"}}},
-]
-
-LOGINS = {name for way in CREDENTIALS for name in way}
 
 
 def refusal(spec: dict[str, Any], folder: Path) -> str:
@@ -104,8 +99,8 @@ def http_entries() -> list[Any]:
         if HTTP.keys() <= names:
             ways = [way for way in CREDENTIALS if way.keys() <= names] or [{}]
             entries += [
-                pytest.param(declared.encode_name, way, id="-".join((attribute, *way)))
-                for way in ways
+                pytest.param(declared.encode_name, way, id="-".join((attribute, *way, str(number))))
+                for number, way in enumerate(ways)
             ]
     return entries
 

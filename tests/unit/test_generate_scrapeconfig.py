@@ -1,4 +1,4 @@
-"""The job of a ScrapeConfig, and one example of each discovery."""
+"""The job of a ScrapeConfig, and what each discovery becomes."""
 
 from typing import Any
 
@@ -19,6 +19,7 @@ from stoker.select.assets import Contents
 from stoker.select.workload import Workload
 from stoker.settings import Capabilities
 from stoker.version import Version
+from tests.unit.discovery_examples import EXAMPLES, OAUTH2, key
 
 SECRETS = Contents(
     {
@@ -31,18 +32,6 @@ SECRETS = Contents(
         ("ConfigMap", "team", "cloud"): {"client": "us"},
     }
 )
-
-
-def key(name: str) -> dict[str, str]:
-    """Refer to a key of the Secret that all examples use."""
-    return {"name": "cloud", "key": name}
-
-
-OAUTH2 = {
-    "clientId": {"configMap": {"name": "cloud", "key": "client"}},
-    "clientSecret": key("token"),
-    "tokenUrl": "https://login",
-}
 
 
 def draft_for(version: str = "v3.14.0", *, shards_live_on: bool = False, **spec: Any) -> Draft:
@@ -60,496 +49,6 @@ def job_of(spec: dict[str, Any], draft: Draft | None = None) -> Block:
     """Write the job of a ScrapeConfig named team/it."""
     config = {"metadata": {"namespace": "team", "name": "it"}, "spec": spec}
     return scrape_config_job(convert(ScrapeConfig, config), draft or draft_for())
-
-
-# For each field of a ScrapeConfig that holds discoveries: an entry with all settings of its own,
-# and what Prometheus shall read.
-EXAMPLES: dict[str, tuple[dict[str, Any], str]] = {
-    "fileSDConfigs": (
-        {"files": ["/targets/*.yaml"], "refreshInterval": "2m"},
-        """\
-file_sd_configs:
-- files:
-  - /targets/*.yaml
-  refresh_interval: 2m
-""",
-    ),
-    "httpSDConfigs": (
-        {
-            "url": "https://inventory/targets",
-            "refreshInterval": "2m",
-            "basicAuth": {"username": key("id"), "password": key("password")},
-            "proxyUrl": "http://proxy:3128",
-            "noProxy": "10.0.0.0/8",
-            "tlsConfig": {"ca": {"secret": key("ca")}, "serverName": "inventory"},
-            "followRedirects": False,
-            "enableHTTP2": False,
-        },
-        """\
-http_sd_configs:
-- basic_auth:
-    username: me
-    password: pa55
-  proxy_url: http://proxy:3128
-  no_proxy: 10.0.0.0/8
-  tls_config:
-    ca_file: /etc/prometheus/certs/0_team_cloud_ca
-    server_name: inventory
-  url: https://inventory/targets
-  refresh_interval: 2m
-  follow_redirects: false
-  enable_http2: false
-""",
-    ),
-    "dnsSDConfigs": (
-        {"names": ["db.example.com"], "type": "MX", "port": 9104, "refreshInterval": "2m"},
-        """\
-dns_sd_configs:
-- names:
-  - db.example.com
-  refresh_interval: 2m
-  type: MX
-  port: 9104
-""",
-    ),
-    "kubernetesSDConfigs": (
-        {
-            "role": "EndpointSlice",
-            "apiServer": "https://other-cluster",
-            "authorization": {"credentials": key("token")},
-            "namespaces": {"ownNamespace": False, "names": ["shop"]},
-            "selectors": [{"role": "Service", "label": "app=shop", "field": "metadata.name=web"}],
-            "attachMetadata": {"node": True},
-        },
-        """\
-kubernetes_sd_configs:
-- api_server: https://other-cluster
-  role: endpointslice
-  authorization:
-    type: Bearer
-    credentials: t0ken
-  namespaces:
-    own_namespace: false
-    names:
-    - shop
-  selectors:
-  - role: service
-    label: app=shop
-    field: metadata.name=web
-  attach_metadata:
-    node: true
-""",
-    ),
-    "consulSDConfigs": (
-        {
-            "server": "consul:8500",
-            "pathPrefix": "/consul",
-            "tokenRef": key("token"),
-            "datacenter": "dc1",
-            "namespace": "team",
-            "partition": "eu",
-            "scheme": "HTTPS",
-            "services": ["web"],
-            "tags": ["blue"],
-            "tagSeparator": ";",
-            "nodeMeta": {"rack": "7", "az": "a"},
-            "filter": "Service == web",
-            "healthFilter": "Service.Tags contains blue",
-            "allowStale": False,
-            "refreshInterval": "2m",
-        },
-        """\
-consul_sd_configs:
-- server: consul:8500
-  path_prefix: /consul
-  token: t0ken
-  datacenter: dc1
-  namespace: team
-  partition: eu
-  scheme: https
-  services:
-  - web
-  tags:
-  - blue
-  tag_separator: ;
-  node_meta:
-    az: a
-    rack: "7"
-  filter: Service == web
-  health_filter: Service.Tags contains blue
-  allow_stale: false
-  refresh_interval: 2m
-""",
-    ),
-    "nomadSDConfigs": (
-        {
-            "server": "http://nomad:4646",
-            "namespace": "team",
-            "region": "eu",
-            "tagSeparator": ";",
-            "allowStale": False,
-            "refreshInterval": "2m",
-            "oauth2": OAUTH2,
-        },
-        """\
-nomad_sd_configs:
-- oauth2:
-    client_id: us
-    client_secret: t0ken
-    token_url: https://login
-  server: http://nomad:4646
-  allow_stale: false
-  namespace: team
-  refresh_interval: 2m
-  region: eu
-  tag_separator: ;
-""",
-    ),
-    "eurekaSDConfigs": (
-        {"server": "http://eureka:8761/eureka", "refreshInterval": "2m"},
-        """\
-eureka_sd_configs:
-- refresh_interval: 2m
-  server: http://eureka:8761/eureka
-""",
-    ),
-    "kumaSDConfigs": (
-        {
-            "server": "http://kuma:5676",
-            "clientID": "main",
-            "fetchTimeout": "1m",
-            "refreshInterval": "2m",
-        },
-        """\
-kuma_sd_configs:
-- server: http://kuma:5676
-  refresh_interval: 2m
-  fetch_timeout: 1m
-  client_id: main
-""",
-    ),
-    "puppetDBSDConfigs": (
-        {
-            "url": "https://puppetdb:8081",
-            "query": "nodes { }",
-            "includeParameters": True,
-            "port": 9100,
-            "refreshInterval": "2m",
-        },
-        """\
-puppetdb_sd_configs:
-- url: https://puppetdb:8081
-  query: nodes { }
-  include_parameters: true
-  refresh_interval: 2m
-  port: 9100
-""",
-    ),
-    "dockerSDConfigs": (
-        {
-            "host": "tcp://docker:2375",
-            "filters": [
-                {"name": "network", "values": ["front"]},
-                {"name": "label", "values": ["scrape", "now"]},
-            ],
-            "port": 9100,
-            "hostNetworkingHost": "docker",
-            "matchFirstNetwork": False,
-            "refreshInterval": "2m",
-        },
-        """\
-docker_sd_configs:
-- filters:
-  - name: label
-    values:
-    - scrape
-    - now
-  - name: network
-    values:
-    - front
-  host: tcp://docker:2375
-  port: 9100
-  host_networking_host: docker
-  match_first_network: false
-  refresh_interval: 2m
-""",
-    ),
-    "dockerSwarmSDConfigs": (
-        {
-            "host": "tcp://manager:2375",
-            "role": "Tasks",
-            "filters": [{"name": "node", "values": ["n1"]}],
-            "port": 9100,
-            "refreshInterval": "2m",
-        },
-        """\
-dockerswarm_sd_configs:
-- filters:
-  - name: node
-    values:
-    - n1
-  host: tcp://manager:2375
-  role: tasks
-  port: 9100
-  refresh_interval: 2m
-""",
-    ),
-    "ec2SDConfigs": (
-        {
-            "region": "eu-west-1",
-            "accessKey": key("id"),
-            "secretKey": key("password"),
-            "roleARN": "arn:aws:iam::1:role/scrape",
-            "filters": [{"name": "tag:team", "values": ["shop"]}],
-            "port": 9100,
-            "refreshInterval": "2m",
-            "followRedirects": True,
-        },
-        """\
-ec2_sd_configs:
-- region: eu-west-1
-  access_key: me
-  secret_key: pa55
-  role_arn: arn:aws:iam::1:role/scrape
-  refresh_interval: 2m
-  port: 9100
-  filters:
-  - name: tag:team
-    values:
-    - shop
-  follow_redirects: true
-""",
-    ),
-    "lightSailSDConfigs": (
-        {
-            "region": "eu-west-1",
-            "endpoint": "https://lightsail.example.com",
-            "accessKey": key("id"),
-            "secretKey": key("password"),
-            "roleARN": "arn:aws:iam::1:role/scrape",
-            "port": 9100,
-            "refreshInterval": "2m",
-        },
-        """\
-lightsail_sd_configs:
-- region: eu-west-1
-  endpoint: https://lightsail.example.com
-  port: 9100
-  refresh_interval: 2m
-  access_key: me
-  secret_key: pa55
-  role_arn: arn:aws:iam::1:role/scrape
-""",
-    ),
-    "azureSDConfigs": (
-        {
-            "environment": "AzurePublicCloud",
-            "authenticationMethod": "OAuth",
-            "subscriptionID": "subscription",
-            "tenantID": "tenant",
-            "clientID": "client",
-            "clientSecret": key("password"),
-            "resourceGroup": "group",
-            "port": 9100,
-            "refreshInterval": "2m",
-            "followRedirects": True,
-            "enableHTTP2": False,
-        },
-        """\
-azure_sd_configs:
-- environment: AzurePublicCloud
-  authentication_method: OAuth
-  subscription_id: subscription
-  tenant_id: tenant
-  client_id: client
-  client_secret: pa55
-  resource_group: group
-  refresh_interval: 2m
-  port: 9100
-  enable_http2: false
-""",
-    ),
-    "gceSDConfigs": (
-        {
-            "project": "shop",
-            "zone": "europe-west1-b",
-            "filter": "labels.scrape=yes",
-            "tagSeparator": ";",
-            "port": 9100,
-            "refreshInterval": "2m",
-        },
-        """\
-gce_sd_configs:
-- project: shop
-  zone: europe-west1-b
-  filter: labels.scrape=yes
-  refresh_interval: 2m
-  port: 9100
-  tag_separator: ;
-""",
-    ),
-    "digitalOceanSDConfigs": (
-        {"authorization": {"credentials": key("token")}, "port": 9100, "refreshInterval": "2m"},
-        """\
-digitalocean_sd_configs:
-- authorization:
-    type: Bearer
-    credentials: t0ken
-  port: 9100
-  refresh_interval: 2m
-""",
-    ),
-    "hetznerSDConfigs": (
-        {
-            "role": "Hcloud",
-            "authorization": {"credentials": key("token")},
-            "labelSelector": "team=shop",
-            "port": 9100,
-            "refreshInterval": "2m",
-        },
-        """\
-hetzner_sd_configs:
-- authorization:
-    type: Bearer
-    credentials: t0ken
-  role: hcloud
-  port: 9100
-  refresh_interval: 2m
-  label_selector: team=shop
-""",
-    ),
-    "ionosSDConfigs": (
-        {
-            "datacenterID": "dc",
-            "authorization": {"credentials": key("token")},
-            "port": 9100,
-            "refreshInterval": "2m",
-        },
-        """\
-ionos_sd_configs:
-- authorization:
-    type: Bearer
-    credentials: t0ken
-  datacenter_id: dc
-  port: 9100
-  refresh_interval: 2m
-""",
-    ),
-    "linodeSDConfigs": (
-        {
-            "authorization": {"credentials": key("token")},
-            "region": "eu-west",
-            "tagSeparator": ";",
-            "port": 9100,
-            "refreshInterval": "2m",
-            "followRedirects": True,
-            "enableHTTP2": True,
-        },
-        """\
-linode_sd_configs:
-- authorization:
-    type: Bearer
-    credentials: t0ken
-  region: eu-west
-  port: 9100
-  enable_http2: true
-  tag_separator: ;
-  refresh_interval: 2m
-  follow_redirects: true
-""",
-    ),
-    "openstackSDConfigs": (
-        {
-            "role": "LoadBalancer",
-            "region": "eu",
-            "identityEndpoint": "https://keystone/v3",
-            "username": "prometheus",
-            "userid": "42",
-            "password": key("password"),
-            "domainName": "default",
-            "domainID": "d1",
-            "projectName": "shop",
-            "projectID": "p1",
-            "applicationCredentialName": "scrape",
-            "applicationCredentialId": "c1",
-            "applicationCredentialSecret": key("token"),
-            "allTenants": True,
-            "availability": "Internal",
-            "tlsConfig": {"insecureSkipVerify": True},
-            "port": 9100,
-            "refreshInterval": "2m",
-        },
-        """\
-openstack_sd_configs:
-- role: loadbalancer
-  region: eu
-  identity_endpoint: https://keystone/v3
-  username: prometheus
-  userid: "42"
-  password: pa55
-  domain_name: default
-  domain_id: d1
-  project_name: shop
-  project_id: p1
-  application_credential_name: scrape
-  application_credential_id: c1
-  application_credential_secret: t0ken
-  all_tenants: true
-  refresh_interval: 2m
-  port: 9100
-  availability: internal
-  tls_config:
-    insecure_skip_verify: true
-""",
-    ),
-    "ovhcloudSDConfigs": (
-        {
-            "service": "DedicatedServer",
-            "applicationKey": "app",
-            "applicationSecret": key("password"),
-            "consumerKey": key("token"),
-            "endpoint": "ovh-ca",
-            "refreshInterval": "2m",
-        },
-        """\
-ovhcloud_sd_configs:
-- application_key: app
-  application_secret: pa55
-  consumer_key: t0ken
-  service: dedicated_server
-  endpoint: ovh-ca
-  refresh_interval: 2m
-""",
-    ),
-    "scalewaySDConfigs": (
-        {
-            "role": "Baremetal",
-            "projectID": "11111111-1111-1111-1111-111111111111",
-            "accessKey": "SCWXXXXXXXXXXXXXXXXX",
-            "secretKey": key("uuid"),
-            "zone": "fr-par-2",
-            "nameFilter": "web",
-            "tagsFilter": ["blue"],
-            "apiURL": "https://api.scaleway.com",
-            "port": 9100,
-            "refreshInterval": "2m",
-        },
-        """\
-scaleway_sd_configs:
-- access_key: SCWXXXXXXXXXXXXXXXXX
-  secret_key: 22222222-2222-2222-2222-222222222222
-  project_id: 11111111-1111-1111-1111-111111111111
-  role: baremetal
-  port: 9100
-  api_url: https://api.scaleway.com
-  zone: fr-par-2
-  name_filter: web
-  tags_filter:
-  - blue
-  refresh_interval: 2m
-""",
-    ),
-}
 
 
 def discoveries_in(job: Block) -> Block:
@@ -615,6 +114,23 @@ def test_every_declared_field_of_a_discovery_has_a_row(row: Any) -> None:
         ("v2.40.0", "ec2SDConfigs", {"region": "x", "proxyUrl": "http://p"}, {"region": "x"}),
         ("v3.11.1", "consulSDConfigs", {"server": "x", "healthFilter": "y"}, {"server": "x"}),
         ("v2.54.0", "dockerSDConfigs", {"host": "x", "matchFirstNetwork": True}, {"host": "x"}),
+        ("v3.11.3", "ec2SDConfigs", {"region": "x", "externalID": "y"}, {"region": "x"}),
+        ("v3.11.3", "ecsSDConfigs", {"region": "x", "externalID": "y"}, {"region": "x"}),
+        ("v2.3.2", "ec2SDConfigs", {"region": "x", "endpoint": "y"}, {"region": "x"}),
+        ("v3.11.3", "digitalOceanSDConfigs", {"port": 1, "role": "Droplets"}, {"port": 1}),
+        ("v2.4.3", "tritonSDConfigs", {"account": "x", "groups": ["y"]}, {"account": "x"}),
+        ("v2.54.1", "vultrSDConfigs", {"port": 1, "httpHeaders": {"X": {"values": ["y"]}}},
+         {"port": 1}),
+        ("v3.5.1", "kubernetesSDConfigs", {"role": "Pod", "attachMetadata": {"namespace": True}},
+         {"role": "pod"}),
+        ("v3.10.0", "kubernetesSDConfigs",
+         {"role": "Pod", "attachMetadata": {"node": True, "deployment": True}},
+         {"role": "pod", "attach_metadata": {"node": True}}),
+        ("v3.14.0", "kubernetesSDConfigs",
+         {"role": "Service", "attachMetadata": {"namespace": True, "cronJob": True}},
+         {"role": "service", "attach_metadata": {"namespace": True}}),
+        ("v3.14.0", "kubernetesSDConfigs", {"role": "Node", "attachMetadata": {"namespace": True}},
+         {"role": "node"}),
     ],
 )  # fmt: skip
 def test_what_the_version_does_not_know_is_left_out_and_reported(
@@ -695,6 +211,45 @@ def test_missing_credentials_of_http_are_written_empty() -> None:
     auth = {"username": key("gone"), "password": key("gone")}
     job = job_of({"httpSDConfigs": [{"url": "http://x", "basicAuth": auth}]})
     assert job["http_sd_configs"][0]["basic_auth"] == {"username": "", "password": ""}
+
+
+def test_a_client_that_signs_its_tokens_sends_no_secret() -> None:
+    """The grant has its long name; claims keep their types."""
+    oauth2 = {
+        **OAUTH2,
+        "grantType": "JWTBearer",
+        "clientCertificateKey": key("token"),
+        "issuer": "us",
+        "claims": {"level": 3, "roles": ["read"], "on": True},
+    }
+    assert text_of(job_of({"oauth2": oauth2})["oauth2"]) == (
+        """\
+client_id: us
+token_url: https://login
+grant_type: urn:ietf:params:oauth:grant-type:jwt-bearer
+client_certificate_key: t0ken
+iss: us
+claims:
+  level: 3
+  "on": true
+  roles:
+  - read
+"""
+    )
+    assert "client_secret" in job_of({"oauth2": OAUTH2})["oauth2"]
+
+
+def test_headers_have_their_own_values_and_those_of_secrets() -> None:
+    """A header without values stays, as Prometheus reads it; a Secret must be there."""
+    headers = {"X-B": {"secrets": [key("id")], "values": ["1", "2"]}, "X-A": {}}
+    job = job_of({"httpHeaders": headers, "followRedirects": False})
+    assert list(job["http_headers"].items()) == [
+        ("X-A", {}),
+        ("X-B", {"values": ["1", "2"], "secrets": ["me"]}),
+    ]
+    assert job["follow_redirects"] is False
+    with pytest.raises(ResourceError):
+        job_of({"httpHeaders": {"X-A": {"secrets": [key("gone")]}}})
 
 
 def test_an_empty_authorization_of_ionos_gives_way_to_oauth2() -> None:

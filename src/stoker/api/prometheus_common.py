@@ -618,7 +618,7 @@ class PrometheusCommonSpec(
     ] = None
     arbitrary_fs_access_through_sms: Annotated[
         FileAccess | None,
-        doc("Whether ServiceMonitors may name files of the container. Unset: they may."),
+        doc("Whether monitors and ScrapeConfigs may name files of the container. Unset: they may."),
     ] = None
 
     tsdb: Annotated[Tsdb | None, doc("Settings of the time series database.")] = None

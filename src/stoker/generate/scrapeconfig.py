@@ -9,11 +9,11 @@ unless its own steps do that already.
 
 from typing import Final
 
-from stoker.api.scrapeconfig.discovery import StaticTargets
+from stoker.api.scrapeconfig.discovery.lists import StaticTargets
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig, ScrapeConfigSpec
 from stoker.generate.block import Block
 from stoker.generate.discovery import DISCOVERIES
-from stoker.generate.discovery.rows import BASIC_AUTH, OAUTH2, PROXY
+from stoker.generate.discovery.rows import BASIC_AUTH, FOLLOW_REDIRECTS, HEADERS, OAUTH2, PROXY
 from stoker.generate.draft import Draft, Key, put
 from stoker.generate.jobs import Kind, Source, put_sample_steps, put_settings, source
 from stoker.generate.limits import (
@@ -37,13 +37,16 @@ _REQUEST: Final = (
     Key("metrics_path"),
     Key("params", write=parameters),
     Key("enable_compression", since="2.49.0"),
+    FOLLOW_REDIRECTS,
     Key("enable_http2", since="2.35.0"),
+    HEADERS,
     Key("scrape_interval"),
     Key("scrape_timeout"),
     Key("scheme", write=lower),
     *PROXY,
     BASIC_AUTH,
     OAUTH2,
+    Key("extra_scrape_metrics", since="3.10.0"),
 )
 
 _NAMES: Final = (

@@ -5,6 +5,7 @@ references, which read the values. `http_client` makes both for everything that 
 endpoint, a discovery, remote storage.
 """
 
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any, Final
@@ -20,6 +21,7 @@ from stoker.api.common import (
     TlsConfig,
 )
 from stoker.api.core import SecretKeySelector
+from stoker.api.scrapeconfig.client import GrantOAuth2, HttpHeader
 from stoker.errors import below
 from stoker.select.assets import source_of
 from stoker.validate.findings import Finding, Findings, Reason, json_name, json_names
@@ -202,15 +204,74 @@ def oauth2_references(oauth2: OAuth2 | None, scope: Scope, path: str) -> Finding
     yield from scope.unresolved(oauth2.client_id, below(path, "clientId"))
     if scope.value(oauth2.client_id) == "":
         yield Finding(below(path, "clientId"), Reason.INVALID_VALUE, "the value is empty")
-    yield from scope.unresolved(oauth2.client_secret, below(path, "clientSecret"))
+    if not signs_tokens(oauth2):
+        yield from scope.unresolved(oauth2.client_secret, below(path, "clientSecret"))
     yield from tls_references(oauth2.tls_config, scope, below(path, "tlsConfig"))
     yield from proxy_references(oauth2, scope, path)
+
+
+def signs_tokens(oauth2: OAuth2) -> bool:
+    """Whether a client signs its tokens itself, so that it needs no client secret."""
+    return isinstance(oauth2, GrantOAuth2) and oauth2.grant_type == "JWTBearer"
+
+
+_SIGNED_TOKENS: Final = "3.8.0"
+
+
+def grant(oauth2: GrantOAuth2, scope: Scope, path: str) -> Findings:
+    """Tokens can be signed, where they shall be: by the version, and with a key."""
+    if not signs_tokens(oauth2):
+        return
+    if not scope.knows(_SIGNED_TOKENS):
+        message = f"`JWTBearer` needs Prometheus {_SIGNED_TOKENS} or newer"
+        yield Finding(below(path, "grantType"), Reason.UNSUPPORTED_VERSION, message)
+    yield from scope.unresolved(oauth2.client_certificate_key, below(path, "clientCertificateKey"))
 
 
 def oauth2(value: OAuth2 | None, scope: Scope, path: str) -> Findings:
     """Everything about an OAuth 2.0 client."""
     yield from oauth2_settings(value, path)
     yield from oauth2_references(value, scope, path)
+    if isinstance(value, GrantOAuth2):
+        yield from grant(value, scope, path)
+
+
+# Headers that Prometheus sets itself, or that say how the connection is used.
+_RESERVED_HEADERS: Final = frozenset(
+    {
+        "accept-encoding",
+        "authorization",
+        "connection",
+        "content-encoding",
+        "content-length",
+        "content-type",
+        "host",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "user-agent",
+        "www-authenticate",
+        "x-amz-content-sha256",
+        "x-amz-date",
+        "x-amz-security-token",
+        "x-prometheus-remote-read-version",
+        "x-prometheus-remote-write-version",
+        "x-prometheus-scrape-timeout-seconds",
+    }
+)
+_HEADER: Final = re.compile("[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+
+
+def http_headers(headers: dict[str, HttpHeader], scope: Scope, path: str) -> Findings:
+    """Names of headers that may be set, and values that are there."""
+    for name, header in headers.items():
+        where = f"{path}[{name}]"
+        if not _HEADER.fullmatch(name):
+            yield Finding(where, Reason.INVALID_VALUE, "is not the name of a header")
+        if name.lower() in _RESERVED_HEADERS:
+            yield Finding(where, Reason.INVALID_VALUE, "this header cannot be set")
+        for index, secret in enumerate(header.secrets or ()):
+            yield from scope.unresolved(secret, f"{where}.secrets[{index}]")
 
 
 def sigv4(value: Sigv4 | None, scope: Scope, path: str) -> Findings:
@@ -235,6 +296,7 @@ _PARTS: Final[dict[str, _Part]] = {
     "basic_auth": basic_auth,
     "authorization": authorization,
     "oauth2": oauth2,
+    "http_headers": http_headers,
     "bearer_token_secret": bearer_token,
     "sigv4": sigv4,
 }

@@ -17,9 +17,9 @@ from stoker.api.scrape import (
     BasicCredentials,
     BodySizeLimit,
     EnableHttp2,
+    FollowRedirects,
     HonorLabels,
     HonorTimestamps,
-    OAuth2Client,
     ScrapeInterval,
     ScrapeSettings,
     ScrapeTimeout,
@@ -27,30 +27,52 @@ from stoker.api.scrape import (
     TargetTls,
     TrackTimestampsStaleness,
 )
-from stoker.api.scrapeconfig.discovery import (
-    AzureDiscovery,
-    ConsulDiscovery,
-    DigitalOceanDiscovery,
-    DnsDiscovery,
-    DockerDiscovery,
-    DockerSwarmDiscovery,
+from stoker.api.scrapeconfig.client import HttpHeaders, OAuth2Client
+from stoker.api.scrapeconfig.discovery.aws import (
+    AwsRoleDiscovery,
     Ec2Discovery,
-    EurekaDiscovery,
-    FileDiscovery,
+    EcsDiscovery,
+    ElastiCacheDiscovery,
+    LightsailDiscovery,
+    MskDiscovery,
+    RdsDiscovery,
+)
+from stoker.api.scrapeconfig.discovery.clouds import (
+    AzureDiscovery,
     GceDiscovery,
+    OciDiscovery,
+    OpenStackDiscovery,
+    OutscaleDiscovery,
+    OvhCloudDiscovery,
+    StackitDiscovery,
+)
+from stoker.api.scrapeconfig.discovery.containers import DockerDiscovery, DockerSwarmDiscovery
+from stoker.api.scrapeconfig.discovery.hosters import (
+    DigitalOceanDiscovery,
     HetznerDiscovery,
     IonosDiscovery,
-    KubernetesDiscovery,
-    KumaDiscovery,
-    LightsailDiscovery,
     LinodeDiscovery,
-    NomadDiscovery,
-    OpenStackDiscovery,
-    OvhCloudDiscovery,
-    PuppetDbDiscovery,
     ScalewayDiscovery,
+    TritonDiscovery,
+    VultrDiscovery,
+)
+from stoker.api.scrapeconfig.discovery.kubernetes import KubernetesDiscovery
+from stoker.api.scrapeconfig.discovery.lists import (
+    DnsDiscovery,
+    FileDiscovery,
     StaticTargets,
     UrlDiscovery,
+)
+from stoker.api.scrapeconfig.discovery.registries import (
+    ConsulDiscovery,
+    EurekaDiscovery,
+    KumaDiscovery,
+    MarathonDiscovery,
+    NerveDiscovery,
+    NomadDiscovery,
+    PuppetDbDiscovery,
+    ServersetDiscovery,
+    UyuniDiscovery,
 )
 
 
@@ -80,6 +102,20 @@ class ScrapeConfigSpec(
         openstack_sd_configs="openstackSDConfigs",
         ovhcloud_sd_configs="ovhcloudSDConfigs",
         scaleway_sd_configs="scalewaySDConfigs",
+        marathon_sd_configs="marathonSDConfigs",
+        nerve_sd_configs="nerveSDConfigs",
+        serverset_sd_configs="serversetSDConfigs",
+        uyuni_sd_configs="uyuniSDConfigs",
+        aws_sd_configs="awsSDConfigs",
+        ecs_sd_configs="ecsSDConfigs",
+        elasticache_sd_configs="elastiCacheSDConfigs",
+        msk_sd_configs="mskSDConfigs",
+        rds_sd_configs="rdsSDConfigs",
+        oci_sd_configs="ociSDConfigs",
+        outscale_sd_configs="outscaleSDConfigs",
+        stackit_sd_configs="stackitSDConfigs",
+        triton_sd_configs="tritonSDConfigs",
+        vultr_sd_configs="vultrSDConfigs",
     ),
 ):
     """Where to find the targets, and how to scrape them."""
@@ -170,6 +206,59 @@ class ScrapeConfigSpec(
         tuple[ScalewayDiscovery, ...] | None,
         doc("Targets that are Scaleway instances or bare metal servers."),
     ] = None
+    marathon_sd_configs: Annotated[
+        tuple[MarathonDiscovery, ...] | None, doc("Targets that are tasks of Marathon.")
+    ] = None
+    nerve_sd_configs: Annotated[
+        tuple[NerveDiscovery, ...] | None, doc("Targets that Nerve has registered in ZooKeeper.")
+    ] = None
+    serverset_sd_configs: Annotated[
+        tuple[ServersetDiscovery, ...] | None,
+        doc("Targets that are members of serversets in ZooKeeper."),
+    ] = None
+    uyuni_sd_configs: Annotated[
+        tuple[UyuniDiscovery, ...] | None,
+        doc("Targets that are systems managed by Uyuni. Needs Prometheus 2.31 or newer."),
+    ] = None
+    aws_sd_configs: Annotated[
+        tuple[AwsRoleDiscovery, ...] | None,
+        doc("Targets that are resources of an AWS service. Needs Prometheus 3.8 or newer."),
+    ] = None
+    ecs_sd_configs: Annotated[
+        tuple[EcsDiscovery, ...] | None,
+        doc("Targets that are tasks of AWS ECS. Needs Prometheus 3.8 or newer."),
+    ] = None
+    elasticache_sd_configs: Annotated[
+        tuple[ElastiCacheDiscovery, ...] | None,
+        doc("Targets that are caches of AWS ElastiCache. Needs Prometheus 3.11 or newer."),
+    ] = None
+    msk_sd_configs: Annotated[
+        tuple[MskDiscovery, ...] | None,
+        doc("Targets that are brokers of AWS MSK clusters. Needs Prometheus 3.10 or newer."),
+    ] = None
+    rds_sd_configs: Annotated[
+        tuple[RdsDiscovery, ...] | None,
+        doc("Targets that are databases of AWS RDS. Needs Prometheus 3.11 or newer."),
+    ] = None
+    oci_sd_configs: Annotated[
+        tuple[OciDiscovery, ...] | None,
+        doc("Targets that are Oracle Cloud instances. Needs Prometheus 3.14 or newer."),
+    ] = None
+    outscale_sd_configs: Annotated[
+        tuple[OutscaleDiscovery, ...] | None,
+        doc("Targets that are Outscale virtual machines. Needs Prometheus 3.12 or newer."),
+    ] = None
+    stackit_sd_configs: Annotated[
+        tuple[StackitDiscovery, ...] | None,
+        doc("Targets that are STACKIT servers. Needs Prometheus 3.5 or newer."),
+    ] = None
+    triton_sd_configs: Annotated[
+        tuple[TritonDiscovery, ...] | None, doc("Targets that are machines or nodes of Triton.")
+    ] = None
+    vultr_sd_configs: Annotated[
+        tuple[VultrDiscovery, ...] | None,
+        doc("Targets that are Vultr instances. Needs Prometheus 2.36 or newer."),
+    ] = None
 
     metrics_path: Annotated[Text | None, doc("HTTP path of the metrics. Unset: `/metrics`.")] = None
     scheme: TargetScheme = None
@@ -199,7 +288,9 @@ class ScrapeConfigSpec(
     basic_auth: BasicCredentials = None
     oauth2: OAuth2Client = None
     tls_config: TargetTls = None
+    follow_redirects: FollowRedirects = None
     enable_http2: EnableHttp2 = None
+    http_headers: HttpHeaders = None
     enable_compression: Annotated[
         bool | None,
         doc(
@@ -224,6 +315,13 @@ class ScrapeConfigSpec(
         doc("Headers sent to the proxy with CONNECT, from Secrets.", mapType="atomic"),
     ] = None
 
+    extra_scrape_metrics: Annotated[
+        bool | None,
+        doc(
+            "Store the timeout, the sample limit and the size of each scrape as metrics too. "
+            "Unset: as the Prometheus is set. Needs Prometheus 3.10 or newer."
+        ),
+    ] = None
     body_size_limit: BodySizeLimit = None
     scrape_protocols: Annotated[
         tuple[ScrapeProtocol, ...] | None,

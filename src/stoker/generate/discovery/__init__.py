@@ -8,11 +8,11 @@ first version that knows the discovery at all. The modules hold the tables by su
 
 from typing import Final
 
-from stoker.generate.discovery import clouds, containers, lists, registries
+from stoker.generate.discovery import aws, clouds, containers, hosters, lists, registries
 from stoker.generate.discovery.kubernetes import KUBERNETES, attach_metadata
 from stoker.generate.discovery.rows import Each, Table
 from stoker.generate.draft import Key
-from stoker.validate.scrapeconfig import DISCOVERIES as CHECKED
+from stoker.validate.discovery import DISCOVERIES as CHECKED
 
 _SINCE: Final = {discovery.field: discovery.since for discovery in CHECKED}
 
@@ -28,23 +28,39 @@ DISCOVERIES: Final[Table] = (
     _found("kubernetes_sd_configs", write=Each(KUBERNETES, more=attach_metadata)),
     _found("consul_sd_configs", write=Each(registries.CONSUL)),
     _found("dns_sd_configs", write=Each(lists.DNS)),
-    _found("ec2_sd_configs", write=Each(clouds.EC2)),
+    _found("ec2_sd_configs", write=Each(aws.EC2)),
     _found("azure_sd_configs", write=Each(clouds.AZURE)),
     _found("gce_sd_configs", write=Each(clouds.GCE)),
     _found("openstack_sd_configs", write=Each(clouds.OPENSTACK)),
-    _found("digitalocean_sd_configs", "digital_ocean_sd_configs", write=Each(clouds.DIGITAL_OCEAN)),
+    _found(
+        "digitalocean_sd_configs", "digital_ocean_sd_configs", write=Each(hosters.DIGITAL_OCEAN)
+    ),
     _found("kuma_sd_configs", write=Each(registries.KUMA)),
     _found("eureka_sd_configs", write=Each(registries.EUREKA)),
     _found("docker_sd_configs", write=Each(containers.DOCKER)),
-    _found("linode_sd_configs", write=Each(clouds.LINODE)),
-    _found("hetzner_sd_configs", write=Each(clouds.HETZNER)),
+    _found("linode_sd_configs", write=Each(hosters.LINODE)),
+    _found("hetzner_sd_configs", write=Each(hosters.HETZNER)),
     _found("nomad_sd_configs", write=Each(registries.NOMAD)),
     _found(
         "dockerswarm_sd_configs", "docker_swarm_sd_configs", write=Each(containers.DOCKER_SWARM)
     ),
     _found("puppetdb_sd_configs", write=Each(registries.PUPPETDB)),
-    _found("lightsail_sd_configs", write=Each(clouds.LIGHTSAIL)),
+    _found("lightsail_sd_configs", write=Each(aws.LIGHTSAIL)),
     _found("ovhcloud_sd_configs", write=Each(clouds.OVHCLOUD)),
-    _found("scaleway_sd_configs", write=Each(clouds.SCALEWAY)),
-    _found("ionos_sd_configs", write=Each(clouds.IONOS)),
+    _found("scaleway_sd_configs", write=Each(hosters.SCALEWAY)),
+    _found("ionos_sd_configs", write=Each(hosters.IONOS)),
+    _found("aws_sd_configs", write=Each(aws.ROLES)),
+    _found("ecs_sd_configs", write=Each(aws.CLUSTERS)),
+    _found("elasticache_sd_configs", write=Each(aws.CLUSTERS)),
+    _found("marathon_sd_configs", write=Each(registries.MARATHON)),
+    _found("msk_sd_configs", write=Each(aws.CLUSTERS)),
+    _found("nerve_sd_configs", write=Each(registries.ZOOKEEPER)),
+    _found("oci_sd_configs", write=Each(clouds.OCI)),
+    _found("outscale_sd_configs", write=Each(clouds.OUTSCALE)),
+    _found("rds_sd_configs", write=Each(aws.RDS)),
+    _found("serverset_sd_configs", write=Each(registries.ZOOKEEPER)),
+    _found("stackit_sd_configs", write=Each(clouds.STACKIT)),
+    _found("triton_sd_configs", write=Each(hosters.TRITON)),
+    _found("uyuni_sd_configs", write=Each(registries.UYUNI)),
+    _found("vultr_sd_configs", write=Each(hosters.VULTR)),
 )

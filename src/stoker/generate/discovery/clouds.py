@@ -1,20 +1,15 @@
-"""Targets that are machines of a cloud provider."""
+"""Targets that are machines of a public or private cloud."""
 
-import re
 from typing import Final
 
-from stoker.api.common import SafeAuthorization
-from stoker.generate.block import Block
+from stoker.api.core import SecretKeySelector
 from stoker.generate.discovery.rows import (
-    AUTHORIZATION,
     CREDENTIALS,
-    FILTERS,
-    OAUTH2,
+    HEADERS,
     PROXY,
-    REDIRECTS,
     REFRESH,
+    REQUESTS,
     TLS,
-    Shaped,
     Table,
     Word,
     items,
@@ -23,35 +18,6 @@ from stoker.generate.discovery.rows import (
     since,
 )
 from stoker.generate.draft import Draft, Key
-from stoker.generate.http import authorization
-
-_ACCESS_KEY: Final = Key("access_key", write=secret)
-_SECRET_KEY: Final = Key("secret_key", write=secret)
-
-# The two AWS discoveries have settings for HTTP since 2.41 only.
-EC2: Final[Table] = (
-    *since("2.41.0", *PROXY),
-    Key("region"),
-    _ACCESS_KEY,
-    _SECRET_KEY,
-    Key("role_arn"),
-    REFRESH,
-    Key("port"),
-    *since("2.3.0", FILTERS),
-    *since("2.41.0", *REDIRECTS, TLS),
-)
-
-LIGHTSAIL: Final[Table] = (
-    *since("2.41.0", *CREDENTIALS, *PROXY),
-    Key("region"),
-    Key("endpoint"),
-    Key("port"),
-    REFRESH,
-    _ACCESS_KEY,
-    _SECRET_KEY,
-    Key("role_arn"),
-    *since("2.41.0", *REDIRECTS, TLS),
-)
 
 
 def _unless_default(wanted: bool, _draft: Draft, _path: str) -> bool | None:
@@ -78,6 +44,7 @@ AZURE: Final[Table] = (
     Key("port"),
     Key("follow_redirects", since="2.31.0", write=_unless_default),
     Key("enable_http2", since="2.35.0", write=_unless_default),
+    HEADERS,
 )
 
 GCE: Final[Table] = (
@@ -87,57 +54,6 @@ GCE: Final[Table] = (
     REFRESH,
     Key("port"),
     Key("tag_separator"),
-)
-
-DIGITAL_OCEAN: Final[Table] = (
-    AUTHORIZATION,
-    OAUTH2,
-    *PROXY,
-    TLS,
-    *REDIRECTS,
-    Key("port"),
-    REFRESH,
-)
-
-HETZNER: Final[Table] = (
-    *CREDENTIALS,
-    *PROXY,
-    Key("role", write=lower),
-    TLS,
-    *REDIRECTS,
-    Key("port"),
-    REFRESH,
-    Key("label_selector", since="3.5.0"),
-)
-
-
-def _authorization_if_set(auth: SafeAuthorization, draft: Draft, path: str) -> Block | None:
-    """IONOS requires the field even where OAuth 2.0 is used instead: then it is empty."""
-    return authorization(auth, draft, path) if auth.type or auth.credentials else None
-
-
-IONOS: Final[Table] = (
-    Key("authorization", since=AUTHORIZATION.since, write=_authorization_if_set),
-    OAUTH2,
-    *PROXY,
-    TLS,
-    Key("datacenter_id"),
-    *REDIRECTS,
-    Key("port"),
-    REFRESH,
-)
-
-LINODE: Final[Table] = (
-    AUTHORIZATION,
-    OAUTH2,
-    *PROXY,
-    TLS,
-    Key("region", since="2.52.0"),
-    Key("port"),
-    Key("enable_http2", since="2.35.0"),
-    Key("tag_separator"),
-    REFRESH,
-    Key("follow_redirects", since="2.26.0"),
 )
 
 OPENSTACK: Final[Table] = (
@@ -177,23 +93,58 @@ OVHCLOUD: Final[Table] = (
     REFRESH,
 )
 
-_UUID: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
-_SCALEWAY_KEY: Final = re.compile("SCW[A-Z0-9]{17}")
-_SCALEWAY_ZONE: Final = re.compile("[a-z]{2}-[a-z]{3}-[1-9]")
-_NO_SLASH: Final = re.compile(r".*[^/]", re.DOTALL)
 
-SCALEWAY: Final[Table] = (
-    Key("access_key", write=Shaped(_SCALEWAY_KEY, "an access key such as SCWXXXXXXXXXXXXXXXXX")),
-    Key("secret_key", write=Shaped(_UUID, "a UUID", secret)),
-    Key("project_id", write=Shaped(_UUID, "a UUID")),
-    Key("role", write=lower),
-    Key("port"),
-    Key("api_url", write=Shaped(_NO_SLASH, "a URL without a slash at its end")),
-    Key("zone", write=Shaped(_SCALEWAY_ZONE, "a zone such as fr-par-1")),
-    Key("name_filter"),
-    Key("tags_filter", write=items),
-    REFRESH,
+def _private_key(reference: SecretKeySelector, draft: Draft, path: str) -> str | None:
+    """The path of the file that holds the key; Prometheus does not take it as text."""
+    secret(reference, draft, path)
+    return draft.file(reference)
+
+
+_OCI_METHODS: Final = {"apikey": "api_key", "instanceprincipal": "instance_principal"}
+
+
+def _oci_method(method: str, _draft: Draft, _path: str) -> str:
+    return _OCI_METHODS.get(method.lower(), method)
+
+
+OCI: Final[Table] = (
+    Key("auth", "authentication_method", write=_oci_method),
+    Key("tenancy"),
+    Key("user"),
+    Key("fingerprint"),
+    Key("key_file", "private_key", write=_private_key),
+    Key("key_passphrase", "private_key_passphrase", write=secret),
+    Key("region"),
+    Key("compartments", write=items),
     *PROXY,
-    *REDIRECTS,
     TLS,
+    *REQUESTS,
+    Key("port"),
+    REFRESH,
+)
+
+OUTSCALE: Final[Table] = (
+    Key("endpoint"),
+    Key("region"),
+    Key("access_key", write=secret),
+    Key("secret_key", write=secret),
+    *PROXY,
+    TLS,
+    *REQUESTS,
+    REFRESH,
+    Key("port"),
+)
+
+STACKIT: Final[Table] = (
+    *CREDENTIALS,
+    *PROXY,
+    TLS,
+    *REQUESTS,
+    Key("project"),
+    Key("region"),
+    Key("endpoint"),
+    Key("service_account_key", write=secret),
+    Key("private_key", write=secret),
+    REFRESH,
+    Key("port"),
 )

@@ -6,8 +6,8 @@ from stoker.generate.discovery.rows import (
     CREDENTIALS,
     FILTERS,
     PROXY,
-    REDIRECTS,
     REFRESH,
+    REQUESTS,
     TLS,
     Table,
     lower,
@@ -25,7 +25,7 @@ DOCKER: Final[Table] = (
     Key("host_networking_host"),
     Key("match_first_network", since="2.54.1"),
     REFRESH,
-    *REDIRECTS,
+    *REQUESTS,
 )
 
 DOCKER_SWARM: Final[Table] = (
@@ -37,5 +37,5 @@ DOCKER_SWARM: Final[Table] = (
     Key("role", write=lower),
     Key("port"),
     REFRESH,
-    *REDIRECTS,
+    *REQUESTS,
 )

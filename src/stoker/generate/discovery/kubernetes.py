@@ -1,18 +1,24 @@
 """Targets that are objects of a Kubernetes cluster.
 
-Which versions can attach the metadata of nodes depends on the role, so that row is chosen for each
-discovery.
+Which metadata of other objects can be attached, and since when, depends on the role, so that row is
+chosen for each discovery.
 """
 
 from typing import Final
 
-from stoker.api.common import AttachMetadata
-from stoker.api.scrapeconfig.discovery import KubernetesDiscovery, KubernetesNamespaces
+from msgspec import Struct
+from msgspec.structs import replace
+
+from stoker.api.scrapeconfig.discovery.kubernetes import (
+    KubernetesDiscovery,
+    KubernetesMetadata,
+    KubernetesNamespaces,
+)
 from stoker.generate.block import Block
 from stoker.generate.discovery.rows import (
     CREDENTIALS,
     PROXY,
-    REDIRECTS,
+    REQUESTS,
     TLS,
     Each,
     Table,
@@ -20,14 +26,13 @@ from stoker.generate.discovery.rows import (
     items,
     lower,
 )
-from stoker.generate.draft import Draft, Key, put
+from stoker.generate.draft import Draft, Key, Write, put
 
 _NAMESPACES: Final[Table] = (
     Key("own_namespace", since="2.33.0"),
     Key("names", write=items),
 )
 _SELECTOR: Final[Table] = (Key("role", write=lower), Key("label"), Key("field"))
-_NODE: Final[Table] = (Key("node"),)
 
 
 def _namespaces(namespaces: KubernetesNamespaces, draft: Draft, path: str) -> Block | None:
@@ -36,27 +41,57 @@ def _namespaces(namespaces: KubernetesNamespaces, draft: Draft, path: str) -> Bl
     return block or None
 
 
-def _attached(metadata: AttachMetadata, draft: Draft, path: str) -> Block | None:
-    block: Block = {}
-    put(block, _NODE, metadata, draft, path)
-    return block or None
+def _elsewhere(roles: str) -> Write:
+    """Leaves a field out: it is for the targets of other roles."""
+
+    def leave_out(_wanted: bool, draft: Draft, path: str) -> None:
+        draft.ignore(path, f"needs the role {roles}")
+
+    return leave_out
 
 
-def _not_attached(_metadata: AttachMetadata, draft: Draft, path: str) -> None:
-    draft.ignore(path, "needs the role Pod, Endpoints or EndpointSlice")
+_NODE: Final = Key("node", write=_elsewhere("Pod, Endpoints or EndpointSlice"))
+_NAMESPACE: Final = Key("namespace", since="3.6.0")
+_OWNERS: Final = tuple(
+    Key(name, field, since="3.11.0")
+    for name, field in (("deployment", ""), ("job", ""), ("cronjob", "cron_job"))
+)
+_NO_OWNERS: Final = tuple(
+    replace(key, write=_elsewhere("Pod, Endpoints or EndpointSlice")) for key in _OWNERS
+)
+
+
+class Attached(Struct, frozen=True):
+    """Writes which metadata to attach, of what the role can have."""
+
+    table: Table
+
+    def __call__(self, metadata: KubernetesMetadata, draft: Draft, path: str) -> Block | None:
+        """The metadata to attach, or None."""
+        block: Block = {}
+        put(block, self.table, metadata, draft, path)
+        return block or None
+
+
+def _attach(*keys: Key) -> Table:
+    return (Key("attach_metadata", write=Attached(keys)),)
 
 
 _ATTACH: Final[dict[str, Table]] = {
-    "pod": (Key("attach_metadata", since="2.35.0", write=_attached),),
-    "endpoints": (Key("attach_metadata", since="2.37.0", write=_attached),),
-    "endpointslice": (Key("attach_metadata", since="2.37.0", write=_attached),),
+    "pod": _attach(Key("node", since="2.35.0"), _NAMESPACE, *_OWNERS),
+    "endpoints": _attach(Key("node", since="2.37.0"), _NAMESPACE, *_OWNERS),
+    "endpointslice": _attach(Key("node", since="2.37.0"), _NAMESPACE, *_OWNERS),
+    "service": _attach(_NODE, _NAMESPACE, *_NO_OWNERS),
+    "ingress": _attach(_NODE, _NAMESPACE, *_NO_OWNERS),
 }
-_DO_NOT_ATTACH: Final[Table] = (Key("attach_metadata", write=_not_attached),)
+_TO_NODES: Final = _attach(
+    _NODE, replace(_NAMESPACE, write=_elsewhere("of an object in a namespace")), *_NO_OWNERS
+)
 
 
 def attach_metadata(discovery: KubernetesDiscovery) -> Table:
-    """The row for the metadata of nodes, which not all roles can have."""
-    return _ATTACH.get(discovery.role.lower(), _DO_NOT_ATTACH)
+    """The row for the metadata of other objects, which not all roles can have."""
+    return _ATTACH.get(discovery.role.lower(), _TO_NODES)
 
 
 KUBERNETES: Final[Table] = (
@@ -68,7 +103,7 @@ KUBERNETES: Final[Table] = (
     *CREDENTIALS,
     *PROXY,
     TLS,
-    *REDIRECTS,
+    *REQUESTS,
     Key("namespaces", write=_namespaces),
     Key("selectors", since="2.17.0", write=Each(_SELECTOR)),
 )

@@ -5,8 +5,8 @@ from typing import Final
 from stoker.generate.discovery.rows import (
     CREDENTIALS,
     PROXY,
-    REDIRECTS,
     REFRESH,
+    REQUESTS,
     TLS,
     Table,
     Word,
@@ -16,7 +16,7 @@ from stoker.generate.draft import Key
 
 FILE: Final[Table] = (Key("files", write=items), REFRESH)
 
-URL: Final[Table] = (*CREDENTIALS, *PROXY, TLS, Key("url"), REFRESH, *REDIRECTS)
+URL: Final[Table] = (*CREDENTIALS, *PROXY, TLS, Key("url"), REFRESH, *REQUESTS)
 
 DNS: Final[Table] = (
     Key("names", write=items),

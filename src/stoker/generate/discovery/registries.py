@@ -1,12 +1,12 @@
-"""Targets that are registered somewhere: Consul, Nomad, Eureka, Kuma, PuppetDB."""
+"""Targets that are registered somewhere: in a catalog, an inventory, a scheduler."""
 
 from typing import Final
 
 from stoker.generate.discovery.rows import (
     CREDENTIALS,
     PROXY,
-    REDIRECTS,
     REFRESH,
+    REQUESTS,
     TLS,
     Table,
     items,
@@ -37,7 +37,7 @@ CONSUL: Final[Table] = (
     Key("health_filter", since="3.11.2"),
     Key("allow_stale"),
     REFRESH,
-    *since("2.28.0", *REDIRECTS),
+    *since("2.28.0", *REQUESTS),
 )
 
 NOMAD: Final[Table] = (
@@ -50,17 +50,17 @@ NOMAD: Final[Table] = (
     REFRESH,
     Key("region"),
     Key("tag_separator"),
-    *REDIRECTS,
+    *REQUESTS,
 )
 
-EUREKA: Final[Table] = (*CREDENTIALS, *PROXY, TLS, *REDIRECTS, REFRESH, Key("server"))
+EUREKA: Final[Table] = (*CREDENTIALS, *PROXY, TLS, *REQUESTS, REFRESH, Key("server"))
 
 KUMA: Final[Table] = (
     *CREDENTIALS,
     *PROXY,
     Key("server"),
     TLS,
-    *REDIRECTS,
+    *REQUESTS,
     REFRESH,
     Key("fetch_timeout"),
     Key("client_id", since="2.50.0"),
@@ -75,5 +75,34 @@ PUPPETDB: Final[Table] = (
     Key("include_parameters"),
     REFRESH,
     Key("port"),
-    *REDIRECTS,
+    *REQUESTS,
+)
+
+MARATHON: Final[Table] = (
+    *CREDENTIALS,
+    *PROXY,
+    Key("servers", write=items),
+    TLS,
+    Key("auth_token", write=secret),
+    REFRESH,
+    *REQUESTS,
+)
+
+ZOOKEEPER: Final[Table] = (
+    Key("servers", write=items),
+    Key("paths", write=items),
+    Key("timeout"),
+)
+
+UYUNI: Final[Table] = (
+    *CREDENTIALS,
+    *PROXY,
+    Key("server"),
+    Key("username"),
+    Key("password", write=secret),
+    TLS,
+    Key("entitlement"),
+    Key("separator"),
+    REFRESH,
+    *REQUESTS,
 )

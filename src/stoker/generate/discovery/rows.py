@@ -13,11 +13,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from stoker.api.core import SecretKeySelector
-from stoker.api.scrapeconfig.discovery import Filter
+from stoker.api.scrapeconfig.client import GrantOAuth2, HttpHeader
+from stoker.api.scrapeconfig.discovery.shared import Filter
 from stoker.errors import ResourceError
 from stoker.generate.block import Block
 from stoker.generate.draft import Draft, Key, Write, put
 from stoker.generate.http import PROXY, authorization, basic_auth, oauth2, tls_config
+from stoker.generate.order import in_order
 from stoker.generate.values import items, lower, members
 from stoker.select.assets import source_of
 from stoker.version import parse_version
@@ -29,10 +31,12 @@ __all__ = [
     "BASIC_AUTH",
     "CREDENTIALS",
     "FILTERS",
+    "FOLLOW_REDIRECTS",
+    "HEADERS",
     "OAUTH2",
     "PROXY",
-    "REDIRECTS",
     "REFRESH",
+    "REQUESTS",
     "TLS",
     "Each",
     "Shaped",
@@ -135,15 +139,65 @@ def _precedence(version: str) -> Any:
     return parse_version(version or "0")
 
 
+def _headers(headers: dict[str, HttpHeader], draft: Draft, path: str) -> Block | None:
+    """The values of each header, those of Secrets after the others."""
+    written = {name: _values(header, draft, path) for name, header in headers.items()}
+    return in_order(written) or None
+
+
+def _values(header: HttpHeader, draft: Draft, path: str) -> Block:
+    block: Block = {}
+    if header.values:
+        block["values"] = list(header.values)
+    if header.secrets:
+        block["secrets"] = [secret(each, draft, path) for each in header.secrets]
+    return block
+
+
+JWT_BEARER: Final = "JWTBearer"
+_GRANTS: Final = {
+    "ClientCredentials": "client_credentials",
+    JWT_BEARER: "urn:ietf:params:oauth:grant-type:jwt-bearer",
+}
+
+
+def _grant(grant: str, _draft: Draft, _path: str) -> str:
+    return _GRANTS.get(grant, grant)
+
+
+_GRANT: Final[Table] = tuple(
+    replace(key, since="3.8.0")
+    for key in (
+        Key("grant_type", write=_grant),
+        Key("client_certificate_key", write=secret),
+        Key("client_certificate_key_id"),
+        Key("signature_algorithm"),
+        Key("iss", "issuer"),
+        Key("audience"),
+        Key("claims", write=members),
+    )
+)
+
+
+def _oauth2(client: GrantOAuth2, draft: Draft, path: str) -> Block | None:
+    """An `oauth2`; a client that signs its tokens has no secret to send."""
+    block = oauth2(client, draft, path)
+    if block is None:
+        return None
+    if client.grant_type == JWT_BEARER:
+        block.pop("client_secret", None)
+    put(block, _GRANT, client, draft, path)
+    return block
+
+
 BASIC_AUTH: Final = Key("basic_auth", write=basic_auth)
 AUTHORIZATION: Final = Key("authorization", since="2.26.0", write=authorization)
-OAUTH2: Final = Key("oauth2", since="2.27.0", write=oauth2)
+OAUTH2: Final = Key("oauth2", since="2.27.0", write=_oauth2)
 CREDENTIALS: Final = (BASIC_AUTH, AUTHORIZATION, OAUTH2)
 TLS: Final = Key("tls_config", write=tls_config)
-REDIRECTS: Final = (
-    Key("follow_redirects", since="2.26.0"),
-    Key("enable_http2", since="2.35.0"),
-)
+FOLLOW_REDIRECTS: Final = Key("follow_redirects", since="2.26.0")
+HEADERS: Final = Key("http_headers", since="2.55.0", write=_headers)
+REQUESTS: Final = (FOLLOW_REDIRECTS, Key("enable_http2", since="2.35.0"), HEADERS)
 REFRESH: Final = Key("refresh_interval")
 
 _each_filter = Each((Key("name"), Key("values", write=items)))

@@ -1,0 +1,36 @@
+"""Targets that something lists or runs: labels, files, DNS records, the Docker daemon."""
+
+from typing import Any
+
+from stoker.api.scrapeconfig.discovery.lists import DnsDiscovery, FileDiscovery, StaticTargets
+from stoker.errors import below
+from stoker.validate.findings import Finding, Findings, Reason
+from stoker.validate.monitors import files_denied, forbidden_file, target_labels
+from stoker.validate.scope import Scope
+from stoker.validate.syntax import Url
+
+
+def static_labels(item: StaticTargets, scope: Scope, path: str) -> Findings:
+    """Names of labels that the version takes."""
+    yield from target_labels(item.labels, scope, below(path, "labels"))
+
+
+def file_access(item: FileDiscovery, scope: Scope, path: str) -> Findings:
+    """No files of the container, where the Prometheus denies them."""
+    if files_denied(scope):
+        yield forbidden_file(below(path, "files"))
+
+
+def dns_port(item: DnsDiscovery, scope: Scope, path: str) -> Findings:
+    """A port, unless the records bring their own."""
+    if item.type not in (None, "", "SRV") and not item.port:
+        yield Finding(below(path, "port"), Reason.REQUIRED, "is needed unless `type` is `SRV`")
+
+
+def docker_host(item: Any, scope: Scope, path: str) -> Findings:
+    """The daemon's address can be read as a URL."""
+    problem = Url(item.host).problem
+    if problem:
+        yield Finding(below(path, "host"), Reason.INVALID_VALUE, problem)
+    if item.host.startswith("unix:") and files_denied(scope):
+        yield forbidden_file(below(path, "host"))
