@@ -28,6 +28,7 @@ from tools.audit import AuditLog
 from tools.components import SERVER_ADDRESS, Layout, Ports
 from tools.host import ClusterError, Host, Stream
 from tools.nodes import is_usable, manifest
+from tools.stages import write_stages
 from tools.supervisor import FAILED_FILE
 from tools.waiting import DEADLINE, until
 
@@ -45,10 +46,10 @@ class Cluster:
             raise ClusterError("this machine does not let us make network and PID namespaces")
         self.namespaces = bool(launcher)
         self._binaries = build.binaries(*components.NAMES, "kubectl")
-        self._stages = build.kwok_stages()
         self._node_count = 0
         self._temporary = directory is None
         self.directory = _prepared(directory)
+        self._stages = write_stages(build.kwok_stages(), self.directory)
         self._ports = Ports() if launcher else Ports.free()
         self._credentials = self._create_credentials()
         self.token = self._credentials.token

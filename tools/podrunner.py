@@ -20,7 +20,8 @@ processes              those of a pod see each other, as with ``shareProcessName
 service account        added here, as the cluster has no admission for it; KUBERNETES_SERVICE_HOST
                        is the API server's own address, as nothing serves cluster addresses
 names                  there is no DNS: ``localhost``, the pod's own name and ``hostAliases`` only
-probes                 kwok says Ready; :meth:`PodRunner.ready` asks the readiness probes over HTTP
+probes                 kwok says Ready, unless an annotation (``stages.READINESS``) leaves that to
+                       this runner; :meth:`PodRunner.ready` asks the readiness probes over HTTP
 hostNetwork            the pod has the node's address, in a network of its own all the same
 hostPath               a directory of this runner's per node, whatever the type; it outlives pods
 other volumes          claims and all else that is not in ``pods.volumes``: the pod waits for ever
@@ -43,6 +44,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from typing import Any, Self
 from urllib.parse import quote
 
@@ -57,6 +59,7 @@ from tools.pods.gate import Connection
 from tools.pods.images import Images
 from tools.pods.pod import PYTHON, Place, Pod
 from tools.pods.volumes import Sources
+from tools.stages import READINESS
 
 LABEL = "app.kubernetes.io/managed-by=prometheus-operator"
 POLL = 0.5
@@ -187,10 +190,32 @@ class PodRunner:
             self._add(uid, Pod(live[uid], self._place))
         for pod in self._pods.values():
             pod.step(self._sources(pod, objects))
+        for each in live.values():
+            if (each["metadata"].get("annotations") or {}).get(READINESS) == "told":
+                self._tell_readiness(each)
 
     def _add(self, uid: str, pod: Pod) -> None:
         if not any(each.blocks(pod) for each in self._ending):
             self._pods[uid] = pod
+
+    def _tell_readiness(self, pod: Object) -> None:
+        """Write into the status of a pod whether it is ready, where that changed."""
+        ready = str(self.ready(pod))
+        known = {each["type"]: each["status"] for each in pod["status"]["conditions"]}
+        if known.get("Ready") == ready:
+            return
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        conditions = [
+            {"type": each, "status": ready, "lastTransitionTime": now}
+            for each in ("Ready", "ContainersReady")
+        ]
+        metadata = pod["metadata"]
+        path = f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}/status"
+        kind = "application/strategic-merge-patch+json"
+        # Gone, or the server is busy: it will be looked at again.
+        with contextlib.suppress(OSError, http.client.HTTPException, ApiError):
+            body = {"metadata": {"uid": metadata["uid"]}, "status": {"conditions": conditions}}
+            self._cluster.api.request("PATCH", path, body, content_type=kind)
 
     def _objects(self, namespaces: Iterable[str]) -> Objects:
         """All that volumes may show, as it is now."""

@@ -10,6 +10,7 @@ from stoker import __version__
 COMMANDS = {
     "crds": "print the CustomResourceDefinitions of the ten kinds",
     "lint": "check manifests as an API server would, without one",
+    "migrate": "show what a change for good takes, step by step, before it is made",
     "operator": "run the operator in a cluster",
     "reloader": "unpack a configuration, fill in the pod's values, and have it reloaded",
     "render": "print the objects that manifests become, without a cluster",

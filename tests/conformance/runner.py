@@ -28,6 +28,7 @@ from tests.conformance import (  # noqa: F401
     status,
     validation,
     workloads,
+    writing,
 )
 from tests.conformance.cases import CRDS, Case, Suite, peer_crds, suites
 from tests.conformance.exceptions import exception_for

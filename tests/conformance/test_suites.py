@@ -89,6 +89,7 @@ RECORDED = {
     "misc-inzone-shard": 14,
     "misc-node-selector-zone": 8,
     "misc-input-hash": 8,
+    "misc-create-or-update": 20,
     "statefulset-alertmanager": 33,
     "statefulset-alertmanager-derived": 32,
     "statefulsetspec-alertmanager": 30,

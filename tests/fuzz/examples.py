@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from tests.unit.test_generate_scrapeconfig import EXAMPLES
+from tests.unit.discovery_examples import EXAMPLES
 
 Spec = dict[str, Any]
 

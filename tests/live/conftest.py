@@ -47,6 +47,14 @@ def crds(cluster: Cluster) -> Cluster:
     return cluster
 
 
+@pytest.fixture(scope="session")
+def open_cluster() -> Iterator[Cluster]:
+    """Another one, with all ports in reach, so that a second API server can join; ours to harm."""
+    with Cluster.start(nodes=2, namespaces=False) as cluster:
+        install_crds(cluster)
+        yield cluster
+
+
 @pytest.fixture
 def world(crds: Cluster, namespace: str) -> World:
     """A namespace for a workload and what it selects."""

@@ -363,13 +363,6 @@ def test_bookmarks_move_a_quiet_watch_on(
     asyncio.run(main())
 
 
-@pytest.fixture(scope="module")
-def open_cluster() -> Iterator[Cluster]:
-    """A control plane whose ports are all in reach, so that a second API server can join."""
-    with Cluster.start(nodes=0, namespaces=False) as cluster:
-        yield cluster
-
-
 def test_a_restarted_server_is_listed_again_and_nothing_is_missed(open_cluster: Cluster) -> None:
     """The new process has forgotten old versions; deletions meanwhile are still noticed."""
     maps = ConfigMaps(open_cluster.api, "default")

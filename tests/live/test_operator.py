@@ -255,6 +255,8 @@ def test_objects_that_others_delete_or_change_are_put_right(
 ) -> None:
     """What is deleted comes back, what is changed is undone, what is added to metadata stays.
 
+    Not so where its name is reserved for operators.
+
     (peer scenario: Prom Preserve User Added Metadata)
     """
     world.put(prometheus("main"), service_monitor("shop"), rule("alerts"))
@@ -265,15 +267,18 @@ def test_objects_that_others_delete_or_change_are_put_right(
         "configmap": "prometheus-main-rulefiles-0",
         "service": "prometheus-operated",
     }
-    noted = {"metadata": {"labels": {"team": "a"}, "annotations": {"example.org/note": "b"}}}
+    reserved = "operator.prometheus.io/mine"
+    labels = {"team": "a", reserved: "a"}
+    noted = {"labels": labels, "annotations": {"example.org/note": "b", reserved: "b"}}
     for kind, name in ours.items():
-        world.patch(kind, name, noted)
+        world.patch(kind, name, {"metadata": noted})
     _break(world)
     for kind, name in ours.items():
         world.until(f"{kind} to be right", partial(_is_right, world, kind))
         metadata = found(world, kind, name)["metadata"]
         assert metadata["labels"]["team"] == "a"
         assert metadata["annotations"]["example.org/note"] == "b"
+        assert reserved not in metadata["labels"] | metadata["annotations"]
 
     before = {kind: found(world, kind, name)["metadata"]["uid"] for kind, name in ours.items()}
     for kind, name in ours.items():

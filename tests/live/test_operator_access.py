@@ -31,14 +31,15 @@ from tests.live.test_operator_faults import configuration
 from tests.live.test_operator_storage import CLAIM, bind, storage, storage_class
 from tools.api import kubeconfig
 from tools.cluster import Cluster
-from tools.crds import install_crds
 
 ROOT = Path(__file__).parents[2]
 OPERATOR = "stoker"
-# The API server looks at it when an object with an owner is written; it is no request of ours.
+# The API server asks for it when an object with an owner is written; it is no request of ours.
 BY_ADMISSION = {
-    ("update", f"{plural}.monitoring.coreos.com/finalizers")
-    for plural in ("prometheuses", "prometheusagents")
+    ("delete", "services"),
+    ("update", "services/finalizers"),
+    ("update", "prometheuses.monitoring.coreos.com/finalizers"),
+    ("update", "prometheusagents.monitoring.coreos.com/finalizers"),
 }
 
 Grant = tuple[str, str]
@@ -147,15 +148,11 @@ class Site:
 
 
 @pytest.fixture(scope="module")
-def whole() -> Iterator[tuple[Cluster, str]]:
-    """A cluster of our own, and a server of it that asks who may own objects, as OpenShift does."""
+def whole(open_cluster: Cluster) -> Iterator[tuple[Cluster, str]]:
+    """A cluster, and a server of it that asks who may own objects, as OpenShift does."""
     asks = "--enable-admission-plugins=OwnerReferencesPermissionEnforcement"
-    with (
-        Cluster.start(nodes=2, namespaces=False) as cluster,
-        SecondServer(cluster, asks) as second,
-    ):
-        install_crds(cluster)
-        yield cluster, second.url
+    with SecondServer(open_cluster, asks) as second:
+        yield open_cluster, second.url
 
 
 @pytest.fixture
@@ -211,12 +208,12 @@ def left_over(kind: str, workload: Object) -> Object:
 def lives(world: World) -> None:
     """All that a workload can go through."""
     finalizers = ["monitoring.coreos.com/status-cleanup"]
-    made = prometheus("main", storage=storage(world, "1Gi"))
-    made["metadata"]["finalizers"] = finalizers
-    world.put(storage_class(world), secret("token"), made, *everything())
-    world.put(prometheus("wide", shards=2))
+    made = [prometheus("main", storage=storage(world, "1Gi")), light("DaemonSet")]
+    for each in made:
+        each["metadata"]["finalizers"] = finalizers
+    world.put(storage_class(world), secret("token"), *made, *everything())
     token = {"credentials": {"name": "token", "key": "token"}}
-    world.put(light("DaemonSet"), service_monitor("private", authorization=token))
+    world.put(prometheus("wide", shards=2), service_monitor("private", authorization=token))
     world.until("the claim", lambda: world.get("persistentvolumeclaim", CLAIM))
     bind(world)
     world.settled("prometheus", "main")
@@ -350,7 +347,9 @@ def test_what_is_forbidden_is_named_and_the_rest_goes_on(site: Site) -> None:
     site.install("cluster")
     site.forbid("watch", "probes")
     world = site.world("blind")
-    world.put(prometheus("main"), prometheus("other", probeSelector=None), *everything())
+    other = prometheus("other")
+    del other["spec"]["probeSelector"]
+    world.put(prometheus("main"), other, *everything())
     missing = "watch probes.monitoring.coreos.com"
     with site.started() as operator:
         world.until("a configuration", lambda: "serviceMonitor/blind/shop" in configuration(world))
@@ -426,22 +425,23 @@ def test_each_operator_looks_after_its_own(whole: tuple[Cluster, str]) -> None:
         ],
         "mine": ["--namespaces=mine", "--controller-id=me"],
     }
+    # The workloads that each has, and the namespaces whose monitors they may not have.
     expected = {
-        ("allowed", "main"): {"allowed"},
-        ("elsewhere", "main"): {"elsewhere", "blind", "lives", "office", "shop", OPERATOR},
-        ("instances", "chosen"): {"allowed", "instances"},
-        ("mine", "own"): {"mine"},
+        ("allowed", "main"): {"denied", "elsewhere", "instances", "mine"},
+        ("elsewhere", "main"): {"allowed", "denied", "instances", "mine"},
+        ("instances", "chosen"): {"denied", "elsewhere", "mine"},
+        ("mine", "own"): {"allowed", "denied", "elsewhere", "instances"},
     }
     with ExitStack() as stack:
         for each in flags.values():
             stack.enter_context(Running.start(cluster, *each, ready=False))
-        for (namespace, workload), seen in expected.items():
+        for (namespace, workload), unseen in expected.items():
             world = worlds[namespace]
             name = f"prometheus-{workload}"
             world.until(f"{namespace}/{name}", partial(world.get, "statefulset", name))
             found = namespaces_in(configuration(world, f"prometheus-{workload}"))
             assert namespace in found
-            assert found <= seen
+            assert not found & unseen
         for namespace, world in worlds.items():
             sets = {each["metadata"]["name"] for each in world.list("statefulset")}
             wanted = {f"prometheus-{name}" for where, name in expected if where == namespace}

@@ -10,7 +10,7 @@ import gzip
 import time
 from base64 import b64decode
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import partial
 
 import pytest
@@ -19,7 +19,6 @@ from aiohttp import web
 from tests.live.faults import Fault, Gateway, SecondServer, Wire, failing, status
 from tests.live.operating import Object, Running, World, agent, prometheus, service_monitor
 from tools.cluster import Cluster
-from tools.crds import install_crds
 
 # Promised is 10 s after a fault ends; a machine with many other things to do takes longer.
 SECONDS = 10.0 * 3
@@ -208,23 +207,24 @@ def secret(name: str, data: dict[str, str]) -> Object:
     return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "data": data}
 
 
-def test_a_server_that_restarts_and_definitions_that_come_late() -> None:
+def test_a_server_that_restarts_and_definitions_that_come_late(open_cluster: Cluster) -> None:
     """The API server is killed and comes back; a kind whose definition is missing is waited for.
 
     (peer scenario: Prom Operator Starts Without Scrape Config CRD) Without one of the optional
     definitions the operator is ready all the same: no restart would help.
     """
-    with Cluster.start(nodes=1, namespaces=False) as cluster, SecondServer(cluster) as second:
-        install_crds(cluster)
-        cluster.kubectl("delete", "crd", "scrapeconfigs.monitoring.coreos.com")
-        world = World(cluster, "default")
-        with Running.start(cluster, kubeconfig=second.kubeconfig) as operator:
+    cluster = open_cluster
+    cluster.api.request("POST", "/api/v1/namespaces", {"metadata": {"name": "restarts"}})
+    world = World(cluster, "restarts")
+    with SecondServer(cluster) as second, without(cluster, "scrapeconfigs") as install:
+        flags = "--namespaces=restarts"
+        with Running.start(cluster, flags, kubeconfig=second.kubeconfig) as operator:
             world.put(prometheus("main"), service_monitor("a"))
             world.until("a configuration", scraped(world, "a"))
             assert "cannot list scrapeconfigs" in operator.log()
-            install_crds(cluster)
+            install()
             cluster.until("a definition that is served", lambda: put_scrape_config(world))
-            world.until("a new kind", lambda: "scrapeConfig/default/new" in configuration(world))
+            world.until("a new kind", lambda: "scrapeConfig/restarts/new" in configuration(world))
 
             second.kill()
             world.put(service_monitor("b"))
@@ -233,6 +233,24 @@ def test_a_server_that_restarts_and_definitions_that_come_late() -> None:
             converged(world, "a restart of the server", scraped(world, "a", "b"))
             converged(world, "a StatefulSet", lambda: world.get("statefulset", "prometheus-main"))
             world.until("readiness", operator.is_ready)
+
+
+@contextmanager
+def without(cluster: Cluster, plural: str) -> Iterator[Callable[[], None]]:
+    """Take a definition away; it is installed again by what is given, or at the end."""
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    name = f"{plural}.monitoring.coreos.com"
+    known = cluster.api.get(f"{path}/{name}")
+    cluster.kubectl("delete", "crd", name)
+    metadata = {"name": name, "annotations": known["metadata"].get("annotations")}
+    made = {"metadata": metadata, "spec": known["spec"]}
+
+    def install() -> None:
+        if name not in {each["metadata"]["name"] for each in cluster.api.get(path)["items"]}:
+            cluster.api.request("POST", path, made)
+
+    yield install
+    install()
 
 
 def put_scrape_config(world: World) -> bool:

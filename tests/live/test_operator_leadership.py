@@ -187,6 +187,8 @@ def test_one_replica_leads_and_another_follows_it(
         assert writes(world, mark, "stopped") == []
         assert writes(world, mark, "resting") != []
 
+        for workload in ("main", "second"):
+            world.settled("prometheus", workload)
         assert resting.stop() == 0
         begun = time.monotonic()
         world.until("the old leader to lead again", lambda: leads(stopped), SLACK)

@@ -4,9 +4,11 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from stoker.api.core import Object, ObjectMeta
+import pytest
+
+from stoker.api.core import Object, ObjectId, ObjectMeta
 from stoker.kube.errors import Conflict, NotFound
-from stoker.run.writer import ObjectId, Writer
+from stoker.run.writer import Writer
 from tests.unit import virtual_time
 
 WANTED: Object = {
@@ -132,3 +134,37 @@ def test_two_who_want_the_same_object_write_it_once() -> None:
         return server.calls
 
     assert virtual_time.run(run()) == ["get", "apply"]
+
+
+def stateful_set(**annotations: str) -> Object:
+    """A StatefulSet whose pods have these annotations of kubectl."""
+    named = {f"kubectl.kubernetes.io/{name}": value for name, value in annotations.items()}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": {"namespace": "shop", "name": "config", "resourceVersion": "1"},
+        "spec": {"template": {"metadata": {"annotations": named}}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("live", "wanted", "calls"),
+    [
+        ({"restartedAt": "noon"}, {"restartedAt": "dawn"}, ["get"]),
+        ({"restartedAt": "noon"}, {}, ["get"]),
+        ({}, {"restartedAt": "dawn"}, ["get", "apply"]),
+        ({"default-container": "more"}, {"default-container": "prometheus"}, ["get", "apply"]),
+    ],
+)
+def test_a_restart_that_a_user_asked_for_is_not_undone(
+    live: dict[str, str], wanted: dict[str, str], calls: list[str]
+) -> None:
+    """`kubectl rollout restart` says so with an annotation, which stands; others are ours."""
+
+    async def run() -> list[str]:
+        server, writer = made()
+        server.live, server.version = stateful_set(**live), 1
+        await writer.write(stateful_set(**wanted))
+        return server.calls
+
+    assert virtual_time.run(run()) == calls

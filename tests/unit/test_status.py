@@ -21,11 +21,8 @@ from stoker.status.bindings import (
     dated_binding,
     is_news,
     manager_of,
-    merged,
     same,
     status_apply,
-    status_withdrawal,
-    without,
 )
 from stoker.status.conditions import (
     LONGEST_MESSAGE,
@@ -528,22 +525,12 @@ def test_fields_that_a_version_does_not_know_are_told_of_an_accepted_resource() 
     assert "spec.scrapeProtocols: needs Prometheus 2.49" in (found.message or "")
 
 
-def test_two_workloads_have_a_binding_each() -> None:
-    """Neither touches the other's, though they have the same name (defects 7 and 9)."""
-    first = merged(None, binding(MAIN, verdict(), 1), NOON)
-    both = merged(first, binding(AGENT, verdict("too old"), 1), LATER)
-    assert both[0] == first[0]
-    assert [each["resource"] for each in both] == ["prometheuses", "prometheusagents"]
-    assert merged(both, binding(MAIN, verdict(), 1), LATER) == both
-    assert without(both, MAIN) == [both[1]]
-    assert without(without(both, MAIN), AGENT) == []
-    assert convert(ConfigResourceStatus, {"bindings": both}).bindings is not None
-
-
 def test_the_time_of_a_binding_moves_with_its_verdict() -> None:
     """Not with the generation of the resource, nor when another workload changes its mind."""
-    stored = merged(None, binding(MAIN, verdict(), 1), NOON)
-    stored = merged(stored, binding(AGENT, verdict("too old"), 1), LATER)
+    stored = [
+        dated_binding(None, binding(MAIN, verdict(), 1), NOON),
+        dated_binding(None, binding(AGENT, verdict("too old"), 1), LATER),
+    ]
     newer = dated_binding(stored, binding(MAIN, verdict(), 2), LATER)
     assert newer["conditions"][0]["lastTransitionTime"] == NOON_TEXT
     worse = dated_binding(stored, binding(MAIN, verdict("bad"), 2), LATER)
@@ -552,7 +539,7 @@ def test_the_time_of_a_binding_moves_with_its_verdict() -> None:
 
 def test_nothing_is_written_when_nothing_changed() -> None:
     """The time alone is no news; a new generation, and a binding that is not there, are."""
-    stored = merged(None, binding(MAIN, verdict(), 1), NOON)
+    stored = [dated_binding(None, binding(MAIN, verdict(), 1), NOON)]
     assert not is_news(stored, dated_binding(stored, binding(MAIN, verdict(), 1), LATER))
     assert is_news(stored, dated_binding(stored, binding(MAIN, verdict(), 2), LATER))
     assert is_news(stored, dated_binding(stored, binding(AGENT, verdict(), 1), LATER))
@@ -567,15 +554,16 @@ def test_bindings_of_different_workloads_are_never_the_same() -> None:
 
 
 def test_a_workload_applies_its_own_binding_and_nothing_else() -> None:
-    """What is applied names the resource; to take the binding back, it says nothing."""
+    """What is applied names the resource, and has one binding."""
     mine = dated_binding(None, binding(MAIN, verdict(), 1), NOON)
-    identity = {
+    applied = status_apply(MONITOR, mine)
+    assert applied == {
         "apiVersion": "monitoring.coreos.com/v1",
         "kind": "ServiceMonitor",
         "metadata": {"name": "web", "namespace": "cart"},
+        "status": {"bindings": [mine]},
     }
-    assert status_apply(MONITOR, mine) == identity | {"status": {"bindings": [mine]}}
-    assert status_withdrawal(MONITOR) == identity
+    assert convert(ConfigResourceStatus, applied["status"]).bindings is not None
 
 
 NAMES = st.text("ab-.", min_size=1, max_size=253)

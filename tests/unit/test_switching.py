@@ -1,12 +1,13 @@
 """Where a change of an agent's mode stands (D7), seen from what exists."""
 
+from copy import deepcopy
 from typing import Any
 
 from stoker.api.core import Object, ObjectMeta
 from stoker.api.decode import convert
 from stoker.api.prometheus import PrometheusAgentSpec
 from stoker.run.caches import Running
-from stoker.run.switching import Found, Switch, apart, switch_of
+from stoker.run.switching import Found, Switch, apart, switch_of, switched, usual_names
 from stoker.select.workload import Workload
 
 SECRET = ("Secret", "shop", "prom-agent-light-switch")
@@ -23,22 +24,13 @@ def agent(mode: str) -> Workload:
     )
 
 
-def running(status: Object, *, generation: int = 1) -> Running:
+def running(status: Object, *, generation: int = 1, **spec: Any) -> Running:
     """A StatefulSet or DaemonSet of the agent, of one replica."""
     metadata = ObjectMeta(name="prom-agent-light", namespace="shop", generation=generation)
-    return Running(metadata=metadata, spec={"replicas": 1}, status=status)
+    template = {"template": WANTED[1]["spec"]["template"]}
+    return Running(metadata=metadata, spec={"replicas": 1} | template | spec, status=status)
 
 
-READY_SET = running({"observedGeneration": 1, "updatedReplicas": 1, "readyReplicas": 1})
-NEW_SET = running({"observedGeneration": 1, "updatedReplicas": 1, "readyReplicas": 0})
-READY_DAEMON = running(
-    {
-        "observedGeneration": 1,
-        "desiredNumberScheduled": 3,
-        "updatedNumberScheduled": 3,
-        "numberAvailable": 3,
-    }
-)
 WANTED: list[Object] = [
     {"kind": "Secret", "metadata": {"name": "prom-agent-light"}},
     {
@@ -56,6 +48,21 @@ WANTED: list[Object] = [
         },
     },
 ]
+OWN = ["prom-agent-light-switch"]
+APART_SET = running(
+    {"observedGeneration": 1, "updatedReplicas": 1, "readyReplicas": 1},
+    template=apart(agent("StatefulSet"), WANTED)[1]["spec"]["template"],
+)
+READY_SET = running({"observedGeneration": 1, "updatedReplicas": 1, "readyReplicas": 1})
+NEW_SET = running({"observedGeneration": 1, "updatedReplicas": 1, "readyReplicas": 0})
+READY_DAEMON = running(
+    {
+        "observedGeneration": 1,
+        "desiredNumberScheduled": 3,
+        "updatedNumberScheduled": 3,
+        "numberAvailable": 3,
+    }
+)
 
 
 def daemon(**status: int) -> Running:
@@ -66,12 +73,12 @@ def daemon(**status: int) -> Running:
 
 def test_nothing_is_kept_where_there_is_one_mode() -> None:
     """An agent that does not change its mode, and a server, are no special case."""
-    assert switch_of(agent("StatefulSet"), WANTED, Found([NEW_SET], [], False)) == Switch()
-    assert switch_of(agent("DaemonSet"), [], Found([], [daemon(numberAvailable=0)], False)) == (
+    assert switch_of(agent("StatefulSet"), WANTED, Found([NEW_SET], [], [])) == Switch()
+    assert switch_of(agent("DaemonSet"), [], Found([], [daemon(numberAvailable=0)], [])) == (
         Switch()
     )
     server = Workload(namespace="shop", name="main", spec=agent("").spec)
-    assert switch_of(server, WANTED, Found([READY_SET], [READY_DAEMON], True)) == Switch()
+    assert switch_of(server, WANTED, Found([READY_SET], [READY_DAEMON], OWN)) == Switch()
 
 
 def test_stateful_sets_stay_until_there_is_an_agent_on_every_node() -> None:
@@ -84,31 +91,70 @@ def test_stateful_sets_stay_until_there_is_an_agent_on_every_node() -> None:
         [running(READY_DAEMON.status or {}, generation=2)],
     ]
     for daemons in lacking:
-        switch = switch_of(agent("DaemonSet"), [], Found([READY_SET], daemons, False))
+        switch = switch_of(agent("DaemonSet"), [], Found([READY_SET], daemons, []))
         assert switch.kept == {("StatefulSet", "shop", "prom-agent-light")}
         assert switch.waits_for
         assert not switch.apart
-    assert switch_of(agent("DaemonSet"), [], Found([READY_SET], [READY_DAEMON], False)) == Switch()
+    assert switch_of(agent("DaemonSet"), [], Found([READY_SET], [READY_DAEMON], [])) == Switch()
 
 
-def test_a_daemon_set_stays_until_the_stateful_sets_are_ready_on_a_secret_of_their_own() -> None:
+def test_stateful_sets_that_stay_keep_the_secrets_that_they_read() -> None:
+    """Also those of an earlier change, which a DaemonSet has no use for."""
+    found = Found([APART_SET], [daemon(numberAvailable=0)], [*OWN, "prom-agent-light"])
+    assert SECRET in switch_of(agent("DaemonSet"), [], found).kept
+
+
+def test_new_pods_count_when_they_have_been_ready_for_a_while() -> None:
+    """During the change `minReadySeconds` is at least ten, and else the user's."""
+    for mode, sets, daemons in (
+        ("DaemonSet", [READY_SET], []),
+        ("StatefulSet", [], [READY_DAEMON]),
+    ):
+        switch = switch_of(agent(mode), WANTED, Found(sets, daemons, []))
+        assert switched(agent(mode), WANTED, switch)[1]["spec"]["minReadySeconds"] == 10
+        patient = deepcopy(WANTED)
+        patient[1]["spec"]["minReadySeconds"] = 30
+        assert switched(agent(mode), patient, switch)[1]["spec"]["minReadySeconds"] == 30
+    assert switched(agent("StatefulSet"), WANTED, Switch()) == WANTED
+    ready: Object = {"observedGeneration": 1, "updatedReplicas": 1, "readyReplicas": 1}
+    for available, kept in ((0, True), (1, False)):
+        counting = running(ready | {"availableReplicas": available}, minReadySeconds=10)
+        switch = switch_of(agent("StatefulSet"), WANTED, Found([counting], [READY_DAEMON], OWN))
+        assert (("DaemonSet", "shop", "prom-agent-light") in switch.kept) == kept
+
+
+def test_a_daemon_set_stays_until_the_stateful_sets_are_ready_on_secrets_of_their_own() -> None:
     """Pods of the DaemonSet never see the configuration for all targets."""
+    usual = ["prom-agent-light", "prom-agent-light-scrape-0"]
+    kept = {("Secret", "shop", each) for each in usual}
     for sets in ([], [NEW_SET]):
-        switch = switch_of(agent("StatefulSet"), WANTED, Found(sets, [READY_DAEMON], False))
+        switch = switch_of(agent("StatefulSet"), WANTED, Found(sets, [READY_DAEMON], usual))
         assert switch.apart
-        assert switch.kept == {("DaemonSet", "shop", "prom-agent-light")}
-    ready = switch_of(agent("StatefulSet"), WANTED, Found([READY_SET], [READY_DAEMON], True))
+        assert switch.kept == {("DaemonSet", "shop", "prom-agent-light")} | kept
+    ready = switch_of(agent("StatefulSet"), WANTED, Found([READY_SET], [READY_DAEMON], usual + OWN))
     assert ready.apart
-    assert ready.kept == frozenset()
+    assert ready.kept == kept
     assert ready.waits_for
 
 
-def test_the_secret_of_its_own_goes_when_all_pods_read_the_usual_one() -> None:
-    """A pod that was not rolled yet may be started again, and reads it then."""
-    rolling = switch_of(agent("StatefulSet"), WANTED, Found([NEW_SET], [], True))
+def test_stateful_sets_go_on_with_their_own_secrets_until_something_else_rolls_them() -> None:
+    """To roll the only pod for the sake of a name would leave targets without anybody."""
+    settled = switch_of(agent("StatefulSet"), WANTED, Found([APART_SET], [], OWN))
+    assert settled == Switch(apart=True)
+    other = deepcopy(WANTED)
+    other[1]["spec"]["template"]["spec"]["priorityClassName"] = "high"
+    moving = switch_of(agent("StatefulSet"), other, Found([APART_SET], [], OWN))
+    assert moving.kept == {SECRET}
+    assert not moving.apart
+
+
+def test_secrets_of_their_own_go_when_all_pods_read_the_usual_ones() -> None:
+    """A pod that was not rolled yet may be started again, and reads them then."""
+    rolling = switch_of(agent("StatefulSet"), WANTED, Found([NEW_SET], [], OWN))
     assert rolling.kept == {SECRET}
+    assert rolling.waits_for
     assert not rolling.apart
-    assert switch_of(agent("StatefulSet"), WANTED, Found([READY_SET], [], True)) == Switch()
+    assert switch_of(agent("StatefulSet"), WANTED, Found([READY_SET], [], OWN)) == Switch()
 
 
 def test_only_the_configuration_goes_apart() -> None:
@@ -119,3 +165,20 @@ def test_only_the_configuration_goes_apart() -> None:
     assert config["secret"]["secretName"] == "prom-agent-light-switch"
     assert other == WANTED[1]["spec"]["template"]["spec"]["volumes"][1]
     assert WANTED[0]["metadata"]["name"] == "prom-agent-light"
+
+
+def test_all_files_of_a_large_configuration_go_apart() -> None:
+    """Jobs are in further Secrets then: what pods of a DaemonSet read there must stay theirs."""
+    names = ["prom-agent-light", "prom-agent-light-scrape-0", "prom-agent-light-scrape-1"]
+    large = deepcopy(WANTED)
+    large[1]["spec"]["template"]["spec"]["volumes"][0] = {
+        "name": "config",
+        "projected": {"sources": [{"secret": {"name": each}} for each in names]},
+    }
+    others = [{"kind": "Secret", "metadata": {"name": each}} for each in names[1:]]
+    *secrets, stateful_set = apart(agent("StatefulSet"), [*others, *large])
+    own = ["prom-agent-light-switch", *(f"prom-agent-light-switch-scrape-{n}" for n in (0, 1))]
+    assert {each["metadata"]["name"] for each in secrets} == set(own)
+    volume = stateful_set["spec"]["template"]["spec"]["volumes"][0]
+    assert [each["secret"]["name"] for each in volume["projected"]["sources"]] == own
+    assert usual_names(agent("StatefulSet"), [*own, "other"]) == [*names, "other"]

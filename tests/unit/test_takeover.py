@@ -56,6 +56,22 @@ def test_all_of_the_peer_becomes_ours() -> None:
     assert claimed([OURS, peer], "stoker") == [entry("stoker", "Apply", fields)]
 
 
+def test_names_that_are_reserved_for_operators_become_ours() -> None:
+    """Nobody else may say with a label or an annotation what an operator thinks of an object."""
+    theirs: Object = {
+        "f:labels": {"f:team": {}, "f:operator.prometheus.io/shard": {}},
+        "f:annotations": {"f:operator.prometheus.io/deletion-deadline": {}},
+    }
+    ours: Object = {
+        "f:labels": {"f:operator.prometheus.io/shard": {}},
+        "f:annotations": {"f:operator.prometheus.io/deletion-deadline": {}},
+    }
+    assert claimed([OURS, entry("kubectl", "Update", {"f:metadata": theirs})], "stoker") == [
+        entry("stoker", "Apply", {"f:spec": {"f:replicas": {}}, "f:metadata": ours}),
+        entry("kubectl", "Update", {"f:metadata": {"f:labels": {"f:team": {}}}}),
+    ]
+
+
 def test_an_entry_with_nothing_left_goes() -> None:
     """Data is content, so who wrote nothing else has nothing left."""
     theirs = entry("kubectl", "Update", {"f:data": {"f:more": {}}})

@@ -795,9 +795,12 @@ def test_sizes_are_those_of_prometheus(text: str, size: int | None) -> None:
 
 @pytest.mark.parametrize(
     ("text", "number"),
-    [("1", 1), ("500m", Fraction(1, 2)), ("1.5Ki", 1536), ("2e3", 2000), ("-1", -1), ("x", None)],
+    [
+        *(("1", 1), (2, 2), (0.5, Fraction(1, 2)), ("-1", -1), ("500m", Fraction(1, 2))),
+        *(("1k", 1000), ("1.5Ki", 1536), ("1Gi", 2**30), ("2e3", 2000), ("x", None), (None, None)),
+    ],
 )
-def test_quantities_are_those_of_kubernetes(text: str, number: Any) -> None:
+def test_quantities_are_those_of_kubernetes(text: Any, number: Any) -> None:
     """With decimal, binary and exponent suffixes."""
     assert quantity(text) == number
 

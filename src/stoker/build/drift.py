@@ -8,23 +8,17 @@ remembers in `managedFields` under our name.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal
 from typing import Any, Final
 
 from stoker.api.core import Object
 from stoker.errors import below
+from stoker.validate.syntax import quantity
 
 # The members whose values are quantities, wherever they stand in an object that we make.
 _QUANTITIES: Final = frozenset({"limits", "requests", "sizeLimit", "storage", "divisor"})
 
 # The members that are set as a whole: what others add to them changes what they say.
 _WHOLE: Final = frozenset({"selector", "matchLabels", "nodeSelector"})
-
-_SUFFIXES: Final = {
-    **{suffix: Decimal(1000) ** power for power, suffix in enumerate("kMGTPE", start=1)},
-    **{f"{suffix}i": Decimal(1024) ** power for power, suffix in enumerate("KMGTPE", start=1)},
-    **{suffix: Decimal(1000) ** -power for power, suffix in enumerate("mun", start=1)},
-}
 
 
 def drift(wanted: Object, live: Object, manager: str) -> str | None:
@@ -35,22 +29,6 @@ def drift(wanted: Object, live: Object, manager: str) -> str | None:
     return next(_differences(wanted, live, ""), None) or next(
         _left_over(wanted, live, manager), None
     )
-
-
-def quantity(value: object) -> Decimal | None:
-    """The number behind a Kubernetes quantity such as `100m` or `1Gi`; None if it is none."""
-    text = str(value)
-    for length in (2, 1):
-        factor = _SUFFIXES.get(text[-length:])
-        if factor is not None:
-            text = text[:-length]
-            break
-    else:
-        factor = Decimal(1)
-    try:
-        return Decimal(text) * factor
-    except ArithmeticError:
-        return None
 
 
 def _differences(wanted: Any, live: Any, path: str, *, quantities: bool = False) -> Iterator[str]:
@@ -83,10 +61,10 @@ def _is_empty(value: Any) -> bool:
 
 
 def _is_equal(wanted: Any, live: Any, *, quantities: bool) -> bool:
-    if quantities and live is not None:
-        number = quantity(wanted)
-        return number is not None and number == quantity(live)
-    return bool(wanted == live)
+    if wanted == live:
+        return True
+    number = quantity(wanted) if quantities else None
+    return number is not None and number == quantity(live)
 
 
 # --- What we wrote and want no longer -------------------------------------------------------------

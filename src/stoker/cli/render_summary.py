@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 
+from stoker.api.core import identity_of
 from stoker.cli.terminal import harmless
-from stoker.offline.objects import Rendered, identity_of
+from stoker.offline.objects import Rendered
 from stoker.offline.world import Refused, World
 from stoker.validate.verdicts import Verdict
 

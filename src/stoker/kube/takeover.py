@@ -7,7 +7,8 @@ only; nobody's generation increases and nothing is rolled.
 
 Of an object that we write, others may add to the metadata, and that stays theirs (`adopt` leaves
 all that they have). What they do to the rest is undone, also where they added something: `claimed`
-gives us the fields of everybody there.
+gives us the fields of everybody there, and the labels and annotations whose names are reserved for
+operators.
 """
 
 from collections.abc import Container, Mapping, Sequence
@@ -29,6 +30,8 @@ _OTHERS: Final[Mapping[str, Any]] = {
         **{name: {} for name in ("f:clusterIPs", "f:ipFamilies", "f:ipFamilyPolicy")},
     }
 }
+# Labels and annotations whose names begin so say what an operator thinks of an object.
+_RESERVED: Final = "f:operator.prometheus.io/"
 # No manager has this name.
 _NOBODY: Final = "/"
 
@@ -71,7 +74,7 @@ def union(left: Mapping[str, Any], right: Mapping[str, Any]) -> Object:
 def claimed(
     managed_fields: Sequence[Mapping[str, Any]] | None, manager: str
 ) -> list[Object] | None:
-    """The `managedFields` in which one has all the content of an object, and all that the peer had.
+    """The `managedFields` in which one has all that is an operator's, and all that the peer had.
 
     None: they are so already.
     """
@@ -91,13 +94,23 @@ def claimed(
 
 
 def _parted(entry: Mapping[str, Any]) -> tuple[Object, Object]:
-    """The fields of an entry that are content, and the others; a subresource has none of ours."""
+    """The fields of an entry that must be ours, and the others; a subresource has none of ours."""
     fields = entry.get("fieldsV1") or {}
     if entry.get("subresource"):
         return {}, fields
     content = {name: inner for name, inner in fields.items() if name in _CONTENT}
-    ours = _without(content, _OTHERS)
+    reserved = _reserved(fields.get("f:metadata") or {})
+    ours = _without(content, _OTHERS) | ({"f:metadata": reserved} if reserved else {})
     return ours, _without(fields, ours)
+
+
+def _reserved(metadata: Mapping[str, Any]) -> Object:
+    """The labels and annotations among the fields of metadata that are an operator's alone."""
+    found: Object = {
+        kind: {name: {} for name in metadata.get(kind) or () if name.startswith(_RESERVED)}
+        for kind in ("f:labels", "f:annotations")
+    }
+    return {kind: names for kind, names in found.items() if names}
 
 
 def _without(fields: Mapping[str, Any], taken: Mapping[str, Any]) -> Object:

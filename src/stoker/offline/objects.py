@@ -13,11 +13,10 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stoker.api.core import Object
-from stoker.api.prometheus import Prometheus
+from stoker.api.core import Object, ObjectId, identity_of
 from stoker.build.names import config_secret_name
 from stoker.build.objects import Contents, objects_of
-from stoker.build.services import governing_service
+from stoker.build.services import shared_service
 from stoker.build.site import Site
 from stoker.decide import Decision, decide
 from stoker.errors import WorkloadError
@@ -25,18 +24,11 @@ from stoker.generate.split import MAIN_FILE
 from stoker.generate.stream import gzip_member
 from stoker.offline.world import World
 from stoker.select.assets import SECRET
-from stoker.select.choice import MONITOR_KINDS
-from stoker.select.workload import Scraper, workload_of
+from stoker.select.choice import UNMANAGED, is_unmanaged
+from stoker.select.workload import Scraper
 from stoker.settings import Capabilities, OperatorSettings
 
-ObjectId: TypeAlias = tuple[str, str, str]
-"""Kind, namespace and name of an object."""
-
 _PAUSED: Final = "spec.paused: the operator leaves its objects as they are until this is unset"
-_UNMANAGED: Final = (
-    "no selector for ServiceMonitors, PodMonitors, Probes or ScrapeConfigs is set, so the "
-    "configuration's Secret is left to you; set one, if only to `{}`, to have it written"
-)
 
 
 class Rendered(Struct, frozen=True):
@@ -87,18 +79,12 @@ def rendered(
     return _distinct(_built(world, scraper, found, settings) for scraper, found in pairs)
 
 
-def identity_of(made: Object) -> ObjectId:
-    """Kind, namespace and name of an object."""
-    metadata = made["metadata"]
-    return made["kind"], metadata["namespace"], metadata["name"]
-
-
 def _built(world: World, scraper: Scraper, found: Rendered, settings: OperatorSettings) -> Rendered:
     decision = found.decision
     if decision.contents is None:
         return found
     contents = decision.contents
-    if _is_unmanaged(scraper, settings):
+    if is_unmanaged(scraper, settings):
         contents = _without_configuration(world, decision, contents)
     site = Site(scraper, decision.workload, settings.objects)
     try:
@@ -112,16 +98,8 @@ def _built(world: World, scraper: Scraper, found: Rendered, settings: OperatorSe
 def _notes(scraper: Scraper, settings: OperatorSettings) -> Iterator[str]:
     if scraper.spec.paused:
         yield _PAUSED
-    if _is_unmanaged(scraper, settings):
-        yield _UNMANAGED
-
-
-def _is_unmanaged(scraper: Scraper, settings: OperatorSettings) -> bool:
-    return (
-        settings.unmanaged_configurations
-        and isinstance(scraper, Prometheus)
-        and all(getattr(scraper.spec, kind.selector) is None for kind in MONITOR_KINDS)
-    )
+    if is_unmanaged(scraper, settings):
+        yield UNMANAGED
 
 
 def _without_configuration(world: World, decision: Decision, contents: Contents) -> Contents:
@@ -142,40 +120,14 @@ def _applicable(made: Object) -> Object:
 
 
 def _shared(world: World, site: Site) -> Object:
-    """The Service of all workloads of a kind in a namespace: the ports of any, owned by all.
-
-    A port's number has one name, which the oldest workload gives it.
-    """
-    services = [_service(each, site) for each in sorted(_sharing(world, site), key=_age)]
-    ports: dict[int, Object] = {}
-    for port in (port for each in services for port in each["spec"]["ports"]):
-        ports.setdefault(port["port"], port)
-    owners = [owner for each in services for owner in each["metadata"]["ownerReferences"]]
-    first = services[0]
-    metadata = {"namespace": site.workload.namespace, "ownerReferences": owners}
-    return first | {
-        "metadata": first["metadata"] | metadata,
-        "spec": first["spec"] | {"ports": list(ports.values())},
-    }
-
-
-def _sharing(world: World, site: Site) -> Iterator[Scraper]:
-    """The workloads that have the Service of this one, which is one of them."""
-    for each in world.workloads:
-        same = type(each) is type(site.owner)
-        here = each.metadata.namespace == site.owner.metadata.namespace
-        daemon_set = workload_of(each, site.workload.capabilities).daemon_set
-        if same and here and not each.spec.service_name and not daemon_set:
-            yield each
-
-
-def _service(scraper: Scraper, site: Site) -> Object:
-    workload = workload_of(scraper, site.workload.capabilities)
-    return governing_service(scraper, workload, site.settings)
-
-
-def _age(scraper: Scraper) -> tuple[str, str]:
-    return scraper.metadata.creation_timestamp or "", scraper.metadata.name or ""
+    """The Service of the workloads of this kind and namespace."""
+    own = site.owner.metadata.namespace
+    sharing = (
+        each
+        for each in world.workloads
+        if type(each) is type(site.owner) and each.metadata.namespace == own
+    )
+    return shared_service(sharing, site.workload.capabilities, site.settings)
 
 
 _Taken: TypeAlias = dict[ObjectId, Rendered]

@@ -13,10 +13,10 @@ from base64 import b64decode
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from stoker.api.core import Object
+from stoker.api.core import Object, identity_of
 from stoker.generate.block import text_of
 from stoker.offline.folder import safe_name
-from stoker.offline.objects import Rendered, identity_of
+from stoker.offline.objects import Rendered
 
 NOTICE: Final = (
     "# To be read, not applied: `unpacked` is the Secret's data, decoded and unpacked.\n"

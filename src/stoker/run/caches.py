@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
-from stoker.api.core import Object, ObjectMeta
+from stoker.api.core import Object, ObjectId, ObjectMeta
 from stoker.api.declare import Model
 from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
 from stoker.api.prometheus import Prometheus, PrometheusAgent
@@ -22,7 +22,6 @@ from stoker.kube.reflector import Reflector
 from stoker.kube.resources import Resource
 from stoker.kube.watch import Scope as Watched
 from stoker.run.namespaces import read_one_by_one
-from stoker.run.writer import ObjectId
 from stoker.select.choice import Candidate
 from stoker.select.members import ObjectKey, WorkloadKey
 from stoker.select.namespaces import Scope, excluding, reference_scope, scope_of

@@ -10,13 +10,13 @@ from typing import Any, Final
 import msgspec
 
 from stoker.api.core import Object
-from stoker.build.drift import quantity
 from stoker.build.site import Site
 from stoker.kube.client import Client
 from stoker.kube.errors import Forbidden, Invalid
 from stoker.kube.resources import PERSISTENT_VOLUME_CLAIM
 from stoker.run.caches import Running
 from stoker.run.checks import AwaitedError
+from stoker.validate.syntax import quantity
 
 _SIZE: Final = "spec.storage.volumeClaimTemplate.spec.resources.requests.storage"
 

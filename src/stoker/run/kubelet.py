@@ -20,7 +20,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw, Struct
 
-from stoker.api.core import Object, ObjectMeta
+from stoker.api.core import Object, ObjectId, ObjectMeta, identity_of
 from stoker.api.declare import Model
 from stoker.api.decode import decode
 from stoker.build.kubelet import Existing, Plan, plan
@@ -34,7 +34,7 @@ from stoker.kube.reflector import Reflector
 from stoker.kube.resources import ENDPOINT_SLICE, ENDPOINTS, NODE, SERVICE, Resource, resource_of
 from stoker.kube.watch import Scope
 from stoker.logs import logger
-from stoker.run.writer import ObjectId, Writer, identity_of
+from stoker.run.writer import Writer
 from stoker.settings import KubeletSettings, ObjectSettings
 from stoker.web.operator_metrics import OperatorMetrics
 

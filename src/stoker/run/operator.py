@@ -31,10 +31,10 @@ from stoker.run.bindings import Bindings
 from stoker.run.caches import WORKLOADS, Caches
 from stoker.run.checks import AwaitedError
 from stoker.run.events import Events
-from stoker.run.governing import governed_by
 from stoker.run.judgements import Judgements, is_managed
 from stoker.run.kubelet import Kubelets
 from stoker.run.leading import lead
+from stoker.run.listeners import Listeners
 from stoker.run.reconcile import Done, Reconciler
 from stoker.run.sight import Sight
 from stoker.run.statuses import Statuses
@@ -108,7 +108,9 @@ class Operator:
         # Those that must be looked at when pods become ready.
         self._waiting: set[WorkloadKey] = set()
         self._jobs = self._made_jobs(metrics)
-        self._listen()
+        Listeners(self._tools, self._triggers, self._bindings).listen(self._sight)
+        for kind, controller in self._metrics.items():
+            controller.watches(self._sight.reports(kind))
 
     def _made_tools(
         self, client: Client, status_client: Client, capabilities: Capabilities
@@ -321,47 +323,6 @@ class Operator:
 
     def _triggered(self, key: WorkloadKey, kind: str, action: str) -> None:
         self._metrics[key.kind].triggered(kind, action)
-
-    # --- Listeners --------------------------------------------------------------------------------
-
-    def _listen(self) -> None:
-        """Let every change in the caches reach those that it concerns."""
-        caches = self._tools.caches
-        for kind, reflector in caches.workloads.items():
-            reflector.store.listen(partial(self._triggers.workload, kind))
-            self._metrics[kind].watches(self._sight.reports(kind))
-        for kind, reflector in caches.resources.items():
-            reflector.store.listen(partial(self._resource_changed, kind))
-        caches.namespaces.store.listen(self._triggers.namespace)
-        for kind, reflector in caches.owned.items():
-            reflector.store.listen(partial(self._object_changed, kind))
-        self._sight.listen(self._sight_changed)
-
-    def _resource_changed(self, kind: str, old: Any, new: Any) -> None:
-        self._triggers.resource(kind, old, new)
-        self._bindings.changed(kind, old, new)
-
-    def _object_changed(self, kind: str, old: Any, new: Any) -> None:
-        metadata = (new or old).metadata
-        if new is None:
-            self._tools.writer.forget(kind, metadata)
-        if kind in ("Secret", "ConfigMap"):
-            identity = (kind, metadata.namespace or "", metadata.name or "")
-            version = metadata.resource_version if new is not None else ""
-            self._tools.values.changed(identity, version or "")
-            self._triggers.value(kind, old, new)
-        self._triggers.owned(kind, WORKLOADS, old, new)
-        if kind == "Service":
-            caches, namespace = self._tools.caches, metadata.namespace or ""
-            for key in governed_by(caches, namespace, metadata.name or ""):
-                self._triggers.everything(key)
-
-    def _sight_changed(self, resource_kind: str) -> None:
-        """A kind of resource is out of sight, or in sight again: say so where it is asked for."""
-        for kind, reflector in self._tools.caches.workloads.items():
-            for found in reflector.store:
-                if resource_kind in (self._choices(kind, found) or ()):
-                    self._wake(_key(kind, found))
 
     # --- Failures ---------------------------------------------------------------------------------
 

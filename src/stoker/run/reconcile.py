@@ -13,8 +13,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stoker.api.core import Object
-from stoker.api.prometheus import Prometheus
+from stoker.api.core import Object, identity_of
 from stoker.build.names import config_secret_name, prefix_of
 from stoker.build.objects import Contents, objects_of
 from stoker.build.secrets import further_files, secret
@@ -31,11 +30,10 @@ from stoker.run.claims import grow_claims
 from stoker.run.governing import with_shared_service
 from stoker.run.held import Held
 from stoker.run.surplus import Surplus
-from stoker.run.switching import Found, Switch, apart, switch_of, switch_secret_name
+from stoker.run.switching import Found, Switch, switch_of, switched, usual_names
 from stoker.run.tools import Tools
 from stoker.run.triggers import Changes, Triggers
-from stoker.run.writer import identity_of
-from stoker.select.choice import MONITOR_KINDS
+from stoker.select.choice import UNMANAGED, is_unmanaged
 from stoker.select.members import WorkloadKey
 from stoker.select.references import ObjectKey as Referenced
 from stoker.select.workload import Scraper
@@ -44,11 +42,7 @@ from stoker.status.finalizers import removing
 from stoker.status.workload import Reconciliation, Remark
 
 PEER_FINALIZER: Final = "monitoring.coreos.com/status-cleanup"
-_UNMANAGED: Final = Remark(
-    Because.CONFIGURATION_UNMANAGED,
-    "no selector for ServiceMonitors, PodMonitors, Probes or ScrapeConfigs is set, so the "
-    "configuration's Secret is left to you; set one, if only to `{}`, to have it written",
-)
+_UNMANAGED: Final = Remark(Because.CONFIGURATION_UNMANAGED, UNMANAGED)
 _NOTHING_SELECTED: Final = Remark(
     Because.NO_SELECTED_RESOURCES, "the selectors match no resource in the namespaces they look in"
 )
@@ -113,8 +107,7 @@ class Reconciler:
         if changes.own:
             await check_cluster(self._client, site)
         switch = self._switch(site, wanted)
-        if switch.apart:
-            wanted = apart(site.workload, wanted)
+        wanted = switched(site.workload, wanted, switch)
         await self._prepare(site, wanted)
         for each in wanted:
             await self._tools.writer.write(each)
@@ -127,25 +120,27 @@ class Reconciler:
 
     def _switch(self, site: Site, wanted: list[Object]) -> Switch:
         """Where a change of mode stands, by what exists."""
-        uid, workload = site.owner.metadata.uid or "", site.workload
+        uid = site.owner.metadata.uid or ""
         found = Found(
             self._caches.belonging("StatefulSet", uid),
             self._caches.belonging("DaemonSet", uid),
-            self._caches.metadata(("Secret", workload.namespace, switch_secret_name(workload)))
-            is not None,
+            self._names_of_secrets(uid),
         )
-        return switch_of(workload, wanted, found)
+        return switch_of(site.workload, wanted, found)
+
+    def _names_of_secrets(self, uid: str) -> list[str]:
+        return [each.metadata.name or "" for each in self._caches.belonging("Secret", uid)]
 
     async def _contents(self, site: Site, held: Held, kept: KeptScraper) -> Contents:
         before: Sequence[Mapping[str, str]] = ()
         if not held.placed and not site.workload.agent:
             before = await self._rules_before(site)
         uid = site.owner.metadata.uid or ""
-        names = [each.metadata.name or "" for each in self._caches.belonging("Secret", uid)]
+        names = usual_names(site.workload, self._names_of_secrets(uid))
         further = further_files(site.workload, names)
         contents = kept.contents(self._tools.values.view(), before, further)
         held.placed = True
-        if not self._is_unmanaged(site.owner):
+        if not is_unmanaged(site.owner, self._settings):
             return contents
         await self._leave_room(site)
         return replace(contents, config_files={})
@@ -195,15 +190,8 @@ class Reconciler:
             resource, _ = WORKLOADS[key.kind]
             await self._client.json_patch(resource, key.namespace, key.name, patch)
 
-    def _is_unmanaged(self, scraper: Scraper) -> bool:
-        return (
-            self._settings.unmanaged_configurations
-            and isinstance(scraper, Prometheus)
-            and all(getattr(scraper.spec, kind.selector) is None for kind in MONITOR_KINDS)
-        )
-
     def _remarks(self, site: Site, kept: KeptScraper) -> Iterator[Remark]:
-        if self._is_unmanaged(site.owner):
+        if is_unmanaged(site.owner, self._settings):
             yield _UNMANAGED
         elif kept.is_empty:
             yield _NOTHING_SELECTED

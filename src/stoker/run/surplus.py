@@ -11,12 +11,11 @@ from typing import Final
 
 import msgspec
 
-from stoker.api.core import ObjectMeta
+from stoker.api.core import ObjectId, ObjectMeta
 from stoker.build.names import config_secret_name
 from stoker.build.site import Site
 from stoker.kube.resources import CONFIG_MAP, DAEMON_SET, SECRET, STATEFUL_SET
 from stoker.run.tools import Tools
-from stoker.run.writer import ObjectId
 from stoker.status.retention import DEADLINE, Action, Fate, fates
 
 _MOUNTED: Final = {"Secret": SECRET, "ConfigMap": CONFIG_MAP}

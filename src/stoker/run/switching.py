@@ -1,83 +1,109 @@
-"""An agent that changes its mode: new pods are made and become ready, then the old ones go (D7).
+"""An agent that changes its mode: new pods are made and get going, then the old ones go (D7).
 
-Both modes read their configuration from the same Secret, and the old pods must not act on the new
-one:
+**When the old ones go.** A new agent is ready before it scrapes: it must find its targets first,
+and Prometheus looks at what it has found every five seconds (older versions: ten in all). So during
+the change what is new must have been ready for ten seconds; `minReadySeconds` makes Kubernetes
+count them. Then each target is scraped again within one interval of its own.
+
+**Whose configuration.** Both modes read theirs from the same Secret, and the old pods must not act
+on the new one:
 
 - **To a DaemonSet.** The new configuration names the variable NODE_NAME, which pods of a
   StatefulSet do not have: their reloaders refuse it and keep what they have.
 - **To a StatefulSet.** Pods of a DaemonSet have all variables of the new configuration; each of
-  them would scrape everything. So the new configuration goes into a Secret of its own for as long
-  as the DaemonSet exists, and the StatefulSets read that. Once the DaemonSet and its pods are gone,
-  all is as usual, and the StatefulSets are rolled to the usual Secret.
+  them would scrape everything. So the new configuration goes into Secrets of its own, and the
+  StatefulSets read those. They go on doing so when the DaemonSet is gone: to move them would roll
+  their pods, and nobody would scrape meanwhile. The usual Secrets come with the next change that
+  rolls the pods anyway.
 
 Nothing is remembered: where a change stands is seen from what exists, so that an operator that was
 killed half-way goes on.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
 
-from stoker.api.core import Object
+from stoker.api.core import Object, ObjectId
+from stoker.build.drift import drift
 from stoker.build.names import config_secret_name, daemon_set_name
+from stoker.build.secrets import config_file_secret_name, further_files
+from stoker.generate.split import file_name
 from stoker.run.caches import Running
-from stoker.run.writer import ObjectId
+from stoker.run.writer import MANAGER
 from stoker.select.workload import Workload
 
 _SUFFIX: Final = "-switch"
 _CONFIG_VOLUME: Final = "config"
+# Twice as long as the newest Prometheus needs from being ready to the first scrapes.
+_SETTLING_SECONDS: Final = 10
 
 
 class Switch(Struct, frozen=True):
     """Where a change of mode stands.
 
-    `apart`: the configuration goes into a Secret of its own. `kept`: objects that are not wanted
-    any longer and must stay for now. `waits_for`: what must happen before it goes on, if anything.
+    `apart`: the configuration goes into Secrets of its own. `settling`: old pods wait for new ones
+    to get going. `kept`: objects that are not wanted any longer and must stay for now. `waits_for`:
+    what must happen before it goes on, if anything.
     """
 
     apart: bool = False
+    settling: bool = False
     kept: frozenset[ObjectId] = frozenset()
     waits_for: str = ""
 
 
 class Found(Struct, frozen=True):
-    """What an agent has: StatefulSets, DaemonSets, and whether there is a Secret of its own."""
+    """What an agent has: StatefulSets, DaemonSets, and the names of its Secrets."""
 
     sets: Sequence[Running]
     daemons: Sequence[Running]
-    apart: bool
+    secrets: Collection[str]
 
 
-def switch_of(workload: Workload, wanted: Iterable[Object], found: Found) -> Switch:
+def switch_of(workload: Workload, wanted: Sequence[Object], found: Found) -> Switch:
     """Where the change stands, by the objects that an agent should have, and those that it has."""
     if not workload.agent:
         return Switch()
     if workload.daemon_set:
         return _to_daemon_set(workload, found)
-    names = {each["metadata"]["name"] for each in wanted if each["kind"] == "StatefulSet"}
-    return _to_stateful_sets(workload, names, found)
+    return _to_stateful_sets(workload, wanted, found)
+
+
+def switched(workload: Workload, wanted: Sequence[Object], switch: Switch) -> list[Object]:
+    """The objects as they must be where the change stands."""
+    made = apart(workload, wanted) if switch.apart else list(wanted)
+    return [_unhurried(each) for each in made] if switch.settling else made
 
 
 def _to_daemon_set(workload: Workload, found: Found) -> Switch:
     new = [each for each in found.daemons if each.metadata.name == daemon_set_name(workload)]
     if not found.sets or (new and _is_on_all_nodes(new[0])):
         return Switch()
-    kept = _identities("StatefulSet", found.sets)
-    return Switch(kept=kept, waits_for="the StatefulSet goes when an agent is ready on every node")
+    kept = _identities("StatefulSet", found.sets) | _own_secrets(workload, found)
+    reason = "the StatefulSet goes when agents have been ready on all nodes for a while"
+    return Switch(settling=True, kept=kept, waits_for=reason)
 
 
-def _to_stateful_sets(workload: Workload, wanted: set[str], found: Found) -> Switch:
-    new = [each for each in found.sets if each.metadata.name in wanted]
-    ready = len(new) == len(wanted) and all(map(_is_ready, new))
+def _to_stateful_sets(workload: Workload, wanted: Sequence[Object], found: Found) -> Switch:
+    sets = {each["metadata"]["name"] for each in wanted if each["kind"] == "StatefulSet"}
+    new = [each for each in found.sets if each.metadata.name in sets]
+    ready = len(new) == len(sets) and all(map(_is_ready, new))
+    own = _own_secrets(workload, found)
     if found.daemons:
-        kept = frozenset() if ready else _identities("DaemonSet", found.daemons)
-        return Switch(True, kept, "the DaemonSet goes when all pods of the StatefulSets are ready")
-    if ready or not found.apart:
+        kept = _usual_secrets(workload, found)
+        if not ready:
+            kept |= _identities("DaemonSet", found.daemons)
+        reason = "the DaemonSet goes when all pods of the StatefulSets have been ready for a while"
+        return Switch(apart=True, settling=True, kept=kept, waits_for=reason)
+    reading = any(_reads(each, switch_secret_name(workload)) for each in new)
+    if reading and own and not _is_rolled(apart(workload, wanted), new):
+        return Switch(apart=True)
+    if not own or (ready and not reading):
         return Switch()
-    # Pods that were not rolled yet may be started again, and then they need it.
-    secret = ("Secret", workload.namespace, switch_secret_name(workload))
-    return Switch(kept=frozenset({secret}), waits_for="pods are rolled to the usual Secret")
+    # Pods that were not rolled yet may be started again, and then they need them.
+    return Switch(kept=own, waits_for="pods are rolled to the usual Secret")
 
 
 def _identities(kind: str, found: Iterable[Running]) -> frozenset[ObjectId]:
@@ -98,10 +124,12 @@ def _is_on_all_nodes(daemon_set: Running) -> bool:
 
 
 def _is_ready(stateful_set: Running) -> bool:
-    """Whether all pods have the latest template and are ready."""
-    status = _observed(stateful_set)
-    pods = (stateful_set.spec or {}).get("replicas", 1)
-    counts = (status.get("updatedReplicas", 0), status.get("readyReplicas", 0))
+    """Whether all pods have the latest template and have been ready for long enough."""
+    status, spec = _observed(stateful_set), stateful_set.spec or {}
+    pods = spec.get("replicas", 1)
+    # An old API server drops what it does not know, and does not count.
+    counted = "availableReplicas" if spec.get("minReadySeconds") else "readyReplicas"
+    counts = (status.get("updatedReplicas", 0), status.get(counted, 0))
     return bool(status) and all(count >= pods for count in counts)
 
 
@@ -112,34 +140,108 @@ def _observed(found: Running) -> Mapping[str, Any]:
     return status if seen >= (found.metadata.generation or 0) else {}
 
 
-# --- The Secret of its own ------------------------------------------------------------------------
+def _unhurried(found: Object) -> Object:
+    """A StatefulSet or DaemonSet whose pods are available when they have had time to settle."""
+    if found["kind"] not in ("StatefulSet", "DaemonSet"):
+        return found
+    seconds = max(found["spec"].get("minReadySeconds") or 0, _SETTLING_SECONDS)
+    return found | {"spec": found["spec"] | {"minReadySeconds": seconds}}
+
+
+# --- Secrets of its own ---------------------------------------------------------------------------
 
 
 def switch_secret_name(workload: Workload) -> str:
-    """The Secret that holds the new configuration while the DaemonSet exists."""
+    """The Secret that holds the configuration of StatefulSets that came after a DaemonSet."""
     return config_secret_name(workload) + _SUFFIX
 
 
-def apart(workload: Workload, objects: Iterable[Object]) -> list[Object]:
-    """The objects, with the configuration in a Secret of its own, and pods that read it."""
+def usual_names(workload: Workload, secrets: Iterable[str]) -> list[str]:
+    """The names of Secrets, with those of a change of mode called as they usually are."""
     usual, own = config_secret_name(workload), switch_secret_name(workload)
-    return [_renamed(each, usual, own) for each in objects]
+    return [
+        name.replace(own, usual, 1) if name == own or name.startswith(f"{own}-") else name
+        for name in secrets
+    ]
 
 
-def _renamed(found: Object, usual: str, own: str) -> Object:
-    if found["kind"] == "Secret" and found["metadata"]["name"] == usual:
-        return found | {"metadata": found["metadata"] | {"name": own}}
+def apart(workload: Workload, objects: Iterable[Object]) -> list[Object]:
+    """The objects, with the configuration in Secrets of its own, and pods that read them."""
+    made = list(objects)
+    named = _own_names(workload, {each["metadata"]["name"] for each in made if _is_secret(each)})
+    return [_renamed(each, named) for each in made]
+
+
+def _own_names(workload: Workload, secrets: Collection[str]) -> dict[str, str]:
+    """The Secrets of the configuration, by their usual names, and what they are called apart."""
+    usual, own = config_secret_name(workload), switch_secret_name(workload)
+    files = map(file_name, range(further_files(workload, secrets)))
+    names = [usual, *(config_file_secret_name(workload, file) for file in files)]
+    return {name: name.replace(usual, own, 1) for name in names}
+
+
+def _own_secrets(workload: Workload, found: Found) -> frozenset[ObjectId]:
+    known = set(found.secrets)
+    names = _own_names(workload, usual_names(workload, known)).values()
+    return _secrets(workload, known & set(names))
+
+
+def _usual_secrets(workload: Workload, found: Found) -> frozenset[ObjectId]:
+    return _secrets(workload, _own_names(workload, found.secrets))
+
+
+def _secrets(workload: Workload, names: Iterable[str]) -> frozenset[ObjectId]:
+    return frozenset(("Secret", workload.namespace, name) for name in names)
+
+
+def _is_rolled(wanted: Iterable[Object], new: Sequence[Running]) -> bool:
+    """Whether the StatefulSets that are wanted roll the pods of those that exist."""
+    live = {each.metadata.name: (each.spec or {})["template"] for each in new}
+    return any(
+        drift(each["spec"]["template"], live[each["metadata"]["name"]], MANAGER) is not None
+        for each in wanted
+        if each["kind"] == "StatefulSet" and each["metadata"]["name"] in live
+    )
+
+
+def _reads(stateful_set: Running, secret: str) -> bool:
+    volumes = (stateful_set.spec or {})["template"]["spec"].get("volumes", [])
+    return any(secret in _sources(each) for each in volumes if each["name"] == _CONFIG_VOLUME)
+
+
+def _sources(volume: Object) -> list[str]:
+    projected = volume.get("projected", {}).get("sources", [])
+    names = [each["secret"]["name"] for each in projected if "secret" in each]
+    return [*names, *filter(None, [volume.get("secret", {}).get("secretName")])]
+
+
+def _is_secret(found: Object) -> bool:
+    return bool(found["kind"] == "Secret")
+
+
+def _renamed(found: Object, named: Mapping[str, str]) -> Object:
+    name = found["metadata"]["name"]
+    if _is_secret(found) and name in named:
+        return found | {"metadata": found["metadata"] | {"name": named[name]}}
     if found["kind"] != "StatefulSet":
         return found
     spec = found["spec"]
     template = spec["template"]
     pod = template["spec"]
-    volumes = [_remounted(each, usual, own) for each in pod["volumes"]]
+    volumes = [_remounted(each, named) for each in pod["volumes"]]
     renamed = template | {"spec": pod | {"volumes": volumes}}
     return found | {"spec": spec | {"template": renamed}}
 
 
-def _remounted(volume: Object, usual: str, own: str) -> Object:
-    if volume["name"] == _CONFIG_VOLUME and volume.get("secret", {}).get("secretName") == usual:
-        return volume | {"secret": volume["secret"] | {"secretName": own}}
-    return volume
+def _remounted(volume: Object, named: Mapping[str, str]) -> Object:
+    """The volume of the configuration, with other names; one of several files is projected."""
+    if volume["name"] != _CONFIG_VOLUME:
+        return volume
+    if secret := volume.get("secret"):
+        name = secret["secretName"]
+        return volume | {"secret": secret | {"secretName": named.get(name, name)}}
+    sources = [
+        {"secret": each["secret"] | {"name": named[each["secret"]["name"]]}}
+        for each in volume["projected"]["sources"]
+    ]
+    return volume | {"projected": volume["projected"] | {"sources": sources}}

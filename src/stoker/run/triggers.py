@@ -142,6 +142,11 @@ class Triggers:
             else:
                 self._rouse(key, kind, old, new)
 
+    def sight(self, kind: str) -> None:
+        """More or less of a kind of resource may be seen: those that ask for it must say so."""
+        for workload in self.members.askers(kind):
+            self._wake(workload)
+
     def _rouse(self, key: WorkloadKey, kind: str, old: Named | None, new: Named | None) -> None:
         self._count(key, kind, "add" if old is None else "delete" if new is None else "update")
         self._wake(key)

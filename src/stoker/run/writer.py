@@ -12,20 +12,18 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
 
-from stoker.api.core import Object, ObjectMeta
+from stoker.api.core import Object, ObjectId, ObjectMeta, identity_of
 from stoker.build.drift import drift
+from stoker.build.names import DEFAULT_CONTAINER
 from stoker.kube.client import Client
 from stoker.kube.errors import AlreadyExists, Conflict, Forbidden, Invalid, NotFound, Unavailable
 from stoker.kube.resources import Resource, resource_of
 from stoker.kube.takeover import claim, claimed
-
-ObjectId: TypeAlias = tuple[str, str, str]
-"""Kind, namespace and name of an object."""
 
 MANAGER: Final = "stoker"
 """The name under which objects are written."""
@@ -37,6 +35,7 @@ _ATTEMPTS: Final = 4
 # A name that is longer might be refused though a shorter one is not.
 _LONGEST_NAME: Final = 63
 _SUFFIX_LENGTH: Final = 10
+_KUBECTL: Final = "kubectl.kubernetes.io/"
 # How long Kubernetes may take to let go of the pods of a StatefulSet that is replaced.
 _LONGEST_FAREWELL: Final = 10.0
 
@@ -173,7 +172,7 @@ class Writer:
         return True
 
     def _found_right(self, wanted: Object, digest: bytes, live: Object) -> bool:
-        if drift(_with_other_owners(wanted, live), _as_claimed(live), MANAGER) is not None:
+        if drift(_beside_others(wanted, live), _as_claimed(live), MANAGER) is not None:
             return False
         self._remember(identity_of(wanted), digest, live)
         return True
@@ -201,11 +200,11 @@ class Writer:
             return await self._client.apply(wanted, manager=MANAGER)
         await claim(self._client, live, MANAGER)
         try:
-            return await self._client.apply(_with_other_owners(wanted, live), manager=MANAGER)
+            return await self._client.apply(_beside_others(wanted, live), manager=MANAGER)
         except Invalid:
             if wanted["kind"] != "StatefulSet":
                 raise
-        return await self._recreated(wanted, live)
+        return await self._recreated(_as_restarted(wanted, live), live)
 
     # --- What cannot be changed -------------------------------------------------------------------
 
@@ -301,6 +300,31 @@ def _named_anew(wanted: Object) -> Object:
     return wanted | {"metadata": metadata | {"name": f"{start}-{suffix}"}}
 
 
+def _beside_others(wanted: Object, live: Object) -> Object:
+    """An object as it is wanted where there is one already that others have a say in."""
+    return _as_restarted(_with_other_owners(wanted, live), live)
+
+
+def _as_restarted(wanted: Object, live: Object) -> Object:
+    """An object whose pods are not restarted for a restart that a user asked of kubectl.
+
+    `kubectl rollout restart` leaves a note at the pods, which counts for more than one of ours.
+    """
+    template = (wanted.get("spec") or {}).get("template")
+    if not template:
+        return wanted
+    metadata = template.get("metadata") or {}
+    notes = (live["spec"]["template"].get("metadata") or {}).get("annotations") or {}
+    kept = {name: value for name, value in notes.items() if _is_of_kubectl(name)}
+    annotations = {"annotations": (metadata.get("annotations") or {}) | kept}
+    changed = template | {"metadata": metadata | annotations}
+    return wanted | {"spec": wanted["spec"] | {"template": changed}}
+
+
+def _is_of_kubectl(name: str) -> bool:
+    return name.startswith(_KUBECTL) and name != DEFAULT_CONTAINER
+
+
 def _with_other_owners(wanted: Object, live: Object) -> Object:
     """An object with all its owners, in the order in which they are recorded.
 
@@ -339,12 +363,6 @@ def _is_applied(entry: Object) -> bool:
     return (entry["manager"], entry["operation"]) == (MANAGER, "Apply") and not entry.get(
         "subresource"
     )
-
-
-def identity_of(found: Object) -> ObjectId:
-    """Kind, namespace and name of an object."""
-    metadata = found["metadata"]
-    return found["kind"], metadata.get("namespace") or "", metadata["name"]
 
 
 def _identity(kind: str, metadata: ObjectMeta) -> ObjectId:

@@ -11,11 +11,13 @@ from msgspec import Struct
 
 from stoker.api.core import LabelSelector
 from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
+from stoker.api.prometheus import Prometheus
 from stoker.api.rules import PrometheusRule
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.api.workload import WorkloadSpec
 from stoker.select.labels import Selector, selector_of
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper, Workload
+from stoker.settings import OperatorSettings
 
 Monitor: TypeAlias = ServiceMonitor | PodMonitor | Probe | ScrapeConfig
 Candidate: TypeAlias = Monitor | PrometheusRule
@@ -48,6 +50,10 @@ MONITOR_KINDS: Final = (
 )
 RULE_KIND: Final = _kind(PrometheusRule, "rule")
 SELECTED_KINDS: Final = (*MONITOR_KINDS, RULE_KIND)
+UNMANAGED: Final = (
+    "no selector for ServiceMonitors, PodMonitors, Probes or ScrapeConfigs is set, so the "
+    "configuration's Secret is left to you; set one, if only to `{}`, to have it written"
+)
 _POSITION: Final = {kind.model: position for position, kind in enumerate(SELECTED_KINDS)}
 
 
@@ -66,6 +72,15 @@ class Choice(Struct, frozen=True):
         if self.namespaces is None:
             return name == self.own_namespace
         return self.namespaces.matches(labels if labels is not None else {NAMESPACE_NAME: name})
+
+
+def is_unmanaged(scraper: Scraper, settings: OperatorSettings) -> bool:
+    """Whether the configuration of a workload is its user's own, as `UNMANAGED` says."""
+    return (
+        settings.unmanaged_configurations
+        and isinstance(scraper, Prometheus)
+        and all(getattr(scraper.spec, kind.selector) is None for kind in MONITOR_KINDS)
+    )
 
 
 def choice(spec: WorkloadSpec, namespace: str, kind: SelectedKind) -> Choice:

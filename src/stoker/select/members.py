@@ -154,6 +154,15 @@ class Members:
         """The workloads that a resource applies to."""
         return frozenset(self._users.get(resource, ()))
 
+    def askers(self, kind: str) -> list[WorkloadKey]:
+        """The workloads that ask for resources of a kind."""
+        known = self._kinds.get(kind)
+        return (
+            []
+            if known is None
+            else [key for key, wanted in known.choices.items() if not wanted.labels.nothing]
+        )
+
     def put_resource(self, key: ObjectKey, labels: Labels | None) -> frozenset[WorkloadKey]:
         """A resource was added or changed, or with None deleted; who must wake."""
         kind = self._kinds[key.kind]

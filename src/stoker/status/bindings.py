@@ -7,9 +7,8 @@ workloads never wait for each other, nor undo what the other wrote.
     mine = dated_binding(stored, binding(workload, verdict, generation), now)
     if is_news(stored, mine): apply(status_apply(resource, mine), manager_of(workload))
 
-To take a binding back, the same manager could apply a status without it (`status_withdrawal`). That
-removes what this manager alone wrote. A binding that somebody else wrote as well, as after a
-takeover from prometheus-operator, would stay; `without` is the list for an update that removes it.
+A binding is not taken back by applying a status without it: that would leave one that somebody else
+wrote as well, as after a takeover from prometheus-operator.
 """
 
 import hashlib
@@ -148,30 +147,17 @@ def is_told(
     )
 
 
-def merged(
-    previous: Sequence[Mapping[str, Any]] | None, mine: Binding, now: datetime
-) -> list[Object]:
-    """All bindings once mine is written, in the order in which the API server keeps them."""
-    made = dated_binding(previous, mine, now)
-    key = _key(made)
-    kept = [made if _key(each) == key else dict(each) for each in previous or ()]
-    return kept if made in kept else [*kept, made]
-
-
-def without(bindings: Sequence[Mapping[str, Any]] | None, workload: BoundWorkload) -> list[Object]:
-    """The bindings of all other workloads."""
-    key = _key(msgspec.to_builtins(workload))
-    return [dict(each) for each in bindings or () if _key(each) != key]
-
-
 def status_apply(resource: ResourceIdentity, mine: Object) -> Object:
     """What `manager_of` the workload applies to the resource's `status`: its binding alone."""
-    return _applied(resource) | {"status": {"bindings": [mine]}}
-
-
-def status_withdrawal(resource: ResourceIdentity) -> Object:
-    """What the manager applies to take its binding back: a status that says nothing."""
-    return _applied(resource)
+    metadata = {"name": resource.name, "namespace": resource.namespace}
+    if resource.uid:
+        metadata["uid"] = resource.uid
+    return {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "metadata": metadata,
+        "status": {"bindings": [mine]},
+    }
 
 
 def manager_of(workload: BoundWorkload) -> str:
@@ -182,13 +168,6 @@ def manager_of(workload: BoundWorkload) -> str:
         return readable
     # No name has a slash in it, so this is nobody's readable one.
     return f"stoker/{workload.resource}/{hashlib.sha256(place.encode()).hexdigest()}"
-
-
-def _applied(resource: ResourceIdentity) -> Object:
-    metadata = {"name": resource.name, "namespace": resource.namespace}
-    if resource.uid:
-        metadata["uid"] = resource.uid
-    return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata}
 
 
 def _found(

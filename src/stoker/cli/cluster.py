@@ -1,0 +1,82 @@
+"""What a cluster holds, read once, as if it lay in files, for commands that only look."""
+
+import asyncio
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from stoker.kube import access
+from stoker.kube.client import Client
+from stoker.kube.errors import ApiError, Forbidden, NotFound
+from stoker.kube.reading import LAST_APPLIED
+from stoker.kube.resources import (
+    NAMESPACE,
+    POD_MONITOR,
+    PROBE,
+    PROMETHEUS,
+    PROMETHEUS_AGENT,
+    SCRAPE_CONFIG,
+    SERVICE_MONITOR,
+    Resource,
+)
+from stoker.offline.manifests import Manifest, Reading, Unreadable
+
+SCRAPING: Final = (
+    PROMETHEUS_AGENT,
+    PROMETHEUS,
+    SERVICE_MONITOR,
+    POD_MONITOR,
+    PROBE,
+    SCRAPE_CONFIG,
+    NAMESPACE,
+)
+_PAGE: Final = "500"
+
+
+def found_in_cluster(kubeconfig: str | None, context: str | None) -> list[Reading]:
+    """All workloads that scrape and what they choose from; an error where there is no cluster.
+
+    A kind that we may not read, or that the cluster does not have, is an `Unreadable`.
+    """
+    path = Path(kubeconfig) if kubeconfig else None
+    return asyncio.run(_found(access.kubeconfig(path, context)))
+
+
+async def _found(where: access.Access) -> list[Reading]:
+    async with Client(where) as client:
+        return [each for resource in SCRAPING for each in await _listed(client, resource)]
+
+
+async def _listed(client: Client, resource: Resource) -> list[Reading]:
+    source = f"{resource.name} in {client.access.server}"
+    query = {"limit": _PAGE}
+    found: list[Reading] = []
+    try:
+        while True:
+            answer = await client.request("GET", resource.path(None), query=query)
+            page: dict[str, Any] = msgspec.json.decode(answer)
+            found += (_manifest(each, resource, source) for each in page.get("items") or ())
+            more = page["metadata"].get("continue")
+            if not more:
+                return found
+            query["continue"] = more
+    except (Forbidden, NotFound) as error:
+        return [_unreadable(source, error)]
+
+
+def _unreadable(source: str, error: ApiError) -> Unreadable:
+    return Unreadable(source, 0, 0, "", error.message)
+
+
+def _manifest(found: dict[str, Any], resource: Resource, source: str) -> Manifest:
+    """An object as its owner wrote it; those in a list do not say what they are."""
+    metadata = {k: v for k, v in found["metadata"].items() if k != "managedFields"}
+    annotations = metadata.get("annotations") or {}
+    own = {name: value for name, value in annotations.items() if name != LAST_APPLIED}
+    if own:
+        metadata["annotations"] = own
+    else:
+        metadata.pop("annotations", None)
+    typed = {"apiVersion": resource.api_version, "kind": resource.kind}
+    return Manifest(source, 0, 0, typed | found | {"metadata": metadata})

@@ -1,0 +1,61 @@
+"""Every change in the caches reaches those that it concerns.
+
+workloads ───────────────> triggers
+resources ───────────────> triggers, bindings
+namespaces ──────────────> triggers
+Secrets, StatefulSets … ─> what is known of written objects and of values, then triggers
+permissions ─────────────> triggers
+"""
+
+from functools import partial
+from typing import Any
+
+from stoker.run.bindings import Bindings
+from stoker.run.caches import WORKLOADS
+from stoker.run.governing import governed_by
+from stoker.run.sight import Sight
+from stoker.run.tools import Tools
+from stoker.run.triggers import Triggers
+
+_VALUES = ("Secret", "ConfigMap")
+
+
+class Listeners:
+    """Listens to all caches, once `listen` was called."""
+
+    def __init__(self, tools: Tools, triggers: Triggers, bindings: Bindings) -> None:
+        self._caches = tools.caches
+        self._writer = tools.writer
+        self._values = tools.values
+        self._triggers = triggers
+        self._bindings = bindings
+
+    def listen(self, sight: Sight) -> None:
+        """Listen from now on."""
+        caches = self._caches
+        for kind, reflector in caches.workloads.items():
+            reflector.store.listen(partial(self._triggers.workload, kind))
+        for kind, reflector in caches.resources.items():
+            reflector.store.listen(partial(self._resource_changed, kind))
+        caches.namespaces.store.listen(self._triggers.namespace)
+        for kind, reflector in caches.owned.items():
+            reflector.store.listen(partial(self._object_changed, kind))
+        sight.listen(self._triggers.sight)
+
+    def _resource_changed(self, kind: str, old: Any, new: Any) -> None:
+        self._triggers.resource(kind, old, new)
+        self._bindings.changed(kind, old, new)
+
+    def _object_changed(self, kind: str, old: Any, new: Any) -> None:
+        metadata = (new or old).metadata
+        if new is None:
+            self._writer.forget(kind, metadata)
+        if kind in _VALUES:
+            identity = (kind, metadata.namespace or "", metadata.name or "")
+            version = metadata.resource_version if new is not None else ""
+            self._values.changed(identity, version or "")
+            self._triggers.value(kind, old, new)
+        self._triggers.owned(kind, WORKLOADS, old, new)
+        if kind == "Service":
+            for key in governed_by(self._caches, metadata.namespace or "", metadata.name or ""):
+                self._triggers.everything(key)
