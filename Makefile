@@ -11,12 +11,12 @@ help: ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
 
 run: .venv/ready ## what the manifests in example/ become, one configuration, and their mistakes; no cluster
-	@echo '$$ stoker render example/ >/dev/null    # the summary alone, without the objects'
-	@$(BIN)/stoker render example >/dev/null || [ $$? -eq 1 ]
-	@echo; echo '$$ stoker render example/ --config-only --workload nodes'
-	@$(BIN)/stoker render example --config-only --workload nodes --quiet || [ $$? -eq 1 ]
-	@echo; echo '$$ stoker lint example/'
-	@$(BIN)/stoker lint example || [ $$? -eq 1 ]
+	@echo '$$ stoker render example/*.yaml >/dev/null    # the summary alone, without the objects'
+	@$(BIN)/stoker render example/*.yaml >/dev/null || [ $$? -eq 1 ]
+	@echo; echo '$$ stoker render example/*.yaml --config-only --workload nodes'
+	@$(BIN)/stoker render example/*.yaml --config-only --workload nodes --quiet || [ $$? -eq 1 ]
+	@echo; echo '$$ stoker lint example/*.yaml'
+	@$(BIN)/stoker lint example/*.yaml || [ $$? -eq 1 ]
 
 test: .venv/ready ## everything: `make check`, then the tests on a real control plane
 	@$(MAKE) --no-print-directory check

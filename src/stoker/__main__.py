@@ -9,6 +9,7 @@ from stoker import __version__
 
 COMMANDS = {
     "crds": "print the CustomResourceDefinitions of the ten kinds",
+    "explain": "say who selects a resource, which targets it has, and if none, why",
     "lint": "check manifests as an API server would, without one",
     "migrate": "show what a change for good takes, step by step, before it is made",
     "operator": "run the operator in a cluster",

@@ -440,7 +440,10 @@ class NodeStorage(Model):
 
     host_path: Annotated[
         HostPath | None,
-        doc("Keep it on the node, so that samples not yet sent survive the pod."),
+        doc(
+            "Keep it on the node: the log and the memory of its series outlive the pod. A Prometheus "
+            "that starts sends only samples that are newer than its start, though."
+        ),
     ] = None
 
 

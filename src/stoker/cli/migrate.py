@@ -1,0 +1,31 @@
+"""Change something for good, step by step, and know beforehand what that means.
+
+  stoker migrate agent-mode --to DaemonSet deploy/     an agent on every node, or in StatefulSets
+
+`stoker migrate agent-mode --help` says more. Nothing is written, neither to files nor to a cluster.
+"""
+
+import argparse
+from importlib import import_module
+
+MIGRATIONS = {"agent-mode": "run a PrometheusAgent in its other mode"}
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the migrations, each with options of its own."""
+    known = parser.add_subparsers(dest="migration", metavar="WHAT", required=True)
+    for name, summary in MIGRATIONS.items():
+        module = import_module(f"stoker.cli.migrate_{name.replace('-', '_')}")
+        described = known.add_parser(
+            name,
+            help=summary,
+            description=module.__doc__,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        module.arguments(described)
+        described.set_defaults(migrate=module.run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the migration that was asked for; return the exit status."""
+    return int(options.migrate(options))

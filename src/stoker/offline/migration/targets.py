@@ -1,0 +1,80 @@
+"""Who scrapes what once an agent has changed its mode.
+
+The unit is the resource (a monitor, a Probe, a ScrapeConfig): workloads that take the same one
+scrape the same targets. That two different monitors lead to the same pods cannot be seen without
+the pods.
+"""
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from stoker.api.core import Object
+from stoker.api.decode import convert
+from stoker.api.prometheus import PrometheusAgent
+from stoker.offline.migration.fields import DAEMON_SET, spec_of
+from stoker.offline.world import DEFAULT_NAMESPACE, World
+from stoker.select.choice import Monitor, choices, chosen
+from stoker.select.workload import Scraper
+
+
+class Overlap(Struct, frozen=True):
+    """Another workload that takes some of the same resources."""
+
+    workload: str
+    resources: tuple[str, ...]
+
+
+def agent_of(manifest: Object) -> PrometheusAgent:
+    """A manifest as an agent, as a cluster would read it; DecodeError where it cannot."""
+    metadata = {"namespace": DEFAULT_NAMESPACE} | (manifest.get("metadata") or {})
+    spec = {name: value for name, value in spec_of(manifest).items() if value is not None}
+    return convert(PrometheusAgent, {"metadata": metadata, "spec": spec})
+
+
+def taken(scraper: Scraper, world: World) -> dict[str, Monitor]:
+    """What a workload scrapes, by kind, namespace and name."""
+    wanted = choices(scraper.spec, scraper.metadata.namespace or "")
+    monitors = [each for each in world.resources if isinstance(each, Monitor)]
+    return {title(each): each for each in chosen(wanted, monitors, world.namespaces)}
+
+
+def title(found: Scraper | Monitor) -> str:
+    """Kind, namespace and name."""
+    metadata = found.metadata
+    return f"{type(found).__name__} {metadata.namespace}/{metadata.name}"
+
+
+def overlaps(agent: PrometheusAgent, world: World) -> tuple[Overlap, ...]:
+    """The other workloads that scrape some of what this agent does, in its new mode."""
+    own = taken(agent, world)
+    found = []
+    for other in _others(agent, world):
+        both = own.keys() & taken(other, world).keys()
+        if both and not _on_other_nodes(agent, other):
+            found.append(Overlap(title(other), tuple(sorted(both))))
+    return tuple(found)
+
+
+def homeless(
+    before: PrometheusAgent, after: PrometheusAgent, world: World, beside: Iterable[Scraper] = ()
+) -> tuple[str, ...]:
+    """What the agent scraped and nobody will: not itself in its new mode, nor anybody else."""
+    left = dict.fromkeys(taken(before, world))
+    for scraper in (after, *_others(before, world), *beside):
+        for name in taken(scraper, world):
+            left.pop(name, None)
+    return tuple(left)
+
+
+def _others(agent: PrometheusAgent, world: World) -> Iterable[Scraper]:
+    scrapers = (each for each in world.workloads if isinstance(each, Scraper))
+    return (each for each in scrapers if title(each) != title(agent))
+
+
+def _on_other_nodes(first: Scraper, second: Scraper) -> bool:
+    """Whether both run on nodes, and no node can have both: each has targets of its own."""
+    if not all(getattr(each.spec, "mode", None) == DAEMON_SET for each in (first, second)):
+        return False
+    one, other = (each.spec.node_selector or {} for each in (first, second))
+    return any(one[label] != other[label] for label in one.keys() & other.keys())

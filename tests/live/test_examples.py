@@ -1,0 +1,39 @@
+"""The manifests below example/prometheus-agent, and what becomes of them, on a real API server."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tools.cluster import Cluster
+from tools.crds import install_crds
+
+EXAMPLE = Path(__file__).parents[2] / "example" / "prometheus-agent" / "daemonset"
+COMMON = EXAMPLE / "common.yaml"
+_DRY_RUN = ("apply", "--server-side", "--dry-run=server", "--output=name", "-f")
+
+
+@pytest.fixture(scope="module")
+def cluster_with_namespaces() -> Iterator[Cluster]:
+    """A cluster of its own, as others come and go with the same namespaces."""
+    with Cluster.start(nodes=0) as cluster:
+        install_crds(cluster)
+        cluster.kubectl("apply", "-f", str(COMMON))
+        yield cluster
+
+
+def test_an_api_server_takes_the_examples_and_their_objects(
+    cluster_with_namespaces: Cluster,
+) -> None:
+    """Every manifest, and every object that `stoker render` makes of them."""
+    cluster = cluster_with_namespaces
+    taken = cluster.kubectl(*_DRY_RUN, str(EXAMPLE)).stdout.split()
+    agents = [name for name in taken if name.startswith("prometheusagent.")]
+    assert len(agents) == 7
+    command = [sys.executable, "-m", "stoker", "render", "--quiet", str(EXAMPLE)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    made = cluster.kubectl(*_DRY_RUN, "-", input=done.stdout).stdout.split()
+    assert len([name for name in made if name.startswith("daemonset.apps/")]) == 6
+    assert len([name for name in made if name.startswith("statefulset.apps/")]) == 1
