@@ -1,13 +1,14 @@
 """Runs measurements and prints a table for each; all of them, or those that are named.
 
-python -m bench [generate] [rules] [objects] [decoding] [operator] [--monitors N] [--peer PATH]
+python -m bench [generate] [rules] [objects] [decoding] [operator] [nodes] [watches]
+                [--monitors N] [--peer PATH]
 """
 
 import argparse
 import sys
 from collections.abc import Callable
 
-from bench import decoding, generate, objects, operator, rules
+from bench import decoding, generate, nodes, objects, operator, rules, watches
 from bench.world import create_monitors
 from tools.cluster import Cluster
 from tools.crds import install_crds
@@ -39,6 +40,8 @@ MEASUREMENTS: dict[str, Callable[[argparse.Namespace], bool]] = {
     "objects": _objects,
     "decoding": _decoding,
     "operator": operator.report,
+    "nodes": nodes.report,
+    "watches": watches.report,
 }
 
 
@@ -50,6 +53,8 @@ def main() -> int:
         "--monitors", type=int, default=5000, help="ServiceMonitors on the cluster (5000)"
     )
     operator.arguments(parser)
+    nodes.arguments(parser)
+    watches.arguments(parser)
     options = parser.parse_args()
     unknown = set(options.measurement) - MEASUREMENTS.keys()
     if unknown:

@@ -12,14 +12,9 @@ was written. CPU and memory are the operator's own, from /proc; writes come from
 import argparse
 import gzip
 import http.client
-import os
 import ssl
-import subprocess
-import sys
-import tempfile
 import time
 from base64 import b64decode
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,6 +23,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from bench.picture import draw
+from bench.process import (
+    OURS,
+    await_quiet,
+    counted_writes,
+    cpu_seconds,
+    memory_of,
+    running_operator,
+)
 from bench.world import create_monitors
 from stoker.api.crd import GROUP
 from tools.cluster import Cluster
@@ -43,7 +46,6 @@ PEER = {"cold": 5.3, "change": 2.8, "cpu": 3.4, "rss": 1730.0}
 GOALS = {"cold": 1 / 2, "change": 1 / 25, "cpu": 1 / 40, "rss": 1 / 8}
 RATIO_GOAL = 1.5
 
-OURS = [sys.executable, "-m", "stoker", "operator"]
 SECRET = "/api/v1/namespaces/monitoring/secrets"  # noqa: S105 (a path)
 ROWS = (
     ("cold start until all is written", "cold", "s"),
@@ -111,16 +113,16 @@ def _measured(command: list[str], size: int, *, status: bool) -> dict[str, Any]:
         _prepare(cluster, size)
         started = cluster.audit.mark()
         begun = time.monotonic()
-        with _operator(command, cluster, status=status) as pid:
+        with running_operator(command, cluster, status=status) as pid:
             _await_all(cluster, size)
             figures: dict[str, Any] = {"cold": time.monotonic() - begun}
-            _await_quiet(cluster)
-            figures["started"] = _counted(cluster, started)
+            await_quiet(cluster)
+            figures["started"] = counted_writes(cluster, started)
             figures |= _changes(cluster, pid, size)
-            figures |= _memory(pid)
+            figures |= memory_of(pid)
             mark = cluster.audit.mark()
             time.sleep(IDLE_SECONDS)  # not a wait for something: the measurement itself
-            figures["idle"] = _counted(cluster, mark)
+            figures["idle"] = counted_writes(cluster, mark)
         return figures
 
 
@@ -138,23 +140,6 @@ def _prepare(cluster: Cluster, size: int) -> None:
     cluster.api.request("POST", path, prometheus)
 
 
-@contextmanager
-def _operator(command: list[str], cluster: Cluster, *, status: bool) -> Iterator[int]:
-    gates = [] if status else ["--feature-gates=StatusForConfigurationResources=false"]
-    flags = ["--web.listen-address=127.0.0.1:0", "--log-level=warn", *gates]
-    environment = os.environ | {"KUBECONFIG": str(cluster.kubeconfig)}
-    with tempfile.TemporaryFile() as log:
-        process = subprocess.Popen([*command, *flags], env=environment, stdout=log, stderr=log)
-        try:
-            yield process.pid
-            if process.poll() is not None:
-                log.seek(0)
-                raise RuntimeError(f"the operator ended: {log.read().decode()[-2000:]}")
-        finally:
-            process.terminate()
-            process.wait()
-
-
 def _await_all(cluster: Cluster, size: int) -> None:
     jobs = 2 * size
 
@@ -169,21 +154,8 @@ def _text(cluster: Cluster) -> bytes:
     return b"\n" + gzip.decompress(b64decode(data["prometheus.yaml.gz"]))
 
 
-def _await_quiet(cluster: Cluster) -> None:
-    """Wait until nothing was written for three seconds: bindings follow the configuration."""
-    last = [cluster.audit.mark(), time.monotonic()]
-
-    def quiet() -> bool:
-        mark = cluster.audit.mark()
-        if mark != last[0] and _counted(cluster, int(last[0])):
-            last[:] = [mark, time.monotonic()]
-        return time.monotonic() - last[1] > 3
-
-    until("the operator to be done", quiet, seconds=1200)
-
-
 def _changes(cluster: Cluster, pid: int, size: int) -> dict[str, Any]:
-    mark, before = cluster.audit.mark(), _cpu(pid)
+    mark, before = cluster.audit.mark(), cpu_seconds(pid)
     times = []
     with _watch(cluster) as lines:
         for number in range(CHANGES):
@@ -191,12 +163,12 @@ def _changes(cluster: Cluster, pid: int, size: int) -> dict[str, Any]:
             _change(cluster, number * 7919 % size, f"/changed-{number}")
             next(lines)
             times.append(time.monotonic() - begun)
-    _await_quiet(cluster)
-    spent = (_cpu(pid) - before) / CHANGES
+    await_quiet(cluster)
+    spent = (cpu_seconds(pid) - before) / CHANGES
     text = _text(cluster)
     if not all(b"/changed-%d\n" % number in text for number in range(CHANGES)):
         raise RuntimeError("a change did not reach the Secret")
-    written = _counted(cluster, mark)
+    written = counted_writes(cluster, mark)
     return {"change": median(times), "slowest": max(times), "cpu": spent, "written": written}
 
 
@@ -224,30 +196,6 @@ def _watch(cluster: Cluster) -> Iterator[Iterator[bytes]]:
         yield iter(connection.getresponse().readline, b"")
     finally:
         connection.close()
-
-
-def _counted(cluster: Cluster, mark: int) -> Counter[str]:
-    """The writes of the operator since a mark, by resource, less its Lease."""
-    own = ("stoker", "PrometheusOperator", "prometheus-operator", "operator")
-    return Counter(
-        f"{one.verb} {one.resource}{'/' + one.subresource if one.subresource else ''}"
-        for one in cluster.audit.since(mark)
-        if one.agent.startswith(own) and one.resource != "leases"
-    )
-
-
-def _cpu(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def _memory(pid: int) -> dict[str, float]:
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    sizes = {name: value for name, _, value in (line.partition(":") for line in lines)}
-    return {
-        key: int(sizes[name].split()[0]) / 1024
-        for key, name in (("rss", "VmRSS"), ("peak", "VmHWM"))
-    }
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -22,6 +22,7 @@ import ssl
 import subprocess
 import threading
 from asyncio import StreamReader, StreamWriter
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -148,12 +149,16 @@ class Wire(_InThread):
 
 
 class Gateway(_InThread):
-    """Passes requests on one by one, unless `fault` says otherwise; `seen` has all of them."""
+    """Passes requests on one by one, unless `fault` says otherwise.
+
+    `seen` has all of them, `carried` the bytes of their answers as they came over the wire.
+    """
 
     def __init__(self, cluster: Cluster, upstream: str = "") -> None:
         super().__init__(cluster, upstream)
         self.fault: Fault = lambda _request: None
         self.seen: list[URL] = []
+        self.carried: Counter[URL] = Counter()
         self._session: aiohttp.ClientSession | None = None
         self._runner: web.AppRunner | None = None
 
@@ -211,6 +216,7 @@ class Gateway(_InThread):
             )
             await passed.prepare(request)
             async for chunk in answer.content.iter_any():
+                self.carried[request.rel_url] += len(chunk)
                 await passed.write(chunk)
             return passed
 

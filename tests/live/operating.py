@@ -36,6 +36,7 @@ _KINDS: dict[str, Resource] = {
     for each in reversed(ALL)
     for name in (each.kind.lower(), each.plural, f"{each.plural}.{each.group}")
 }
+_ALPHA = ("PrometheusAgent", "ScrapeConfig", "AlertmanagerConfig")
 _PORT = re.compile(r"msg=listening component=web port=(\d+)")
 
 
@@ -225,7 +226,7 @@ class World:
 
 def resource(kind: str, name: str, spec: Mapping[str, Any], **metadata: Any) -> Object:
     """An object of our group; the version is the one that is stored."""
-    version = "v1alpha1" if kind in ("PrometheusAgent", "ScrapeConfig") else "v1"
+    version = "v1alpha1" if kind in _ALPHA else "v1"
     return {
         "apiVersion": f"{GROUP}/{version}",
         "kind": kind,
@@ -246,6 +247,24 @@ def agent(name: str, **spec: Any) -> Object:
     """A PrometheusAgent that selects everything in its namespace."""
     every: Object = {"serviceMonitorSelector": {}, "podMonitorSelector": {}, "probeSelector": {}}
     return resource("PrometheusAgent", name, every | {"scrapeConfigSelector": {}} | spec)
+
+
+def alertmanager(name: str, **spec: Any) -> Object:
+    """An Alertmanager that selects everything in its namespace."""
+    return resource("Alertmanager", name, {"alertmanagerConfigSelector": {}} | spec)
+
+
+def thanos_ruler(name: str, **spec: Any) -> Object:
+    """A ThanosRuler that selects all rules in its namespace."""
+    return resource("ThanosRuler", name, {"ruleSelector": {}, "queryEndpoints": ["query:1"]} | spec)
+
+
+def alertmanager_config(name: str, *matchers: Object, **spec: Any) -> Object:
+    """An AlertmanagerConfig with a route to one receiver, for alerts that match."""
+    route = {"receiver": "team", "matchers": list(matchers)}
+    return resource(
+        "AlertmanagerConfig", name, {"route": route, "receivers": [{"name": "team"}]} | spec
+    )
 
 
 def service_monitor(name: str, port: str = "web", **endpoint: Any) -> Object:

@@ -86,6 +86,26 @@ def series(
     return [each["metric"] for each in answer["data"]["result"]]
 
 
+def samples(
+    pods: PodRunner, address: str, selector: str, port: int = 9090
+) -> list[tuple[dict[str, str], list[float]]]:
+    """The labels of all series in a range, each with the times of its samples."""
+    answer = json.loads(pods.page(address, port, f"/api/v1/query?query={quote(selector)}"))
+    return [
+        (each["metric"], [time for time, _ in each["values"]]) for each in answer["data"]["result"]
+    ]
+
+
+Asked = dict[str, dict[str, int]]
+"""How often each instance was asked by whom, by addresses."""
+
+
+def asked(pods: PodRunner) -> Asked:
+    """Who has asked the exporter for what, as it knows itself."""
+    found: Asked = json.loads(pods.page(NOBODY, PORTS["web"], "/scrapes"))
+    return found
+
+
 def active_targets(pods: PodRunner, address: str) -> list[Object]:
     """What a Prometheus or an agent scrapes."""
     answer = json.loads(pods.page(address, 9090, "/api/v1/targets?state=active"))

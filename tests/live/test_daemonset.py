@@ -88,27 +88,79 @@ def test_agents_follow_the_nodes_and_the_status_counts_them(own_cluster: Cluster
         )
 
 
-def test_a_switch_keeps_the_old_agents_until_the_new_ones_are_ready(
+def test_agents_go_where_tolerations_and_affinity_let_them(own_cluster: Cluster) -> None:
+    """Also to a node without the usual labels; and a new monitor is no reason to write a DaemonSet.
+
+    A Probe is nobody's: the selectors for it cannot be set in this mode (see the rules below), so
+    no agent has it, and none says that it has.
+
+    (peer scenario: Prometheus Agent Daemon Set Select Pod Monitor)
+    """
+    own_cluster.add_node("tainted", {"pool": "special"})
+    taint = {"key": "special", "value": "yes", "effect": "NoSchedule"}
+    _patch_node(own_cluster, "tainted", {"spec": {"taints": [taint]}})
+    label = "kubernetes.io/hostname"
+    _patch_node(own_cluster, "node-1", {"metadata": {"labels": {label: None}}})
+    world = World(own_cluster, "default")
+    with Running.start(own_cluster, "--namespaces=default"):
+        world.put(on_nodes())
+        world.until("agents where they may", lambda: nodes_of(world) == {"node-0", "node-1"})
+        toleration = {"key": "special", "operator": "Equal", "value": "yes"}
+        world.put(on_nodes(tolerations=[toleration]))
+        world.until("one on the tainted node", lambda: len(nodes_of(world)) == 3)
+        wanted = {"key": "pool", "operator": "In", "values": ["special"]}
+        terms = {"nodeSelectorTerms": [{"matchExpressions": [wanted]}]}
+        affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+        world.put(on_nodes(tolerations=[toleration], affinity=affinity))
+        world.until("only that one", lambda: nodes_of(world) == {"tainted"} and available(world))
+
+        mark = own_cluster.audit.mark()
+        probe = {"prober": {"url": "prober:9115"}, "targets": {"staticConfig": {"static": ["a"]}}}
+        world.put(resource("Probe", "ours", probe))
+        monitor = {"selector": {}, "podMetricsEndpoints": [{"port": "web"}]}
+        world.put(resource("PodMonitor", "ours", monitor))
+        world.until("its binding", lambda: _bindings(world, "podmonitor") == ["light"])
+        assert "daemonsets" not in {each.resource for each in world.writes(mark)}
+        assert "secrets" in {each.resource for each in world.writes(mark)}
+        assert _bindings(world, "probe") == []
+
+
+def _patch_node(cluster: Cluster, name: str, patch: Object) -> None:
+    kind = "application/merge-patch+json"
+    cluster.api.request("PATCH", f"/api/v1/nodes/{name}", patch, content_type=kind)
+
+
+def _bindings(world: World, kind: str) -> list[str]:
+    found = world.get(kind, "ours") or {}
+    return [each["name"] for each in (found.get("status") or {}).get("bindings") or []]
+
+
+def test_a_switch_that_is_taken_back_leaves_the_old_agents_alone(
     world: World, operator: Running
 ) -> None:
-    """Both ways, and half-way when the operator is killed (D7, defect 2)."""
+    """Nothing of the other mode stays (D7); whole switches are in `test_daemonset_scrapes`."""
     world.put(on_nodes())
     world.until("the DaemonSet", lambda: settled_in(world, "daemonset"))
+    before = _uids(world)
     world.put(on_nodes() | {"spec": on_nodes()["spec"] | {"mode": "StatefulSet"}})
-    world.until("the StatefulSet", lambda: settled_in(world, "statefulset"))
+    world.until("the StatefulSet", lambda: world.list("statefulset"))
+    world.until(
+        "the words for it",
+        lambda: (
+            "SwitchingMode" in world.condition("prometheusagent", "light", "Reconciled")["reason"]
+        ),
+    )
+    world.put(on_nodes())
+    world.until("the DaemonSet alone", lambda: settled_in(world, "daemonset"))
     world.until(
         "the Secret of the switch to go",
         lambda: world.get("secret", "prom-agent-light-switch") is None,
     )
-    mark = world.cluster.audit.mark()
-    world.put(on_nodes())
-    world.until(
-        "the first write of the switch",
-        lambda: any(w.resource == "daemonsets" for w in world.cluster.audit.since(mark, "stoker")),
-    )
-    operator.kill()
-    with Running.start(world.cluster, f"--namespaces={world.namespace}"):
-        world.until("the DaemonSet again", lambda: settled_in(world, "daemonset"))
+    world.until("its pods to go", lambda: _uids(world) == before)
+
+
+def _uids(world: World) -> set[str]:
+    return {each["metadata"]["uid"] for each in (*world.list("daemonset"), *world.list("pods"))}
 
 
 def test_what_makes_no_sense_on_every_node_is_refused_by_the_api_server(crds: Cluster) -> None:

@@ -23,9 +23,12 @@ from tests.live.operating import (
     Object,
     Running,
     World,
+    alertmanager,
+    alertmanager_config,
     prometheus,
     resource,
     service_monitor,
+    thanos_ruler,
 )
 from tests.live.test_operator_faults import configuration
 from tests.live.test_operator_storage import CLAIM, bind, storage, storage_class
@@ -40,6 +43,8 @@ BY_ADMISSION = {
     ("update", "services/finalizers"),
     ("update", "prometheuses.monitoring.coreos.com/finalizers"),
     ("update", "prometheusagents.monitoring.coreos.com/finalizers"),
+    ("update", "alertmanagers.monitoring.coreos.com/finalizers"),
+    ("update", "thanosrulers.monitoring.coreos.com/finalizers"),
 }
 
 Grant = tuple[str, str]
@@ -172,6 +177,7 @@ def everything() -> Iterator[Object]:
     targets = {"staticConfig": {"static": ["shop.example"]}}
     yield resource("Probe", "shop", {"prober": {"url": "prober:9115"}, "targets": targets})
     yield resource("ScrapeConfig", "shop", {"staticConfigs": [{"targets": ["shop:80"]}]})
+    yield alertmanager_config("shop")
     yield rule("up:sum")
 
 
@@ -208,7 +214,12 @@ def left_over(kind: str, workload: Object) -> Object:
 def lives(world: World) -> None:
     """All that a workload can go through."""
     finalizers = ["monitoring.coreos.com/status-cleanup"]
-    made = [prometheus("main", storage=storage(world, "1Gi")), light("DaemonSet")]
+    made = [
+        prometheus("main", storage=storage(world, "1Gi")),
+        light("DaemonSet"),
+        alertmanager("main"),
+        thanos_ruler("main"),
+    ]
     for each in made:
         each["metadata"]["finalizers"] = finalizers
     world.put(storage_class(world), secret("token"), *made, *everything())
@@ -218,7 +229,10 @@ def lives(world: World) -> None:
     bind(world)
     world.settled("prometheus", "main")
     world.settled("prometheusagent", "light")
-    for kind in ("servicemonitor", "podmonitor", "probe", "scrapeconfig", "prometheusrule"):
+    for kind in ("alertmanager", "thanosruler"):
+        world.settled(kind, "main")
+    for each in everything():
+        kind = each["kind"].lower()
         world.until(f"a binding of a {kind}", partial(world.bindings, kind, "shop"))
     workload = world.get("prometheus", "main") or {}
     assert not workload["metadata"].get("finalizers")
@@ -244,7 +258,7 @@ def lives(world: World) -> None:
         world.put(service_monitor("private", authorization=token))
         world.until("no rejection", lambda: accepted(world, "private") == "True")
     world.delete("prometheus", "main")
-    world.until("one binding", lambda: len(world.bindings("prometheusrule", "shop")) == 1)
+    world.until("one binding less", lambda: len(world.bindings("prometheusrule", "shop")) == 2)
 
 
 def is_absent(world: World, kind: str, name: str) -> bool:

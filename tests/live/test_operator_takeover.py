@@ -1,20 +1,27 @@
 """The peer's objects become ours without a pod rolled, and the peer can have them back."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from stoker.api.decode import convert
 from stoker.api.monitors import ServiceMonitor
-from stoker.api.prometheus import Prometheus, PrometheusAgent
-from stoker.build.objects import objects_of
-from stoker.build.site import Site
-from stoker.decide import decide
+from stoker.decide import decide, objects_for
 from stoker.kube.resources import resource_of
-from stoker.select.workload import Scraper
+from stoker.run.kinds import WORKLOADS
+from stoker.select.assets import Contents
+from stoker.select.workload import Owner
 from stoker.settings import Capabilities, ObjectSettings
-from tests.live.operating import Object, Running, World, agent, prometheus, service_monitor
+from tests.live.operating import (
+    Object,
+    Running,
+    World,
+    agent,
+    alertmanager,
+    prometheus,
+    service_monitor,
+    thanos_ruler,
+)
 from tests.live.test_operator import container, found, gone, rule
 
 PEER = "PrometheusOperator"
@@ -34,14 +41,6 @@ SPEC: Object = {
 }
 
 
-class Assets:
-    """Nothing is referred to."""
-
-    def value(self, source: object) -> str:
-        """Fail: nobody should ask."""
-        raise AssertionError(f"who asks for {source}?")
-
-
 def as_the_peer(world: World, *objects: Object) -> None:
     """Create objects as the peer does: plainly, under its name."""
     for each in objects:
@@ -51,13 +50,13 @@ def as_the_peer(world: World, *objects: Object) -> None:
 
 def objects_of_the_peer(world: World, kind: str, name: str) -> Iterator[Object]:
     """All objects of a workload, as the peer makes them, with something that it left behind."""
-    model: type[Any] = {"prometheus": Prometheus, "prometheusagent": PrometheusAgent}[kind]
-    scraper: Scraper = convert(model, found(world, kind, name))
+    models = {workload.lower(): each.model for workload, each in WORKLOADS.items()}
+    owner: Owner = convert(models[kind], found(world, kind, name))
     monitors = [convert(ServiceMonitor, each) for each in world.list("servicemonitor")]
-    decision = decide(scraper, monitors, {world.namespace: {}}, Assets(), Capabilities())
+    decision = decide(owner, monitors, {world.namespace: {}}, Contents(), Capabilities())
     assert decision.contents
-    site = Site(scraper, decision.workload, ObjectSettings())
-    for each in objects_of(site, decision.contents):
+    made = objects_for(owner, Capabilities(), ObjectSettings(), decision.contents)
+    for each in made:
         metadata = each["metadata"]
         if each["kind"] == "StatefulSet":
             metadata["annotations"][INPUT_HASH] = HASH_OF_PEER
@@ -119,6 +118,31 @@ def test_what_the_peer_made_is_taken_over_and_given_back(
         assert found(world, each, its)["metadata"]["labels"]["of"] == "a-user"
     world.delete(kind, "main")
     gone(world, "statefulset", name)
+
+
+@pytest.mark.parametrize(
+    ("kind", "make", "prefix"),
+    [
+        ("alertmanager", alertmanager, "alertmanager"),
+        ("thanosruler", thanos_ruler, "thanos-ruler"),
+    ],
+)
+def test_nothing_rolls_when_alerting_is_taken_over(
+    world: World, kind: str, make: Callable[..., Object], prefix: str
+) -> None:
+    """The same StatefulSet and the same pods; what the peer left behind goes."""
+    name = f"{prefix}-main"
+    spec = {each: value for each, value in SPEC.items() if each != "containers"}
+    world.put(make("main", **spec))
+    as_the_peer(world, *objects_of_the_peer(world, kind, "main"))
+    pods = world.until("the pods", lambda: _pods(world, 2))
+    with Running.start(world.cluster, f"--namespaces={world.namespace}"):
+        world.settled(kind, "main")
+        taken = world.until("the StatefulSet to be ours", lambda: _taken(world, name))
+        assert taken["metadata"]["generation"] == 1
+        assert "left-behind" not in taken["metadata"]["labels"]
+        assert not found(world, "secret", f"{name}-tls-assets-0").get("data")
+        assert _pods(world, 2) == pods
 
 
 def _service(prefix: str) -> str:

@@ -545,6 +545,29 @@ def test_agents_that_do_not_see_the_node_of_a_slice_use_endpoints() -> None:
     assert job["relabel_configs"][1]["source_labels"] == ["__meta_kubernetes_endpoint_node_name"]
 
 
+def test_monitors_that_look_in_the_same_place_have_the_same_discovery() -> None:
+    """To the byte, whatever else tells them apart: Prometheus shares watches between equals.
+
+    On every node even the order of namespaces makes no difference (defect 19).
+    """
+    for make in (service_job, pod_job):
+        one = make({"port": "a", "path": "/x"}, a_draft(daemon_set=True), selector=SELECTOR)
+        other = make(
+            {"port": "b", "interval": "5s", "params": {"a": ["b"]}},
+            a_draft(daemon_set=True),
+            selector={"matchLabels": {"x": "y"}},
+            namespaceSelector={"matchNames": ["shop", "shop"]},
+            jobLabel="x",
+        )
+        assert text_of(discovery(one)) == text_of(discovery(other))
+        names = ({"matchNames": ["b", "a"]}, {"matchNames": ["a", "b", "a"]})
+        texts = {
+            text_of(discovery(make(None, a_draft(daemon_set=True), namespaceSelector=each)))
+            for each in names
+        }
+        assert len(texts) == 1
+
+
 # Shards.
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stoker.api.alertmanager import AlertmanagerSpec
 from stoker.api.core import LabelSelector, LabelSelectorRequirement
 from stoker.api.decode import convert
 from stoker.api.prometheus import PrometheusAgentSpec, PrometheusSpec
@@ -14,6 +15,7 @@ from stoker.select.choice import Choice
 from stoker.select.choice import choices as choices_of
 from stoker.select.labels import EVERYTHING, NOTHING, Selector, selector_of
 from stoker.select.members import Members, ObjectKey, SelectorIndex, WorkloadKey
+from stoker.select.namespaces import Scope
 
 Labels = Mapping[str, str]
 
@@ -50,7 +52,13 @@ object_keys = st.builds(
 workload_keys = st.builds(
     WorkloadKey, st.just("Prometheus"), st.sampled_from(NAMES), st.sampled_from(NAMES)
 )
-choices = st.builds(Choice, selectors(), st.none() | selectors(), st.sampled_from(NAMES))
+choices = st.builds(
+    Choice,
+    selectors(),
+    st.none() | selectors(),
+    st.sampled_from(NAMES),
+    st.sampled_from(("", *NAMES)),
+)
 changes = st.one_of(
     st.tuples(st.just("resource"), object_keys, st.none() | labels_strategy),
     st.tuples(st.just("namespace"), st.sampled_from(NAMES), st.none() | labels_strategy),
@@ -85,10 +93,12 @@ class Naive:
 
     def takes(self, wanted: Choice | None, key: ObjectKey) -> bool:
         """Whether a choice takes a resource."""
-        return (
-            wanted is not None
-            and wanted.labels.matches(self.known["resource"][key])
-            and wanted.takes_namespace(key.namespace, self.known["namespace"].get(key.namespace))
+        if wanted is None:
+            return False
+        labels = self.known["namespace"].get(key.namespace)
+        return wanted.names(key.namespace, key.name) or (
+            wanted.labels.matches(self.known["resource"][key])
+            and wanted.takes_namespace(key.namespace, labels)
         )
 
 
@@ -155,6 +165,44 @@ def test_labels_of_a_namespace_bring_monitors_in_and_out() -> None:
     assert members.put_namespace("shop", {"monitored": "yes", "other": "1"}) == frozenset()
     assert members.put_namespace("shop", {}) == {prometheus("main")}
     assert members.members(prometheus("main")) == frozenset()
+
+
+def test_a_config_that_is_called_by_its_name_needs_no_labels() -> None:
+    """And only the one beside the Alertmanager is meant; a selector may take others."""
+    members, main = Members(), WorkloadKey("Alertmanager", "monitoring", "main")
+    spec: dict[str, Any] = {"alertmanagerConfiguration": {"name": "root"}}
+    members.put_workload(main, choices_of(convert(AlertmanagerSpec, spec), "monitoring"))
+    root, other = (
+        ObjectKey("AlertmanagerConfig", namespace, "root") for namespace in ("monitoring", "shop")
+    )
+    assert members.put_resource(root, {}) == {main}
+    assert members.put_resource(other, {}) == frozenset()
+    spec["alertmanagerConfigSelector"] = {}
+    spec["alertmanagerConfigNamespaceSelector"] = {}
+    members.put_workload(main, choices_of(convert(AlertmanagerSpec, spec), "monitoring"))
+    assert members.members(main) == {root, other}
+    members.put_workload(main, choices_of(AlertmanagerSpec(), "monitoring"))
+    assert members.members(main) == frozenset()
+
+
+def test_only_what_is_called_by_its_name_may_lie_out_of_scope() -> None:
+    """Where flags narrow what is selected, whatever comes first, resource or workload."""
+    main = WorkloadKey("Alertmanager", "monitoring", "main")
+    root, beside, tenant = (
+        ObjectKey("AlertmanagerConfig", namespace, name)
+        for namespace, name in (("monitoring", "root"), ("monitoring", "more"), ("shop", "more"))
+    )
+    wanted = {"AlertmanagerConfig": Choice(EVERYTHING, EVERYTHING, "monitoring", "root")}
+    for first in (True, False):
+        members = Members({"AlertmanagerConfig": Scope(frozenset({"shop"}))})
+        if first:
+            members.put_workload(main, wanted)
+        for key in (root, beside, tenant):
+            members.put_resource(key, {})
+        members.put_namespace("monitoring", {"team": "a"})
+        if not first:
+            members.put_workload(main, wanted)
+        assert members.members(main) == {root, tenant}
 
 
 def test_a_changed_rule_wakes_who_evaluates_it() -> None:

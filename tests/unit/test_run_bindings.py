@@ -111,7 +111,7 @@ def test_resources_are_counted_by_what_changed() -> None:
     assert judgements.counts(MAIN) == {"ServiceMonitor": (1, 1)}, "not published yet"
     judgements.publish(MAIN, kept, kept.take_news())
     assert judgements.counts(MAIN) == {"ServiceMonitor": (2, 0)}
-    kept.remove(key_of(fixed))
+    kept.remove(key_of(fixed), NoValues())
     judgements.publish(MAIN, kept, kept.take_news())
     assert judgements.counts(MAIN) == {"ServiceMonitor": (1, 0)}
 

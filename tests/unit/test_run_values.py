@@ -26,7 +26,7 @@ class Server:
         await self.answer.wait()
         return {
             "metadata": {"resourceVersion": str(version)},
-            "data": {"password": _PASSWORDS[version]},
+            "data": {"password": _PASSWORDS[version], "picture": "//4="},
         }
 
 
@@ -69,3 +69,21 @@ def test_what_nobody_refers_to_is_forgotten() -> None:
         return server.reads
 
     assert virtual_time.run(read()) == 1
+
+
+def test_an_object_can_be_had_whole() -> None:
+    """With what is no text as bytes, which is of no use as a value."""
+
+    async def read() -> tuple[object, object]:
+        server = Server()
+        server.answer.set()
+        values = Values(server, lambda _: False)  # type: ignore[arg-type]
+        view = values.view()
+        assert view.all_of(*KEY) == {}
+        assert await values.load(view) == {KEY}
+        return view.all_of(*KEY), view.value(Source(*KEY, "picture"))
+
+    whole, picture = virtual_time.run(read())
+    assert whole == {"password": "first", "picture": b"\xff\xfe"}
+    assert isinstance(picture, Missing)
+    assert picture.object_exists

@@ -441,8 +441,8 @@ class NodeStorage(Model):
     host_path: Annotated[
         HostPath | None,
         doc(
-            "Keep it on the node: the log and the memory of its series outlive the pod. A Prometheus "
-            "that starts sends only samples that are newer than its start, though."
+            "Keep it on the node: the log and the memory of its series outlive the pod. Yet a "
+            "Prometheus that starts sends only samples that are newer than its start."
         ),
     ] = None
 

@@ -4,7 +4,7 @@ One Service serves all workloads of a kind in a namespace, so each of them owns 
 it, and it selects by nothing but what runs. A user can have a Service of their own instead.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -16,8 +16,8 @@ from stoker.api.prometheus import PrometheusSpec
 from stoker.build.meta import metadata, owner_reference
 from stoker.build.names import APPLICATION_NAME, application_name
 from stoker.errors import WorkloadError
-from stoker.select.workload import Scraper, Workload, workload_of
-from stoker.settings import Capabilities, ObjectSettings
+from stoker.select.workload import Workload
+from stoker.settings import ObjectSettings
 
 _WEB: Final = "web"
 
@@ -66,34 +66,22 @@ def governing_service(owner: Resource, workload: Workload, settings: ObjectSetti
     return service_of(kind, owner, settings, spec.port_name)
 
 
-def shared_service(
-    scrapers: Iterable[Scraper], capabilities: Capabilities, settings: ObjectSettings
-) -> Object:
-    """The Service of workloads of one kind and namespace, of which one at least needs it.
+def shared_service(services: Sequence[Object]) -> Object:
+    """The Service of workloads that each ask for one of these, the oldest first.
 
     Each of them asks for the same: the ports that any of them needs, and all of them as owners. So
     none undoes what another did, and the Service goes with the last. A port's number has one name,
     which the oldest workload gives it.
     """
-    services = []
-    for scraper in sorted(scrapers, key=_age):
-        workload = workload_of(scraper, capabilities)
-        if not workload.daemon_set and not workload.spec.service_name:
-            services.append(governing_service(scraper, workload, settings))
-            namespace = workload.namespace
-    first = services[0]
-    ports: dict[int, Object] = {}
+    ports: dict[tuple[int, str], Object] = {}
     for port in (port for each in services for port in each["spec"]["ports"]):
-        ports.setdefault(port["port"], port)
+        ports.setdefault((port["port"], port.get("protocol", "")), port)
     owners = [owner for each in services for owner in each["metadata"]["ownerReferences"]]
+    first = services[0]
     return first | {
-        "metadata": first["metadata"] | {"namespace": namespace, "ownerReferences": owners},
+        "metadata": first["metadata"] | {"ownerReferences": owners},
         "spec": first["spec"] | {"ports": list(ports.values())},
     }
-
-
-def _age(scraper: Scraper) -> tuple[str, str]:
-    return scraper.metadata.creation_timestamp or "", scraper.metadata.name or ""
 
 
 def service_of(

@@ -7,11 +7,11 @@
   helm template chart/ | stoker render -
 
 Objects go to standard output. What was selected, what was rejected and why, and which fields the
-workload's version ignores go to standard error. Secrets and ConfigMaps that monitors refer to must
+workload's version ignores go to standard error. Secrets and ConfigMaps that resources refer to must
 be among the manifests; their values appear in the output as they would in the cluster's Secrets.
 
 Objects are those of an operator without flags; --flag gives it some. They have no owner, as
-nobody knows the UID of a Prometheus that is not in a cluster, unless the manifest has it.
+nobody knows the UID of a workload that is not in a cluster, unless the manifest has it.
 
 With -o the folder must be new, empty, or written by an earlier run, whose files are replaced; what
 is for reading lies in readable/, where `kubectl apply -f out/` does not look.
@@ -96,7 +96,7 @@ def run(options: argparse.Namespace) -> int:
             print(line, file=sys.stderr)
     if not made:
         called = f" called {options.workload}" if options.workload else ""
-        return _fail(f"no Prometheus or PrometheusAgent{called} found")
+        return _fail(f"no workload{called} found")
     return 1 if world.refused or any(each.is_faulty for each in made) else 0
 
 

@@ -26,7 +26,7 @@ def _lines(each: Rendered) -> Iterator[str]:
     decision = each.decision
     used = [verdict for verdict in decision.verdicts if verdict.accepted]
     rejected = [verdict for verdict in decision.verdicts if not verdict.accepted]
-    version = "" if decision.problem else f" ({decision.workload.version})"
+    version = "" if decision.problem else f" ({decision.version})"
     yield f"{each.title}{version}: {len(used)} used, {len(rejected)} rejected"
     if decision.problem:
         yield f"  no configuration: {decision.problem}"

@@ -30,7 +30,7 @@ from stoker.generate.amframe import GAPS, Frame, frame_of, piece_texts
 from stoker.generate.draft import Ignored
 from stoker.generate.fragments import OWN, ResourceKey
 from stoker.generate.stream import Stream, gzip_member
-from stoker.select.assets import Assets, Missing, Source
+from stoker.select.assets import Assets, Noted
 from stoker.select.references import ObjectKey, References
 from stoker.validate.alertmanagerconfig import Config, alertmanager_config
 from stoker.validate.amglobal import global_settings
@@ -39,18 +39,6 @@ from stoker.validate.findings import Finding, Reason
 from stoker.validate.verdicts import Verdict
 
 KIND: Final = "AlertmanagerConfig"
-
-
-class _Seen:
-    """Assets that remember what was asked for, so that it is waited for where something fails."""
-
-    def __init__(self, assets: Assets) -> None:
-        self.sources: set[Source] = set()
-        self._assets = assets
-
-    def value(self, source: Source) -> str | Missing:
-        self.sources.add(source)
-        return self._assets.value(source)
 
 
 class KeptAlerting:
@@ -189,7 +177,7 @@ class KeptAlerting:
         self._frame: Frame | None = None
         # The global one lies beside the Alertmanager.
         namespace = self._root.metadata.namespace if self._root else self._terms.namespace
-        scope, seen = _scope(self._terms, assets, namespace or ""), _Seen(assets)
+        scope, seen = _scope(self._terms, assets, namespace or ""), Noted(assets)
         try:
             self._check_base(scope)
             self._base = base_of(self._alertmanager, self._root, seen)

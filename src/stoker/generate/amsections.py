@@ -28,9 +28,8 @@ from stoker.generate.block import Block, scalar
 from stoker.generate.receivers import RECEIVER
 from stoker.generate.receivers.delivery import host_and_port
 from stoker.generate.receivers.http import HEADER, HTTP, TLS
-from stoker.promql.regexes import regex_of
 from stoker.validate.amintegrations import SLACK_BOT_URL
-from stoker.validate.ammatchers import matcher_line_problem
+from stoker.validate.ammatchers import expression_problem, matcher_line_problem
 from stoker.validate.amsyntax import clock_problem, range_of
 from stoker.validate.syntax import label_name, milliseconds
 from stoker.version import Version
@@ -159,7 +158,7 @@ def _readable_pairs(*keys: str) -> Check:
                 where = f"{below(path, key)}[{name}]"
                 if not label_name(name, legacy=True):
                     raise FieldError(where, "is no name of a label")
-                if key.endswith("_re") and regex_of(value).problem:
+                if key.endswith("_re") and expression_problem(value):
                     raise FieldError(where, "is no regular expression")
 
     return check

@@ -95,7 +95,9 @@ def namespaces_of(selector: NamespaceSelector | None, draft: Draft) -> tuple[str
         return own
     if selector.any:
         return ()
-    return selector.match_names or own
+    names = selector.match_names or own
+    # On every node, a watch that two monitors could have shared is one on every node.
+    return tuple(sorted(set(names))) if draft.workload.daemon_set else names
 
 
 def role_selector(role: str, label: str = "", field: str = "") -> list[Block]:

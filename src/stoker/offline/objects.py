@@ -1,6 +1,6 @@
 """The objects that the operator would create for the workloads of a directory.
 
-    World ──decide──> Decision ──objects_of──> objects ──> Rendered
+    World ──decide──> Decision ──objects_for──> objects ──> Rendered
 
 They are complete manifests. What only a cluster knows is absent: the UIDs of owners (an object of
 an owner without one would be deleted at once), which StorageClasses there are, and what the
@@ -8,24 +8,20 @@ objects held before.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from stoker.api.core import Object, ObjectId, identity_of
-from stoker.build.names import config_secret_name
-from stoker.build.objects import Contents, objects_of
-from stoker.build.services import shared_service
-from stoker.build.site import Site
-from stoker.decide import Decision, decide
+from stoker.decide import Decision, decide, objects_for, outline_of, shared_service_of
 from stoker.errors import WorkloadError
 from stoker.generate.split import MAIN_FILE
 from stoker.generate.stream import gzip_member
 from stoker.offline.world import World
 from stoker.select.assets import SECRET
 from stoker.select.choice import UNMANAGED, is_unmanaged
-from stoker.select.workload import Scraper
+from stoker.select.workload import Owner
 from stoker.settings import Capabilities, OperatorSettings
 
 _PAUSED: Final = "spec.paused: the operator leaves its objects as they are until this is unset"
@@ -42,9 +38,8 @@ class Rendered(Struct, frozen=True):
     @property
     def title(self) -> str:
         """Kind, namespace and name of the workload."""
-        workload = self.decision.workload
-        kind = "PrometheusAgent" if workload.agent else "Prometheus"
-        return f"{kind} {workload.namespace}/{workload.name}"
+        owner = self.decision.owner
+        return f"{type(owner).__name__} {owner.metadata.namespace}/{owner.metadata.name}"
 
     @property
     def is_faulty(self) -> bool:
@@ -53,59 +48,59 @@ class Rendered(Struct, frozen=True):
         return bool(self.problem or self.decision.problem) or rejected
 
 
-def decided(
-    world: World, scrapers: Iterable[Scraper], settings: OperatorSettings
-) -> list[Rendered]:
+def decided(world: World, owners: Iterable[Owner], settings: OperatorSettings) -> list[Rendered]:
     """What becomes of these workloads of the world, without their objects."""
-    capabilities = Capabilities(
-        topology_sharding=settings.gates["PrometheusTopologySharding"],
-        shard_retention=settings.gates["PrometheusShardRetentionPolicy"],
-    )
+    facts = _capabilities(settings)
     return [
         Rendered(
-            decide(each, world.resources, world.namespaces, world.assets, capabilities),
+            decide(each, world.resources, world.namespaces, world.assets, facts),
             notes=tuple(_notes(each, settings)),
         )
-        for each in scrapers
+        for each in owners
     ]
 
 
-def rendered(
-    world: World, scrapers: Iterable[Scraper], settings: OperatorSettings
-) -> list[Rendered]:
+def rendered(world: World, owners: Iterable[Owner], settings: OperatorSettings) -> list[Rendered]:
     """What becomes of these workloads of the world, and their objects, each only once."""
-    scrapers = list(scrapers)
-    pairs = zip(scrapers, decided(world, scrapers, settings), strict=True)
-    return _distinct(_built(world, scraper, found, settings) for scraper, found in pairs)
+    return _distinct(_built(world, each, settings) for each in decided(world, owners, settings))
 
 
-def _built(world: World, scraper: Scraper, found: Rendered, settings: OperatorSettings) -> Rendered:
-    decision = found.decision
-    if decision.contents is None:
+def _capabilities(settings: OperatorSettings) -> Capabilities:
+    return Capabilities(
+        topology_sharding=settings.gates["PrometheusTopologySharding"],
+        shard_retention=settings.gates["PrometheusShardRetentionPolicy"],
+    )
+
+
+def _built(world: World, found: Rendered, settings: OperatorSettings) -> Rendered:
+    owner, contents = found.decision.owner, found.decision.contents
+    if contents is None:
         return found
-    contents = decision.contents
-    if is_unmanaged(scraper, settings):
-        contents = _without_configuration(world, decision, contents)
-    site = Site(scraper, decision.workload, settings.objects)
+    if is_unmanaged(owner, settings):
+        contents = _without_configuration(world, owner, contents, settings)
     try:
-        objects = objects_of(site, contents)
+        objects = objects_for(owner, _capabilities(settings), settings.objects, contents)
     except WorkloadError as error:
         return replace(found, problem=str(error))
-    made = (_shared(world, site) if each["kind"] == "Service" else each for each in objects)
+    made = (
+        _shared(world, owner, settings) if each["kind"] == "Service" else each for each in objects
+    )
     return replace(found, objects=tuple(map(_applicable, made)))
 
 
-def _notes(scraper: Scraper, settings: OperatorSettings) -> Iterator[str]:
-    if scraper.spec.paused:
+def _notes(owner: Owner, settings: OperatorSettings) -> Iterator[str]:
+    if owner.spec.paused:
         yield _PAUSED
-    if is_unmanaged(scraper, settings):
+    if is_unmanaged(owner, settings):
         yield UNMANAGED
 
 
-def _without_configuration(world: World, decision: Decision, contents: Contents) -> Contents:
+def _without_configuration(
+    world: World, owner: Owner, contents: Any, settings: OperatorSettings
+) -> Any:
     """The user's Secret is left alone; an empty one lets the pods start until it is there."""
-    workload = decision.workload
-    exists = (SECRET, workload.namespace, config_secret_name(workload)) in world.contents
+    outline = outline_of(owner, _capabilities(settings), settings.objects)
+    exists = (SECRET, outline.namespace, outline.configuration) in world.contents
     return replace(contents, config_files={} if exists else {MAIN_FILE: gzip_member("")})
 
 
@@ -119,15 +114,15 @@ def _applicable(made: Object) -> Object:
 # --- Objects of several workloads -----------------------------------------------------------------
 
 
-def _shared(world: World, site: Site) -> Object:
+def _shared(world: World, owner: Owner, settings: OperatorSettings) -> Object:
     """The Service of the workloads of this kind and namespace."""
-    own = site.owner.metadata.namespace
+    namespace = owner.metadata.namespace
     sharing = (
         each
         for each in world.workloads
-        if type(each) is type(site.owner) and each.metadata.namespace == own
+        if type(each) is type(owner) and each.metadata.namespace == namespace
     )
-    return shared_service(sharing, site.workload.capabilities, site.settings)
+    return shared_service_of(sharing, _capabilities(settings), settings.objects)
 
 
 _Taken: TypeAlias = dict[ObjectId, Rendered]

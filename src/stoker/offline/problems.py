@@ -5,7 +5,6 @@ asks the schema: whether the kind and version exist, and whether the metadata is
 that do not exist are answered with the nearest one that does.
 """
 
-import difflib
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -28,6 +27,7 @@ from stoker.api.decode import convert
 from stoker.api.kinds import KINDS, version_of
 from stoker.api.schema import Schema
 from stoker.errors import DecodeError
+from stoker.spelling import nearest
 from stoker.yamltree import leading_name, rest_after
 
 UNKNOWN_KIND: Final = "UnknownKind"
@@ -142,15 +142,6 @@ def _decoding_problems(
 
 
 # Names that exist ---------------------------------------------------------------------------------
-
-
-def nearest(word: str, names: Iterable[str], cutoff: float = 0.6) -> str:
-    """The name that a misspelt word was meant to be, or nothing."""
-    if len(word) > 64:
-        return ""
-    folded = {name.lower(): name for name in reversed(list(names))}
-    found = difflib.get_close_matches(word.lower(), folded, n=1, cutoff=cutoff)
-    return folded[found[0]] if found else ""
 
 
 def _did_you_mean(name: str) -> str:

@@ -14,7 +14,9 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from stoker.api.core import Object, identity_of
+from stoker.generate.alertmanager import CONFIG_FILE
 from stoker.generate.block import text_of
+from stoker.generate.thanosruler import REMOTE_WRITE_FILE
 from stoker.offline.folder import safe_name
 from stoker.offline.objects import Rendered
 
@@ -24,6 +26,7 @@ NOTICE: Final = (
 
 _PACKED: Final = ".gz"
 _ENDING: Final = ".yaml"
+_CONFIGURATIONS: Final = {"Alertmanager": CONFIG_FILE, "ThanosRuler": REMOTE_WRITE_FILE}
 
 
 def manifest_text(made: Object) -> str:
@@ -58,12 +61,12 @@ def files_of(found: Iterable[Rendered]) -> dict[str, str]:
 
 
 def readable_files(each: Rendered) -> dict[str, str]:
-    """What Prometheus reads, by paths; the configuration alone where there are no objects."""
+    """What the pods read, by paths; the configuration alone where there are no objects."""
     kind, _, key = each.title.partition(" ")
     folder = f"readable/{safe_name((kind.lower(), *key.split('/', 1)))}"
     inside = list(_configuration_files(each.objects))
     if not each.objects and each.decision.text and not each.problem:
-        inside = [(f"prometheus{_ENDING}", each.decision.text)]
+        inside = [(_CONFIGURATIONS.get(kind, f"prometheus{_ENDING}"), each.decision.text)]
     return {f"{folder}/{path}": text for path, text in inside}
 
 

@@ -2,8 +2,8 @@
 
 Each object of our kinds goes through the same gate as on a cluster (`admit`: pruned, defaulted,
 validated); what a cluster would refuse is set aside with its reasons and does not exist for the
-rest. Of other kinds only those are kept that the configuration depends on: namespaces for their
-labels, Secrets and ConfigMaps for their values.
+rest. Of other kinds only those are kept that the configuration depends on (namespaces for their
+labels, Secrets and ConfigMaps for their values), and those that explain who is scraped.
 """
 
 import base64
@@ -18,15 +18,14 @@ from stoker.api.admit import admit
 from stoker.api.crd import Version
 from stoker.api.decode import convert
 from stoker.api.kinds import version_of
-from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
-from stoker.api.prometheus import Prometheus, PrometheusAgent
 from stoker.api.rules import PrometheusRule
-from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.errors import DecodeError
+from stoker.explain.objects import MODELS, Named
 from stoker.offline.manifests import Manifest, Reading, Unreadable
 from stoker.offline.problems import problems
 from stoker.select.assets import CONFIG_MAP, SECRET, Contents
 from stoker.select.choice import NAMESPACE_NAME, Candidate
+from stoker.select.workload import Owner
 
 DEFAULT_NAMESPACE = "default"
 
@@ -40,13 +39,19 @@ class Refused(Struct, frozen=True):
 
 
 class World(Struct):
-    """What is in the directory; `resources` are monitors, ScrapeConfigs and PrometheusRules."""
+    """What is in the directory; `resources` are what workloads are configured with.
 
-    workloads: list[Prometheus | PrometheusAgent] = []
+    `surroundings` are Services, pods, roles and the like; `unread` those that could not be read,
+    which harms nobody but who asks for an explanation.
+    """
+
+    workloads: list[Owner] = []
     resources: list[Candidate] = []
     namespaces: dict[str, dict[str, str]] = {}
     contents: dict[tuple[str, str, str], dict[str, str]] = {}
     refused: list[Refused] = []
+    surroundings: list[Named] = []
+    unread: list[Refused] = []
 
     @property
     def assets(self) -> Contents:
@@ -73,6 +78,18 @@ def _add(world: World, manifest: Manifest) -> None:
         _add_ours(world, manifest, version)
     elif api_version == "v1" and kind in _CORE:
         _CORE[kind](world, manifest)
+    elif (api_version, kind) in MODELS:
+        _add_surrounding(world, manifest, MODELS[api_version, kind])
+
+
+def _add_surrounding(world: World, manifest: Manifest, model: type[Named]) -> None:
+    metadata = manifest.object.get("metadata")
+    if isinstance(metadata, dict):
+        metadata = {"namespace": DEFAULT_NAMESPACE} | metadata
+    try:
+        world.surroundings.append(convert(model, manifest.object | {"metadata": metadata}))
+    except DecodeError as error:
+        world.unread.append(_refused(manifest, str(error)))
 
 
 def _add_ours(world: World, manifest: Manifest, version: Version) -> None:
@@ -90,9 +107,9 @@ def _add_ours(world: World, manifest: Manifest, version: Version) -> None:
     except DecodeError as error:
         _refuse(world, manifest, str(error))
         return
-    if isinstance(found, Prometheus | PrometheusAgent):
+    if isinstance(found, Owner):
         world.workloads.append(found)
-    elif isinstance(found, ServiceMonitor | PodMonitor | Probe | ScrapeConfig | PrometheusRule):
+    elif isinstance(found, Candidate):
         world.resources.append(found)
 
 
@@ -148,6 +165,10 @@ def _identity(manifest: Manifest) -> tuple[str, str]:
 
 
 def _refuse(world: World, manifest: Manifest, *reasons: str) -> None:
+    world.refused.append(_refused(manifest, *reasons))
+
+
+def _refused(manifest: Manifest, *reasons: str) -> Refused:
     name, namespace = _identity(manifest)
     subject = f"{manifest.object.get('kind')} {namespace}/{name}"
-    world.refused.append(Refused(manifest.source, subject, reasons))
+    return Refused(manifest.source, subject, reasons)

@@ -7,15 +7,16 @@ judged anew ──> judgements ──> bindings of the resources
 
 from collections.abc import Mapping
 
-from stoker.decide import KeptScraper
+from stoker.decide import Kept
 from stoker.generate.fragments import ResourceKey
 from stoker.run.bindings import Bindings, bound_workload, cached_bindings
-from stoker.run.caches import RESOURCES, WORKLOADS, Caches
+from stoker.run.caches import Caches
 from stoker.run.events import RECONCILING, Events, Subject
 from stoker.run.held import object_keys
 from stoker.run.judgements import Judgements
+from stoker.run.kinds import RESOURCES, WORKLOADS
 from stoker.select.members import ObjectKey, WorkloadKey
-from stoker.select.workload import Scraper
+from stoker.select.workload import Owner
 from stoker.status.bindings import is_told
 from stoker.status.conditions import RECONCILED, bounded
 from stoker.validate.verdicts import Verdict
@@ -39,7 +40,7 @@ class Announcements:
         self._events = events
         self._metrics = metrics
 
-    def reconciled(self, key: WorkloadKey, kept: KeptScraper) -> None:
+    def reconciled(self, key: WorkloadKey, kept: Kept) -> None:
         """Say what became of the resources that a workload judged anew, or dropped."""
         news = kept.take_news()
         self._judgements.publish(key, kept, news)
@@ -61,7 +62,7 @@ class Announcements:
         if self._is_told(key, resource_key, verdict):
             self._events.known(metadata.uid or "", about, note)
             return
-        resource, _ = RESOURCES[verdict.kind]
+        resource = RESOURCES[verdict.kind].resource
         self._events.warn(Subject(resource.api_version, verdict.kind, metadata), about, note)
 
     def _is_told(self, key: WorkloadKey, resource: ObjectKey, verdict: Verdict) -> bool:
@@ -71,20 +72,20 @@ class Announcements:
             return False
         return is_told(cached_bindings(found), bound_workload(key), verdict.message)
 
-    def failed(self, key: WorkloadKey, scraper: Scraper, message: str) -> None:
+    def failed(self, key: WorkloadKey, owner: Owner, message: str) -> None:
         """Say that a workload itself cannot be reconciled as it is."""
-        uid, status = scraper.metadata.uid or "", scraper.status
+        uid, status = owner.metadata.uid or "", owner.status
         conditions = (status.conditions if status else None) or ()
         if any(each.type == RECONCILED and each.message == bounded(message) for each in conditions):
             self._events.known(uid, RECONCILING, message)
             return
-        resource, _ = WORKLOADS[key.kind]
-        subject = Subject(resource.api_version, key.kind, scraper.metadata)
+        resource = WORKLOADS[key.kind].resource
+        subject = Subject(resource.api_version, key.kind, owner.metadata)
         self._events.warn(subject, RECONCILING, message, RECONCILING)
 
-    def succeeded(self, scraper: Scraper) -> None:
+    def succeeded(self, owner: Owner) -> None:
         """Nothing is wrong with a workload any longer."""
-        self._events.settled(scraper.metadata.uid or "", RECONCILING)
+        self._events.settled(owner.metadata.uid or "", RECONCILING)
 
     def forget(self, key: WorkloadKey) -> None:
         """A workload is gone, or another's now: what was said about its resources is looked at."""

@@ -21,8 +21,8 @@ from stoker.api.core import Object
 from stoker.api.crd import GROUP
 from stoker.kube.errors import Conflict, Forbidden, NotFound
 from stoker.kube.queue import KeyedQueue
-from stoker.run.caches import RESOURCES, WORKLOADS
 from stoker.run.judgements import Judgements, Standing
+from stoker.run.kinds import RESOURCES, WORKLOADS
 from stoker.run.latest import Latest
 from stoker.run.tools import Tools
 from stoker.run.writer import MANAGER
@@ -38,7 +38,7 @@ from stoker.status.bindings import (
     status_apply,
 )
 
-_KINDS: Final = {resource.plural: kind for kind, (resource, _) in WORKLOADS.items()}
+_KINDS: Final = {kind.resource.plural: name for name, kind in WORKLOADS.items()}
 _STATUS: Final = "status"
 _BINDINGS: Final = "/status/bindings"
 # A role that forbids one write forbids all of that kind; asking for each would be a storm.
@@ -167,7 +167,7 @@ class Bindings:
         ]
         # A version in a patch is a precondition: the places are those of this version.
         same = {"op": "replace", "path": "/metadata/resourceVersion", "value": version}
-        resource, _ = RESOURCES[key.kind]
+        resource = RESOURCES[key.kind].resource
         answer = await self._client.json_patch(
             resource,
             key.namespace,
@@ -188,7 +188,7 @@ def cached_bindings(found: Candidate) -> list[Object]:
 
 def bound_workload(workload: WorkloadKey) -> BoundWorkload:
     """A workload as bindings name it."""
-    resource, _ = WORKLOADS[workload.kind]
+    resource = WORKLOADS[workload.kind].resource
     return BoundWorkload(resource.plural, workload.namespace, workload.name)
 
 
@@ -201,7 +201,7 @@ def _bindings(answer: Object) -> list[Any]:
 
 
 def _identity(key: ObjectKey, uid: str) -> ResourceIdentity:
-    resource, _ = RESOURCES[key.kind]
+    resource = RESOURCES[key.kind].resource
     return ResourceIdentity(resource.api_version, resource.kind, key.namespace, key.name, uid)
 
 

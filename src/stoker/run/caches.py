@@ -6,39 +6,27 @@ each of them is watched on its own, so that Roles in these namespaces suffice.
 """
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
+from functools import reduce
+from operator import or_
 from typing import Any, Final, TypeAlias
 
 from stoker.api.core import Object, ObjectId, ObjectMeta
 from stoker.api.declare import Model
-from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
-from stoker.api.prometheus import Prometheus, PrometheusAgent
-from stoker.api.rules import PrometheusRule
-from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.kube import resources as kube
 from stoker.kube.client import Client
 from stoker.kube.reading import Head, typed
 from stoker.kube.reflector import Reflector
 from stoker.kube.resources import Resource
 from stoker.kube.watch import Scope as Watched
+from stoker.run.kinds import RESOURCES, WORKLOADS, ResourceKind
 from stoker.run.namespaces import read_one_by_one
 from stoker.select.choice import Candidate
 from stoker.select.members import ObjectKey, WorkloadKey
 from stoker.select.namespaces import Scope, excluding, reference_scope, scope_of
-from stoker.select.workload import Scraper
+from stoker.select.workload import Owner
 from stoker.settings import OperatorSettings
 
-WORKLOADS: Final[Mapping[str, tuple[Resource, type[Any]]]] = {
-    "Prometheus": (kube.PROMETHEUS, Prometheus),
-    "PrometheusAgent": (kube.PROMETHEUS_AGENT, PrometheusAgent),
-}
-RESOURCES: Final[Mapping[str, tuple[Resource, type[Any]]]] = {
-    "ServiceMonitor": (kube.SERVICE_MONITOR, ServiceMonitor),
-    "PodMonitor": (kube.POD_MONITOR, PodMonitor),
-    "Probe": (kube.PROBE, Probe),
-    "ScrapeConfig": (kube.SCRAPE_CONFIG, ScrapeConfig),
-    "PrometheusRule": (kube.PROMETHEUS_RULE, PrometheusRule),
-}
 OWNER: Final = "owner"
 """The index of objects by the uid of what they belong to."""
 
@@ -69,27 +57,30 @@ class Caches:
         self._settings = settings
         selectors = settings.selectors
         self.workloads: dict[str, Cached] = {
-            kind: self._of(
-                resource, model, scope_of(kind, settings.namespaces), selectors.prometheus
+            name: self._of(
+                kind.resource,
+                kind.model,
+                self.workload_scope(name),
+                getattr(selectors, kind.selector),
             )
-            for kind, (resource, model) in WORKLOADS.items()
+            for name, kind in WORKLOADS.items()
         }
-        self._everything = everything = scope_of("", settings.namespaces)
         self.resources: dict[str, Cached] = {
-            kind: self._of(resource, model, everything)
-            for kind, (resource, model) in RESOURCES.items()
+            name: self._of(kind.resource, kind.model, self._resource_scope(name, kind))
+            for name, kind in RESOURCES.items()
         }
+        self._selected = _together(self.selected_scopes.values())
+        labels = self._selected.namespace_selector
         self.namespaces: Reflector[Head] = Reflector(
             client,
-            Watched(
-                kube.NAMESPACE, label_selector=everything.namespace_selector, metadata_only=True
-            ),
+            Watched(kube.NAMESPACE, label_selector=labels, metadata_only=True),
             typed(Head),
         )
-        self.value_scope = reference_scope(
-            "Prometheus", settings.namespaces, everywhere=settings.references_everywhere
+        everywhere = settings.references_everywhere
+        self.value_scope = _together(
+            reference_scope(name, settings.namespaces, everywhere=everywhere) for name in WORKLOADS
         )
-        own = scope_of("Prometheus", settings.namespaces)
+        own = _together(map(self.workload_scope, WORKLOADS))
         self.owned: dict[str, Cached] = {
             "Secret": self._heads(
                 kube.SECRET, self.value_scope, selectors.secret_labels, selectors.secret_fields
@@ -117,7 +108,7 @@ class Caches:
         async with asyncio.TaskGroup() as tasks:
             for each in self.all:
                 tasks.create_task(each.run())
-            names = self._everything.allowed
+            names = self._selected.allowed
             if names is not None:
                 tasks.create_task(read_one_by_one(self._client, self.namespaces, sorted(names)))
 
@@ -126,13 +117,22 @@ class Caches:
         for each in self.all:
             await each.settled()
 
+    @property
+    def selected_scopes(self) -> dict[str, Scope]:
+        """Where resources of each kind are selected from."""
+        return {name: scope_of(name, self._settings.namespaces) for name in RESOURCES}
+
+    def _resource_scope(self, name: str, kind: ResourceKind) -> Scope:
+        selected = scope_of(name, self._settings.namespaces)
+        return selected | self.workload_scope(kind.named_by) if kind.named_by else selected
+
     def workload_scope(self, kind: str) -> Scope:
         """Where workloads of a kind are looked for."""
         return scope_of(kind, self._settings.namespaces)
 
-    def workload(self, key: WorkloadKey) -> Scraper | None:
+    def workload(self, key: WorkloadKey) -> Owner | None:
         """A workload as it is now."""
-        found: Scraper | None = self.workloads[key.kind].store.get(key.namespace, key.name)
+        found: Owner | None = self.workloads[key.kind].store.get(key.namespace, key.name)
         return found
 
     def resource(self, key: ObjectKey) -> Candidate | None:
@@ -186,6 +186,10 @@ class Caches:
         return Reflector(
             self._client, watched, typed(model), namespaces=namespaces, indices=indices
         )
+
+
+def _together(scopes: Iterable[Scope]) -> Scope:
+    return reduce(or_, scopes)
 
 
 def _narrowed(watched: Watched, scope: Scope) -> bool:

@@ -2,13 +2,13 @@
 
 from typing import Final
 
-from stoker.build.names import selector_labels
 from stoker.build.services import check_custom_service
-from stoker.build.site import Site
+from stoker.decide import Outline
 from stoker.errors import WorkloadError
 from stoker.kube.client import Client
 from stoker.kube.errors import Forbidden, NotFound
 from stoker.kube.resources import SERVICE, STORAGE_CLASS
+from stoker.select.workload import Owner
 
 _STORAGE_CLASS: Final = "spec.storage.volumeClaimTemplate.spec.storageClassName"
 
@@ -17,20 +17,21 @@ class AwaitedError(WorkloadError):
     """Something in the cluster must change that nobody tells us of: we must look again."""
 
 
-async def check_cluster(client: Client, site: Site) -> None:
+async def check_cluster(client: Client, owner: Owner, outline: Outline) -> None:
     """WorkloadError where the workload names a storage class or Service that will not do.
 
     Services are watched and storage classes are not.
     """
-    await _check_storage_class(client, site)
-    await _check_service(client, site)
+    if not outline.is_daemon_set:
+        await _check_storage_class(client, owner)
+        await _check_service(client, owner, outline)
 
 
-async def _check_storage_class(client: Client, site: Site) -> None:
-    storage = site.workload.spec.storage
+async def _check_storage_class(client: Client, owner: Owner) -> None:
+    storage = owner.spec.storage
     template = storage.volume_claim_template if storage else None
     name = ((template.spec if template else None) or {}).get("storageClassName")
-    if not name or site.workload.daemon_set:
+    if not name:
         return
     try:
         await client.get(STORAGE_CLASS, None, name)
@@ -41,15 +42,12 @@ async def _check_storage_class(client: Client, site: Site) -> None:
         return
 
 
-async def _check_service(client: Client, site: Site) -> None:
-    name = site.workload.spec.service_name
-    if not name or site.workload.daemon_set:
+async def _check_service(client: Client, owner: Owner, outline: Outline) -> None:
+    name = owner.spec.service_name
+    if not name:
         return
-    namespace = site.workload.namespace
     try:
-        services = [await client.get(SERVICE, namespace, name)]
+        services = [await client.get(SERVICE, outline.namespace, name)]
     except NotFound:
         services = []
-    check_custom_service(
-        namespace, name, services, selector_labels(site.workload, 0, site.settings.labels)
-    )
+    check_custom_service(outline.namespace, name, services, outline.labels)

@@ -10,7 +10,6 @@ from typing import Any, Final
 import msgspec
 
 from stoker.api.core import Object
-from stoker.build.site import Site
 from stoker.kube.client import Client
 from stoker.kube.errors import Forbidden, Invalid
 from stoker.kube.resources import PERSISTENT_VOLUME_CLAIM
@@ -21,7 +20,7 @@ from stoker.validate.syntax import quantity
 _SIZE: Final = "spec.storage.volumeClaimTemplate.spec.resources.requests.storage"
 
 
-async def grow_claims(client: Client, site: Site, wanted: Object, found: Running | None) -> None:
+async def grow_claims(client: Client, wanted: Object, found: Running | None) -> None:
     """Tell the claims of a StatefulSet to be as large as wanted.
 
     AwaitedError where the storage cannot grow, or not yet.
@@ -31,7 +30,7 @@ async def grow_claims(client: Client, site: Site, wanted: Object, found: Running
         if size is None or found is None or _same_size(template, found):
             continue
         prefix = f"{template['metadata']['name']}-{wanted['metadata']['name']}-"
-        for claim in await _claims(client, site.workload.namespace):
+        for claim in await _claims(client, wanted["metadata"]["namespace"]):
             name = claim["metadata"]["name"]
             ordinal = name.removeprefix(prefix)
             if name.startswith(prefix) and ordinal.isdigit():

@@ -3,17 +3,17 @@
 from collections.abc import Iterable, Iterator
 
 from stoker.api.core import Object
-from stoker.build.services import shared_service
-from stoker.build.site import Site
+from stoker.decide import shared_service_of
 from stoker.run.caches import Caches
 from stoker.run.judgements import is_managed
 from stoker.run.tools import Tools
 from stoker.select.members import WorkloadKey
+from stoker.select.workload import Owner
 
 
-def with_shared_service(tools: Tools, site: Site, objects: Iterable[Object]) -> list[Object]:
+def with_shared_service(tools: Tools, owner: Owner, objects: Iterable[Object]) -> list[Object]:
     """The objects of a workload, with its Service as all who share it need it."""
-    return [_shared(tools, site) if each["kind"] == "Service" else each for each in objects]
+    return [_shared(tools, owner) if each["kind"] == "Service" else each for each in objects]
 
 
 def governed_by(caches: Caches, namespace: str, service: str) -> Iterator[WorkloadKey]:
@@ -24,15 +24,14 @@ def governed_by(caches: Caches, namespace: str, service: str) -> Iterator[Worklo
                 yield WorkloadKey(kind, namespace, found.metadata.name or "")
 
 
-def _shared(tools: Tools, site: Site) -> Object:
+def _shared(tools: Tools, owner: Owner) -> Object:
     """The Service of the workloads of this kind and namespace that we look after."""
-    owner = site.owner
     store = tools.caches.workloads[type(owner).__name__].store
     others = (
         each
-        for each in store.in_namespace(site.workload.namespace)
+        for each in store.in_namespace(owner.metadata.namespace or "")
         if each.metadata.uid != owner.metadata.uid
         and is_managed(each, tools.settings)
         and not each.metadata.deletion_timestamp
     )
-    return shared_service((owner, *others), tools.capabilities, site.settings)
+    return shared_service_of((owner, *others), tools.capabilities, tools.settings.objects)

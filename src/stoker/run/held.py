@@ -1,6 +1,6 @@
-"""What the operator keeps of one Prometheus or PrometheusAgent between changes.
+"""What the operator keeps of one workload between changes.
 
-`KeptScraper` does the work; here its changes are fed to it, and the values that it asks for are
+`stoker.decide` does the work; here changes are fed to it, and the values that it asks for are
 read. Large numbers of resources, as at the start, are fed a few at a time, so that the event loop
 serves everybody else in between.
 """
@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final, TypeVar
 
-from stoker.decide import KeptScraper, key_of
+from stoker.decide import Kept, kept_of, key_of
 from stoker.run.triggers import Changes
 from stoker.run.values import Values, View
 from stoker.select.choice import Candidate
 from stoker.select.members import ObjectKey
-from stoker.select.workload import Scraper
+from stoker.select.workload import Owner
 from stoker.settings import Capabilities
 
 T = TypeVar("T")
@@ -38,18 +38,16 @@ class Held:
         self._values = values
         self._find = find
         self._capabilities = capabilities
-        self.kept: KeptScraper | None = None
+        self.kept: Kept | None = None
         self.placed = False
 
-    async def refresh(
-        self, scraper: Scraper, changes: Changes, members: frozenset[ObjectKey]
-    ) -> KeptScraper:
+    async def refresh(self, owner: Owner, changes: Changes, members: frozenset[ObjectKey]) -> Kept:
         """Take up what changed; WorkloadError where the workload itself cannot be read."""
         view = self._values.view()
-        kept = await self._set_workload(scraper, changes, view)
+        kept = await self._set_workload(owner, changes, view)
         gone, present = self._stale(kept, changes, members)
         for key in gone:
-            kept.remove(key)
+            kept.remove(key, view)
         for some in _some(sorted(present)):
             found = (self._find(key) for key in some)
             kept.put_all({key_of(each): each for each in found if each is not None}, view)
@@ -59,26 +57,26 @@ class Held:
         await self._read(kept, view)
         return kept
 
-    async def _set_workload(self, scraper: Scraper, changes: Changes, view: View) -> KeptScraper:
+    async def _set_workload(self, owner: Owner, changes: Changes, view: View) -> Kept:
         """The workload as it is now; its own additional configuration is read first."""
         if self.kept is None:
             changes.members = True
-            return await self._begun(scraper, view)
+            return await self._begun(owner, view)
         if changes.own:
             # All fragments may have to be made again, which takes a while with thousands of them.
-            await asyncio.to_thread(self.kept.set_workload, scraper, view)
+            await asyncio.to_thread(self.kept.set_workload, owner, view)
         return self.kept
 
-    async def _begun(self, scraper: Scraper, view: View) -> KeptScraper:
+    async def _begun(self, owner: Owner, view: View) -> Kept:
         while True:
-            kept = KeptScraper(scraper, self._capabilities, view)
+            kept = kept_of(owner, self._capabilities, view)
             if not view.unread:
                 self.kept = kept
                 return kept
             await self._values.load(view)
 
     def _stale(
-        self, kept: KeptScraper, changes: Changes, members: frozenset[ObjectKey]
+        self, kept: Kept, changes: Changes, members: frozenset[ObjectKey]
     ) -> tuple[list[tuple[str, str]], set[ObjectKey]]:
         """What is to be dropped, and what is to be made (again)."""
         looked_at = set(changes.resources)
@@ -87,7 +85,7 @@ class Held:
             looked_at |= known ^ members
         return [resource_key(key) for key in looked_at - members], looked_at & members
 
-    async def _read(self, kept: KeptScraper, view: View) -> None:
+    async def _read(self, kept: Kept, view: View) -> None:
         """Read what was asked for, and let those look again who asked."""
         while view.unread:
             kept.touched(await self._values.load(view), view)

@@ -8,21 +8,20 @@ cannot be reconciled, keeps what it has, and so do its judgements.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
-from stoker.decide import KeptScraper
+from stoker.decide import Kept
 from stoker.generate.draft import Ignored
 from stoker.generate.fragments import ResourceKey
 from stoker.kube.client import METADATA_ONLY, Client
 from stoker.kube.errors import Forbidden, NotFound
-from stoker.run.caches import WORKLOADS, Caches
+from stoker.run.caches import Caches
 from stoker.run.held import object_keys, resource_key
+from stoker.run.kinds import WORKLOADS
 from stoker.select.members import Members, ObjectKey, WorkloadKey
-from stoker.select.workload import Scraper
+from stoker.select.workload import Owner, controller_of
 from stoker.settings import OperatorSettings
 from stoker.validate.verdicts import Verdict
-
-CONTROLLER_ID: Final = "operator.prometheus.io/controller-id"
 
 Judgement: TypeAlias = tuple[Verdict, tuple[Ignored, ...]]
 
@@ -51,9 +50,7 @@ class Judgements:
 
     # --- From workloads ---------------------------------------------------------------------------
 
-    def publish(
-        self, workload: WorkloadKey, kept: KeptScraper, news: Iterable[ResourceKey]
-    ) -> None:
+    def publish(self, workload: WorkloadKey, kept: Kept, news: Iterable[ResourceKey]) -> None:
         """A workload was reconciled; `news` are the resources that were judged or dropped."""
         known = self._published.setdefault(workload, {})
         counts = self._counts.setdefault(workload, Counter())
@@ -111,7 +108,7 @@ class Judgements:
         return self._asked[workload]
 
     async def _ask(self, workload: WorkloadKey) -> Standing:
-        resource, _ = WORKLOADS[workload.kind]
+        resource = WORKLOADS[workload.kind].resource
         try:
             await self._client.get(
                 resource, workload.namespace, workload.name, accept=METADATA_ONLY
@@ -123,7 +120,6 @@ class Judgements:
         return Standing.ANOTHERS
 
 
-def is_managed(scraper: Scraper, settings: OperatorSettings) -> bool:
+def is_managed(owner: Owner, settings: OperatorSettings) -> bool:
     """Whether a workload is for an operator with this identity to look after."""
-    wanted = (scraper.metadata.annotations or {}).get(CONTROLLER_ID) or ""
-    return wanted == settings.controller_id
+    return controller_of(owner) == settings.controller_id

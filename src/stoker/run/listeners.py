@@ -11,8 +11,8 @@ from functools import partial
 from typing import Any
 
 from stoker.run.bindings import Bindings
-from stoker.run.caches import WORKLOADS
 from stoker.run.governing import governed_by
+from stoker.run.kinds import WORKLOADS
 from stoker.run.sight import Sight
 from stoker.run.tools import Tools
 from stoker.run.triggers import Triggers

@@ -28,10 +28,11 @@ from stoker.kube.queue import KeyedQueue
 from stoker.logs import logger
 from stoker.run.announcements import Announcements
 from stoker.run.bindings import Bindings
-from stoker.run.caches import WORKLOADS, Caches
+from stoker.run.caches import Caches
 from stoker.run.checks import AwaitedError
 from stoker.run.events import Events
 from stoker.run.judgements import Judgements, is_managed
+from stoker.run.kinds import WORKLOADS
 from stoker.run.kubelet import Kubelets
 from stoker.run.leading import lead
 from stoker.run.listeners import Listeners
@@ -46,12 +47,11 @@ from stoker.run.writer import Writer
 from stoker.select.choice import Choice, choices
 from stoker.select.members import ObjectKey, WorkloadKey
 from stoker.select.references import ObjectKey as Referenced
-from stoker.select.workload import Scraper
+from stoker.select.workload import Owner
 from stoker.settings import Capabilities, OperatorSettings
 from stoker.status.workload import Reconciliation, failed
 from stoker.web.operator_metrics import OperatorMetrics, QueueMetrics
 
-CONTROLLERS: Final = {"Prometheus": "prometheus", "PrometheusAgent": "prometheus-agent"}
 _STATUS_GATE: Final = "StatusForConfigurationResources"
 _STATUS_WORKERS: Final = 2
 _BINDING_WORKERS: Final = 4
@@ -78,7 +78,7 @@ class Operator:
         self._client = client
         self._log = logger("operator")
         self._metrics = {
-            kind: metrics.controller(controller) for kind, controller in CONTROLLERS.items()
+            name: metrics.controller(kind.controller) for name, kind in WORKLOADS.items()
         }
         self._tools = self._made_tools(client, status_client, capabilities)
         self._sight = Sight(self._tools.caches)
@@ -89,6 +89,7 @@ class Operator:
             readers=self._readers,
             is_written=self._tools.writer.is_written,
             count=self._triggered,
+            scopes=self._tools.caches.selected_scopes,
         )
         self._reconciler = Reconciler(self._tools, self._triggers)
         judgements = Judgements(self._tools.caches, self._triggers.members, settings, status_client)
@@ -148,8 +149,8 @@ class Operator:
         return [
             *(
                 job(
-                    CONTROLLERS[kind],
-                    CONTROLLERS[kind],
+                    WORKLOADS[kind].controller,
+                    WORKLOADS[kind].controller,
                     queue=queue,
                     work=self._reconcile,
                     failed=self._failed,
@@ -227,31 +228,31 @@ class Operator:
     # --- One workload -----------------------------------------------------------------------------
 
     async def _reconcile(self, key: WorkloadKey) -> None:
-        scraper = self._tools.caches.workload(key)
-        if scraper is None or not self._is_ours(scraper):
-            if scraper is not None and is_managed(scraper, self._settings):
-                await self._reconciler.release(key, scraper)
+        owner = self._tools.caches.workload(key)
+        if owner is None or not self._is_ours(owner):
+            if owner is not None and is_managed(owner, self._settings):
+                await self._reconciler.release(key, owner)
             self._forget(key)
             return
         begun = time.monotonic()
-        if isinstance(scraper, PrometheusAgent):
+        if isinstance(owner, PrometheusAgent):
             # What becomes ready from now on may be what it waits for.
             self._waiting.add(key)
         try:
-            done = await self._reconciler.reconcile(key, scraper)
+            done = await self._reconciler.reconcile(key, owner)
         except NotLeading:
             raise
         except Exception as error:
             self._count(key, begun, failed=True)
-            self._record_failure(key, scraper, error)
+            self._record_failure(key, owner, error)
             if not isinstance(error, WorkloadError) or isinstance(error, AwaitedError):
                 raise
             self._failed(key, error)
             return
-        outcome = self._outcome(scraper, done)
+        outcome = self._outcome(owner, done)
         self._count(key, begun, failed=outcome.failure is not None)
-        self._statuses.record(key, scraper, outcome)
-        self._announcements.succeeded(scraper)
+        self._statuses.record(key, owner, outcome)
+        self._announcements.succeeded(owner)
         self._announce(key)
         if not done.waits:
             self._waiting.discard(key)
@@ -259,22 +260,22 @@ class Operator:
             wait = max((done.again - self._tools.now()).total_seconds(), 1)
             self._queues[key.kind].add_after(key, wait)
 
-    def _outcome(self, scraper: Scraper, done: Done) -> Reconciliation:
+    def _outcome(self, owner: Owner, done: Done) -> Reconciliation:
         """What came of it; without sight of all that was asked for, that is a failure."""
-        unseen = self._sight.unseen(choices(scraper.spec, scraper.metadata.namespace or ""))
+        unseen = self._sight.unseen(choices(owner.spec, owner.metadata.namespace or ""))
         return replace(done.outcome, failure=done.outcome.failure or unseen)
 
     def _count(self, key: WorkloadKey, begun: float, *, failed: bool) -> None:
         seconds = time.monotonic() - begun
         self._metrics[key.kind].reconciled(key.namespace, key.name, seconds, failed=failed)
 
-    def _record_failure(self, key: WorkloadKey, scraper: Scraper, error: Exception) -> None:
+    def _record_failure(self, key: WorkloadKey, owner: Owner, error: Exception) -> None:
         """Say that it failed, unless that may be over with the next attempt."""
         if isinstance(error, _PASSING) and self._queues[key.kind].failures(key) < _PATIENCE:
             return
-        self._statuses.record(key, scraper, failed(words(error)))
+        self._statuses.record(key, owner, failed(words(error)))
         if isinstance(error, WorkloadError):
-            self._announcements.failed(key, scraper, str(error))
+            self._announcements.failed(key, owner, str(error))
 
     def _announce(self, key: WorkloadKey) -> None:
         """Say what became of the resources that were judged anew."""
@@ -296,14 +297,14 @@ class Operator:
 
     # --- What others ask for ----------------------------------------------------------------------
 
-    def _is_ours(self, scraper: Scraper) -> bool:
-        return is_managed(scraper, self._settings) and not scraper.metadata.deletion_timestamp
+    def _is_ours(self, owner: Owner) -> bool:
+        return is_managed(owner, self._settings) and not owner.metadata.deletion_timestamp
 
     def _choices(self, kind: str, found: Named) -> Mapping[str, Choice] | None:
-        scraper = self._tools.caches.workload(_key(kind, found))
-        if scraper is None or not self._is_ours(scraper):
+        owner = self._tools.caches.workload(_key(kind, found))
+        if owner is None or not self._is_ours(owner):
             return None
-        return choices(scraper.spec, scraper.metadata.namespace or "")
+        return choices(owner.spec, owner.metadata.namespace or "")
 
     def _readers(self, key: Referenced) -> list[WorkloadKey]:
         """The workloads that looked for a Secret or ConfigMap."""

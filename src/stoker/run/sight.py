@@ -59,7 +59,7 @@ class Sight:
 
     def unseen(self, wanted: Mapping[str, Choice]) -> Remark | None:
         """What a workload asks for and we may not see; None if it is all in sight."""
-        chosen = [kind for kind, choice in sorted(wanted.items()) if not choice.labels.nothing]
+        chosen = [kind for kind, choice in sorted(wanted.items()) if not choice.is_of_nothing]
         missing = [each for kind in chosen for each in self._missing_for(kind)]
         if not missing:
             return None

@@ -7,34 +7,34 @@ nothing is written. Pods are at hand here, so those that hold up a rollout are d
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from stoker.api.core import Object
-from stoker.build.names import daemon_set_name, selector_labels, stateful_set_name
-from stoker.build.objects import MOST_SHARDS
-from stoker.generate.sharding import shard_count
+from stoker.api.core import Object, ObjectMeta
+from stoker.api.declare import Model
+from stoker.build.sets import replicas_of
+from stoker.decide import Outline
 from stoker.kube.errors import NotFound
 from stoker.kube.queue import KeyedQueue
 from stoker.kube.resources import POD
 from stoker.kube.takeover import adopt
-from stoker.run.caches import WORKLOADS, Running
+from stoker.run.caches import Running
+from stoker.run.kinds import WORKLOADS
 from stoker.run.latest import Latest
 from stoker.run.repairs import Repairs
 from stoker.run.tools import Tools
 from stoker.run.writer import MANAGER
 from stoker.select.members import WorkloadKey
-from stoker.select.workload import Scraper, Workload, workload_of
+from stoker.select.workload import Owner
 from stoker.status.conditions import AVAILABLE, TRUE, json_of, same_conditions
 from stoker.status.workload import (
-    DAEMON_SET,
     STATEFUL_SET,
     Facts,
     Part,
     Reconciliation,
-    Scale,
     workload_status,
 )
 from stoker.web.operator_metrics import ControllerMetrics
@@ -42,6 +42,26 @@ from stoker.web.operator_metrics import ControllerMetrics
 _STATUS: Final = "status"
 # Why a pod is not ready is found out by asking: no StatefulSet changes when it does.
 _UNAVAILABLE_FOR: Final = 5.0
+
+
+class _PodSpec(Model):
+    """Where a pod is."""
+
+    node_name: str | None = None
+
+
+class _Pod(Model):
+    """What is read of a pod; the rest is most of it, and there may be one on each of many nodes."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: _PodSpec = _PodSpec()
+    status: Object | None = None
+
+
+class _Pods(Model):
+    """All pods of a workload."""
+
+    items: tuple[_Pod, ...] = ()
 
 
 class _Attempt(Struct, frozen=True):
@@ -59,7 +79,7 @@ class Statuses:
         self.queue: KeyedQueue[WorkloadKey] = KeyedQueue()
         self._client = tools.status_client
         self._caches = tools.caches
-        self._capabilities = tools.capabilities
+        self._outline = tools.outline
         self._now = tools.now
         self._metrics = metrics
         self._repairs = Repairs(tools.status_client, tools.settings.repair_policy)
@@ -67,9 +87,9 @@ class Statuses:
         self._latest: Latest[WorkloadKey] = Latest()
         self._adopted: set[WorkloadKey] = set()
 
-    def record(self, key: WorkloadKey, scraper: Scraper, outcome: Reconciliation) -> None:
+    def record(self, key: WorkloadKey, owner: Owner, outcome: Reconciliation) -> None:
         """What came of an attempt to reconcile; the status is looked at again."""
-        metadata = scraper.metadata
+        metadata = owner.metadata
         self._attempts[key] = _Attempt(metadata.uid or "", metadata.generation or 0, outcome)
         self.queue.add(key)
 
@@ -81,17 +101,17 @@ class Statuses:
 
     async def write(self, key: WorkloadKey) -> bool:
         """Bring the status of a workload up to date; whether it had to be written."""
-        scraper, attempt = self._caches.workload(key), self._attempts.get(key)
-        if scraper is None or attempt is None or not _is_about(attempt, scraper):
+        owner, attempt = self._caches.workload(key), self._attempts.get(key)
+        if owner is None or attempt is None or not _is_about(attempt, owner):
             # A newer state is about to be reconciled, and then it is looked at again.
             return False
-        facts = await self._facts(key, scraper, attempt.outcome)
+        facts = await self._facts(key, owner, attempt.outcome)
         if self._attempts.get(key) is not attempt:
             return False
-        written = self._latest.of(key, scraper.metadata)
-        stored = written.status if written else _stored(scraper)
+        written = self._latest.of(key, owner.metadata)
+        stored = written.status if written else _stored(owner)
         status = workload_status(facts, stored, self._now())
-        self._measure(key, scraper, facts, status)
+        self._measure(key, owner, facts, status)
         is_new = not _is_same(stored, status)
         if is_new:
             with suppress(NotFound):
@@ -99,20 +119,19 @@ class Statuses:
         await self._repairs.repair(_stateful_sets(facts), facts.pods)
         return is_new
 
-    def _measure(self, key: WorkloadKey, scraper: Scraper, facts: Facts, status: Object) -> None:
+    def _measure(self, key: WorkloadKey, owner: Owner, facts: Facts, status: Object) -> None:
         """Count what is seen, and come back where it may change without an event."""
-        metrics, spec = self._metrics[key.kind], scraper.spec
+        metrics = self._metrics[key.kind]
         conditions = {each["type"]: each["status"] for each in status["conditions"]}
         metrics.conditions(key.namespace, key.name, conditions)
-        shards = facts.scale.shards if facts.scale else None
-        if shards is not None:
-            replicas = 1 if spec.replicas is None else spec.replicas
-            metrics.asks_for(key.namespace, key.name, replicas, shards)
+        if any(part.kind == STATEFUL_SET for part in facts.parts):
+            shards = facts.scale.shards if facts.scale else None
+            metrics.asks_for(key.namespace, key.name, replicas_of(owner.spec), shards)
         if conditions[AVAILABLE] != TRUE:
             self.queue.add_after(key, _UNAVAILABLE_FOR)
 
     async def _write(self, key: WorkloadKey, status: Object) -> None:
-        resource, _ = WORKLOADS[key.kind]
+        resource = WORKLOADS[key.kind].resource
         if key not in self._adopted:
             live = await self._client.get(resource, key.namespace, key.name)
             await adopt(self._client, live, MANAGER, subresource=_STATUS)
@@ -127,73 +146,45 @@ class Statuses:
         if key in self._attempts:
             self._latest.note(key, answer)
 
-    async def _facts(self, key: WorkloadKey, scraper: Scraper, outcome: Reconciliation) -> Facts:
-        workload = workload_of(scraper, self._capabilities)
-        parts = self._parts(workload)
+    async def _facts(self, key: WorkloadKey, owner: Owner, outcome: Reconciliation) -> Facts:
+        outline = self._outline(owner)
+        parts = tuple(replace(part, found=self._found(outline, part)) for part in outline.parts)
         exists = any(part.found for part in parts)
         return Facts(
             namespace=key.namespace,
-            generation=scraper.metadata.generation or 0,
+            generation=owner.metadata.generation or 0,
             parts=parts,
-            pods=await self._pods(workload) if exists else (),
-            paused=bool(scraper.spec.paused),
+            pods=await self._pods(outline) if exists else (),
+            paused=bool(owner.spec.paused),
             reconciliation=outcome,
-            scale=_scale(workload),
+            scale=outline.scale,
         )
 
-    def _parts(self, workload: Workload) -> tuple[Part, ...]:
-        if workload.daemon_set:
-            name = daemon_set_name(workload)
-            return (
-                Part(name=name, kind=DAEMON_SET, found=self._found(DAEMON_SET, workload, name)),
-            )
-        replicas = workload.spec.replicas
-        # More than these are refused, and nobody waits for a list of them.
-        shards = range(min(shard_count(workload), MOST_SHARDS))
-        names = (stateful_set_name(workload, shard) for shard in shards)
-        return tuple(
-            Part(
-                name=name,
-                found=self._found(STATEFUL_SET, workload, name),
-                replicas=1 if replicas is None else replicas,
-                shard=str(shard),
-            )
-            for shard, name in enumerate(names)
+    def _found(self, outline: Outline, part: Part) -> Object | None:
+        store = self._caches.owned[part.kind].store
+        found: Running | None = store.get(outline.namespace, part.name)
+        return None if found is None else {**msgspec.to_builtins(found), "kind": part.kind}
+
+    async def _pods(self, outline: Outline) -> Sequence[Object]:
+        path, query = POD.path(outline.namespace), {"labelSelector": outline.pods}
+        found = msgspec.json.decode(
+            await self._client.request("GET", path, query=query), type=_Pods
         )
-
-    def _found(self, kind: str, workload: Workload, name: str) -> Object | None:
-        found: Running | None = self._caches.owned[kind].store.get(workload.namespace, name)
-        return None if found is None else {**msgspec.to_builtins(found), "kind": kind}
-
-    async def _pods(self, workload: Workload) -> Sequence[Object]:
-        path = POD.path(workload.namespace)
-        query = {"labelSelector": _selector(workload)}
-        found: Any = msgspec.json.decode(await self._client.request("GET", path, query=query))
-        pods: Sequence[Object] = found["items"]
-        return pods
+        return [msgspec.to_builtins(each) for each in found.items]
 
 
-def _stored(scraper: Scraper) -> Object:
-    return {} if scraper.status is None else json_of(scraper.status)
+def _stored(owner: Owner) -> Object:
+    return {} if owner.status is None else json_of(owner.status)
 
 
-def _is_about(attempt: _Attempt, scraper: Scraper) -> bool:
+def _is_about(attempt: _Attempt, owner: Owner) -> bool:
     """Whether an attempt was made with the state that a workload is in now."""
-    metadata = scraper.metadata
+    metadata = owner.metadata
     return (attempt.uid, attempt.generation) == (metadata.uid or "", metadata.generation or 0)
 
 
 def _stateful_sets(facts: Facts) -> list[Object]:
     return [part.found for part in facts.parts if part.found and part.kind == STATEFUL_SET]
-
-
-def _selector(workload: Workload) -> str:
-    labels = selector_labels(workload, None)
-    return ",".join(f"{name}={value}" for name, value in sorted(labels.items()))
-
-
-def _scale(workload: Workload) -> Scale:
-    return Scale(_selector(workload), None if workload.daemon_set else shard_count(workload))
 
 
 def _is_same(stored: Object, status: Object) -> bool:

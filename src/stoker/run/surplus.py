@@ -12,10 +12,10 @@ from typing import Final
 import msgspec
 
 from stoker.api.core import ObjectId, ObjectMeta
-from stoker.build.names import config_secret_name
-from stoker.build.site import Site
+from stoker.decide import Outline
 from stoker.kube.resources import CONFIG_MAP, DAEMON_SET, SECRET, STATEFUL_SET
 from stoker.run.tools import Tools
+from stoker.select.workload import Owner
 from stoker.status.retention import DEADLINE, Action, Fate, fates
 
 _MOUNTED: Final = {"Secret": SECRET, "ConfigMap": CONFIG_MAP}
@@ -29,30 +29,33 @@ class Surplus:
         self._caches = tools.caches
         self._writer = tools.writer
         self._now = tools.now
+        self._retains_shards = tools.capabilities.shard_retention
 
-    async def remove(self, site: Site, wanted: Collection[ObjectId]) -> datetime | None:
+    async def remove(
+        self, owner: Owner, outline: Outline, wanted: Collection[ObjectId]
+    ) -> datetime | None:
         """Remove what belongs to a workload and is not wanted; when to look again, if so."""
-        again = await self._shards(site, wanted)
-        for found in self._unwanted("DaemonSet", site, wanted):
+        again = await self._shards(owner, wanted)
+        for found in self._unwanted("DaemonSet", owner, wanted):
             # Its pods read the Secret that is written for others once it is gone.
             await self._writer.delete(DAEMON_SET, found, propagation="Foreground")
         for kind, resource in _MOUNTED.items():
-            for found in self._unwanted(kind, site, wanted):
+            for found in self._unwanted(kind, owner, wanted):
                 # A Secret of this name may hold a configuration of the user's own.
-                if found.name != config_secret_name(site.workload):
+                if found.name != outline.configuration:
                     await self._writer.delete(resource, found)
         return again
 
-    async def _shards(self, site: Site, wanted: Collection[ObjectId]) -> datetime | None:
-        uid = site.owner.metadata.uid or ""
+    async def _shards(self, owner: Owner, wanted: Collection[ObjectId]) -> datetime | None:
+        uid = owner.metadata.uid or ""
         found = self._caches.belonging("StatefulSet", uid)
         names = {name for kind, _, name in wanted if kind == "StatefulSet"}
         decided = fates(
-            site.workload.spec,
+            owner.spec,
             [msgspec.to_builtins(each) for each in found],
             names,
             self._now(),
-            enabled=site.workload.capabilities.shard_retention,
+            enabled=self._retains_shards,
         )
         by_name = {each.metadata.name: each.metadata for each in found}
         await asyncio.gather(*(self._act(fate, by_name[fate.name]) for fate in decided))
@@ -67,14 +70,14 @@ class Surplus:
                 STATEFUL_SET, metadata.namespace, metadata.name or "", patch
             )
 
-    def _unwanted(self, kind: str, site: Site, wanted: Collection[ObjectId]) -> list[ObjectMeta]:
+    def _unwanted(self, kind: str, owner: Owner, wanted: Collection[ObjectId]) -> list[ObjectMeta]:
         """The metadata of what this workload alone has and does not need."""
-        uid = site.owner.metadata.uid or ""
+        uid = owner.metadata.uid or ""
         found = (each.metadata for each in self._caches.belonging(kind, uid))
         return [
             each
             for each in found
             if (kind, each.namespace or "", each.name or "") not in wanted
             and not each.deletion_timestamp
-            and any(owner.uid == uid and owner.controller for owner in each.owner_references or ())
+            and any(one.uid == uid and one.controller for one in each.owner_references or ())
         ]

@@ -5,10 +5,12 @@ from datetime import datetime
 
 from msgspec import Struct
 
+from stoker.decide import Outline, outline_of
 from stoker.kube.client import Client
 from stoker.run.caches import Caches
 from stoker.run.values import Values
 from stoker.run.writer import Writer
+from stoker.select.workload import Owner
 from stoker.settings import Capabilities, OperatorSettings
 
 
@@ -26,3 +28,7 @@ class Tools(Struct, frozen=True, kw_only=True):
     settings: OperatorSettings
     capabilities: Capabilities
     now: Callable[[], datetime]
+
+    def outline(self, owner: Owner) -> Outline:
+        """What can be told of a workload before anything is made of it."""
+        return outline_of(owner, self.capabilities, self.settings.objects)

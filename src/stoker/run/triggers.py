@@ -14,6 +14,7 @@ from msgspec import Struct
 from stoker.api.core import ObjectMeta
 from stoker.select.choice import Choice
 from stoker.select.members import Members, ObjectKey, WorkloadKey
+from stoker.select.namespaces import Scope
 from stoker.select.references import ObjectKey as Referenced
 
 _K = TypeVar("_K")
@@ -53,7 +54,8 @@ class Triggers:
     `wake` is told who must be reconciled, `look` whose status must be looked at. `choices` says
     what a workload selects, None for one that is not ours. `readers` are the workloads that looked
     for a Secret or ConfigMap. `is_written` tells the versions of objects that we wrote. `count` is
-    told whom a change woke, of which kind of object it was, and what happened to that.
+    told whom a change woke, of which kind of object it was, and what happened to that. `scopes` say
+    where resources of a kind are selected from.
     """
 
     def __init__(  # noqa: PLR0913 - what it asks, and what it tells
@@ -65,8 +67,9 @@ class Triggers:
         readers: Callable[[Referenced], Iterable[WorkloadKey]],
         is_written: Callable[[str, ObjectMeta], bool],
         count: Callable[[WorkloadKey, str, str], None],
+        scopes: Mapping[str, Scope] | None = None,
     ) -> None:
-        self.members = Members()
+        self.members = Members(scopes)
         self._wake = wake
         self._look = look
         self._choices = choices

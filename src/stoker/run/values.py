@@ -10,7 +10,6 @@ without waiting; what was not read yet is noted and read afterwards, and whoever
 
 import asyncio
 import base64
-import binascii
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -32,7 +31,7 @@ class _Content(Struct, frozen=True):
     """An object as it was read; without data where it could not be."""
 
     version: str = ""
-    data: Mapping[str, str] | None = None
+    data: Mapping[str, str | bytes] | None = None
     problem: str = ""
 
 
@@ -115,20 +114,21 @@ class Values:
         except Forbidden as error:
             return _Content(problem=str(error))
         version = found["metadata"].get("resourceVersion", "")
-        return _Content(version, _texts(kind, found.get("data") or {}))
+        return _Content(version, _values(kind, found.get("data") or {}))
 
 
-def _texts(kind: str, data: Mapping[str, Any]) -> dict[str, str]:
-    """The values that are text; others can be of no use in a configuration."""
+def _values(kind: str, data: Mapping[str, Any]) -> dict[str, str | bytes]:
+    """The values as text, and as bytes where that is impossible."""
     if kind == CONFIG_MAP:
         return dict(data)
-    texts = {}
+    values: dict[str, str | bytes] = {}
     for name, encoded in data.items():
+        decoded = base64.b64decode(encoded)
         try:
-            texts[name] = base64.b64decode(encoded).decode()
-        except (binascii.Error, ValueError):
-            continue
-    return texts
+            values[name] = decoded.decode()
+        except ValueError:
+            values[name] = decoded
+    return values
 
 
 class View:
@@ -147,4 +147,14 @@ class View:
             return Missing(source, object_exists=False)
         if content.data is None:
             return Missing(source, object_exists=False, problem=content.problem)
-        return content.data.get(source.key, Missing(source, object_exists=True))
+        found = content.data.get(source.key)
+        # What is no text can be of no use in a configuration.
+        return found if isinstance(found, str) else Missing(source, object_exists=True)
+
+    def all_of(self, kind: str, namespace: str, name: str) -> Mapping[str, str | bytes]:
+        """What an object holds by its keys; nothing (yet) if there is none."""
+        content = self._values.find((kind, namespace, name))
+        if content is None:
+            self.unread.add((kind, namespace, name))
+            return {}
+        return content.data or {}

@@ -5,6 +5,7 @@ Values either go into the configuration as text, or become files that are mounte
 file's name tells where the value comes from.
 """
 
+from collections.abc import Mapping
 from typing import Protocol, TypeAlias
 
 from msgspec import Struct
@@ -57,6 +58,27 @@ class Assets(Protocol):
         ...
 
 
+class WholeAssets(Assets, Protocol):
+    """Assets that can also tell everything that an object holds."""
+
+    def all_of(self, kind: str, namespace: str, name: str) -> Mapping[str, str | bytes]:
+        """What an object holds by its keys, as bytes what is no text; nothing if there is none."""
+        ...
+
+
+class Noted:
+    """Assets that note what was asked for, so that it is waited for where something fails."""
+
+    def __init__(self, assets: Assets) -> None:
+        self.sources: set[Source] = set()
+        self._assets = assets
+
+    def value(self, source: Source) -> str | Missing:
+        """The text behind a key, or why there is none."""
+        self.sources.add(source)
+        return self._assets.value(source)
+
+
 class Contents(Struct, frozen=True):
     """Assets from dictionaries: {(kind, namespace, name): {key: text}}."""
 
@@ -68,6 +90,10 @@ class Contents(Struct, frozen=True):
         if found is None:
             return Missing(source, object_exists=False)
         return found.get(source.key, Missing(source, object_exists=True))
+
+    def all_of(self, kind: str, namespace: str, name: str) -> Mapping[str, str | bytes]:
+        """What an object holds by its keys."""
+        return dict(self.objects.get((kind, namespace, name), {}))
 
 
 def source_of(reference: Reference | None, namespace: str) -> Source | None:

@@ -1,7 +1,8 @@
 """Which resources apply to a workload, by their labels and those of their namespaces.
 
 A workload chooses among the kinds that its specification has selectors for: a Prometheus monitors
-and rules, an agent monitors alone, a Thanos Ruler rules alone.
+and rules, an agent monitors alone, a Thanos Ruler rules alone, an Alertmanager AlertmanagerConfigs,
+of which it may also name one.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,6 +10,8 @@ from typing import Final, TypeAlias, TypeVar
 
 from msgspec import Struct
 
+from stoker.api.alertmanager import AlertmanagerSpec
+from stoker.api.amconfig import v1alpha1, v1beta1
 from stoker.api.core import LabelSelector
 from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
 from stoker.api.prometheus import Prometheus
@@ -16,11 +19,12 @@ from stoker.api.rules import PrometheusRule
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.api.workload import WorkloadSpec
 from stoker.select.labels import Selector, selector_of
-from stoker.select.workload import Scraper, Workload
+from stoker.select.workload import Owner, Workload
 from stoker.settings import OperatorSettings
 
 Monitor: TypeAlias = ServiceMonitor | PodMonitor | Probe | ScrapeConfig
-Candidate: TypeAlias = Monitor | PrometheusRule
+AlertmanagerConfig: TypeAlias = v1alpha1.AlertmanagerConfig | v1beta1.AlertmanagerConfig
+Candidate: TypeAlias = Monitor | PrometheusRule | AlertmanagerConfig
 NamespaceLabels: TypeAlias = Mapping[str, Mapping[str, str]]
 
 R = TypeVar("R", bound=Candidate)
@@ -49,23 +53,35 @@ MONITOR_KINDS: Final = (
     _kind(ScrapeConfig, "scrape_config"),
 )
 RULE_KIND: Final = _kind(PrometheusRule, "rule")
-SELECTED_KINDS: Final = (*MONITOR_KINDS, RULE_KIND)
+ALERTMANAGER_CONFIG_KIND: Final = _kind(v1alpha1.AlertmanagerConfig, "alertmanager_config")
+SELECTED_KINDS: Final = (*MONITOR_KINDS, RULE_KIND, ALERTMANAGER_CONFIG_KIND)
 UNMANAGED: Final = (
     "no selector for ServiceMonitors, PodMonitors, Probes or ScrapeConfigs is set, so the "
     "configuration's Secret is left to you; set one, if only to `{}`, to have it written"
 )
-_POSITION: Final = {kind.model: position for position, kind in enumerate(SELECTED_KINDS)}
+_POSITION: Final = {kind.name: position for position, kind in enumerate(SELECTED_KINDS)}
 
 
 class Choice(Struct, frozen=True):
     """Which resources of a kind a workload asks for.
 
-    Without `namespaces`, it looks in `own_namespace` alone.
+    Without `namespaces`, it looks in `own_namespace` alone. The one that it calls by its name lies
+    there too, and is taken whatever its labels are.
     """
 
     labels: Selector
     namespaces: Selector | None
     own_namespace: str
+    named: str = ""
+
+    @property
+    def is_of_nothing(self) -> bool:
+        """Whether no resource can ever be taken."""
+        return self.labels.nothing and not self.named
+
+    def names(self, namespace: str, name: str) -> bool:
+        """Whether the workload calls a resource by its name."""
+        return bool(self.named) and (namespace, name) == (self.own_namespace, self.named)
 
     def takes_namespace(self, name: str, labels: Mapping[str, str] | None) -> bool:
         """Whether the workload looks in a namespace; labels are unknown where there are none."""
@@ -74,12 +90,12 @@ class Choice(Struct, frozen=True):
         return self.namespaces.matches(labels if labels is not None else {NAMESPACE_NAME: name})
 
 
-def is_unmanaged(scraper: Scraper, settings: OperatorSettings) -> bool:
+def is_unmanaged(owner: Owner, settings: OperatorSettings) -> bool:
     """Whether the configuration of a workload is its user's own, as `UNMANAGED` says."""
     return (
         settings.unmanaged_configurations
-        and isinstance(scraper, Prometheus)
-        and all(getattr(scraper.spec, kind.selector) is None for kind in MONITOR_KINDS)
+        and isinstance(owner, Prometheus)
+        and all(getattr(owner.spec, kind.selector) is None for kind in MONITOR_KINDS)
     )
 
 
@@ -90,7 +106,14 @@ def choice(spec: WorkloadSpec, namespace: str, kind: SelectedKind) -> Choice:
         selector_of(getattr(spec, kind.selector)),
         None if namespaces is None else selector_of(namespaces),
         namespace,
+        _named(spec) if kind is ALERTMANAGER_CONFIG_KIND else "",
     )
+
+
+def _named(spec: WorkloadSpec) -> str:
+    """The AlertmanagerConfig that an Alertmanager starts from."""
+    start = spec.alertmanager_configuration if isinstance(spec, AlertmanagerSpec) else None
+    return (start.name if start else None) or ""
 
 
 def choices(spec: WorkloadSpec, namespace: str) -> dict[str, Choice]:
@@ -113,14 +136,16 @@ def chosen(
 
 
 def _applies(resource: Candidate, wanted: Choice | None, namespaces: NamespaceLabels) -> bool:
-    name = resource.metadata.namespace or ""
-    return (
-        wanted is not None
-        and wanted.labels.matches(resource.metadata.labels)
-        and wanted.takes_namespace(name, namespaces.get(name))
+    if wanted is None:
+        return False
+    metadata = resource.metadata
+    namespace = metadata.namespace or ""
+    return wanted.names(namespace, metadata.name or "") or (
+        wanted.labels.matches(metadata.labels)
+        and wanted.takes_namespace(namespace, namespaces.get(namespace))
     )
 
 
 def _order(resource: Candidate) -> tuple[int, str, str]:
     metadata = resource.metadata
-    return _POSITION[type(resource)], metadata.namespace or "", metadata.name or ""
+    return _POSITION[type(resource).__name__], metadata.namespace or "", metadata.name or ""

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from stoker.select.choice import NAMESPACE_NAME, Choice
 from stoker.select.labels import EXISTS, IN, Requirement, Selector
+from stoker.select.namespaces import Scope
 
 Labels: TypeAlias = Mapping[str, str]
 Pair: TypeAlias = tuple[str, str]
@@ -86,13 +87,18 @@ def telling_requirement(selector: Selector) -> Requirement | None:
 
 
 class _Kind:
-    """What is known about the resources of one kind, and who asks for them."""
+    """What is known about the resources of one kind, and who asks for them.
 
-    def __init__(self) -> None:
+    `scope` is where they are selected from.
+    """
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
         self.choices: dict[WorkloadKey, Choice] = {}
         self.by_labels: SelectorIndex[WorkloadKey] = SelectorIndex()
         self.by_namespace_labels: SelectorIndex[WorkloadKey] = SelectorIndex()
         self.by_own_namespace: defaultdict[str, set[WorkloadKey]] = defaultdict(set)
+        self.by_name: defaultdict[Pair, set[WorkloadKey]] = defaultdict(set)
         self.labels: dict[ObjectKey, Labels] = {}
         self.in_namespace: defaultdict[str, set[ObjectKey]] = defaultdict(set)
         self.with_pair: defaultdict[Pair, set[ObjectKey]] = defaultdict(set)
@@ -103,12 +109,15 @@ class _Kind:
         old = self.choices.pop(key, None)
         if old is not None:
             self.by_own_namespace[old.own_namespace].discard(key)
+            self.by_name[old.own_namespace, old.named].discard(key)
         self.by_labels.put(key, wanted.labels if wanted else None)
         self.by_namespace_labels.put(key, wanted.namespaces if wanted else None)
         if wanted is not None:
             self.choices[key] = wanted
             if wanted.namespaces is None:
                 self.by_own_namespace[wanted.own_namespace].add(key)
+            if wanted.named:
+                self.by_name[wanted.own_namespace, wanted.named].add(key)
 
     def put_labels(self, key: ObjectKey, labels: Labels | None) -> None:
         for pair in self.labels.pop(key, {}).items():
@@ -122,8 +131,15 @@ class _Kind:
                 self.with_pair[pair].add(key)
                 self.with_label[pair[0]].add(key)
 
+    def askers(self, key: ObjectKey, looking: set[WorkloadKey]) -> set[WorkloadKey]:
+        """The workloads that ask for a resource; `looking` are those that look where it is."""
+        by_labels = self.by_labels.matching(self.labels[key]) & looking
+        return by_labels | self.by_name.get((key.namespace, key.name), set())
+
     def candidates(self, wanted: Choice) -> Iterable[ObjectKey]:
-        """At least what a choice takes; little more, where its selector requires a label."""
+        """At least what a selector takes; little more, where it requires a label."""
+        if wanted.labels.nothing:
+            return ()
         required = telling_requirement(wanted.labels)
         if required is None:
             own = self.in_namespace.get(wanted.own_namespace, ())
@@ -138,10 +154,15 @@ class _Kind:
 
 
 class Members:
-    """The resources of every workload, and the workloads of every resource."""
+    """The resources of every workload, and the workloads of every resource.
 
-    def __init__(self) -> None:
-        self._kinds: defaultdict[str, _Kind] = defaultdict(_Kind)
+    `scopes` say where resources of a kind are selected from; one that is called by its name may lie
+    elsewhere.
+    """
+
+    def __init__(self, scopes: Mapping[str, Scope] | None = None) -> None:
+        self._scopes = scopes or {}
+        self._kinds: dict[str, _Kind] = {}
         self._namespaces: dict[str, Labels] = {}
         self._members: defaultdict[WorkloadKey, set[ObjectKey]] = defaultdict(set)
         self._users: defaultdict[ObjectKey, set[WorkloadKey]] = defaultdict(set)
@@ -165,12 +186,12 @@ class Members:
 
     def put_resource(self, key: ObjectKey, labels: Labels | None) -> frozenset[WorkloadKey]:
         """A resource was added or changed, or with None deleted; who must wake."""
-        kind = self._kinds[key.kind]
+        kind = self._kind(key.kind)
         kind.put_labels(key, labels)
         before = self._users.get(key, set())
         after: set[WorkloadKey] = set()
         if labels is not None:
-            after = kind.by_labels.matching(labels) & self._looking_in(kind, key.namespace)
+            after = kind.askers(key, self._looking_in(kind, key.namespace))
         woken = frozenset(before | after)
         self._set_users(key, after)
         return woken
@@ -197,12 +218,18 @@ class Members:
         before = self.members(key)
         wanted = choices or {}
         for name in {*self._kinds, *wanted}:
-            kind = self._kinds[name]
+            kind = self._kind(name)
             if kind.choices.get(key) != wanted.get(name):
                 kind.put_choice(key, wanted.get(name))
                 kind.looking_in.clear()
                 self._rejudge_workload(kind, name, key)
         return before != self.members(key)
+
+    def _kind(self, name: str) -> _Kind:
+        known = self._kinds.get(name)
+        if known is None:
+            known = self._kinds[name] = _Kind(self._scopes.get(name, Scope()))
+        return known
 
     def _looking_in(self, kind: _Kind, namespace: str) -> set[WorkloadKey]:
         """The workloads that look for a kind in a namespace."""
@@ -211,6 +238,7 @@ class Members:
             labels = self._namespaces.get(namespace, {NAMESPACE_NAME: namespace})
             known = kind.by_namespace_labels.matching(labels)
             known |= kind.by_own_namespace.get(namespace, set())
+            known = known if kind.scope.covers(namespace) else set()
             kind.looking_in[namespace] = known
         return known
 
@@ -219,7 +247,7 @@ class Members:
         looking, woken = self._looking_in(kind, namespace), set()
         for key in kind.in_namespace.get(namespace, ()):
             before = set(self._users.get(key, ()))
-            after = kind.by_labels.matching(kind.labels[key]) & looking
+            after = kind.askers(key, looking)
             woken |= before ^ after
             self._set_users(key, after)
         return woken
@@ -228,8 +256,10 @@ class Members:
         """Match again what a workload may choose."""
         wanted = kind.choices.get(workload)
         after: set[ObjectKey] = set()
-        if wanted is not None and not wanted.labels.nothing:
+        if wanted is not None:
             after = {key for key in kind.candidates(wanted) if self._takes(kind, wanted, key)}
+            called = ObjectKey(name, wanted.own_namespace, wanted.named)
+            after |= {called} & kind.labels.keys()
         before = {key for key in self._members[workload] if key.kind == name}
         for key in before - after:
             self._users[key].discard(workload)
@@ -240,9 +270,11 @@ class Members:
             del self._members[workload]
 
     def _takes(self, kind: _Kind, wanted: Choice, key: ObjectKey) -> bool:
-        return wanted.takes_namespace(
-            key.namespace, self._namespaces.get(key.namespace)
-        ) and wanted.labels.matches(kind.labels[key])
+        return (
+            kind.scope.covers(key.namespace)
+            and wanted.takes_namespace(key.namespace, self._namespaces.get(key.namespace))
+            and wanted.labels.matches(kind.labels[key])
+        )
 
     def _set_users(self, key: ObjectKey, after: set[WorkloadKey]) -> None:
         before = self._users.pop(key, set())

@@ -1,15 +1,22 @@
 """The workload that resources are selected, judged and written for."""
 
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 
+from stoker.api.alertmanager import Alertmanager
 from stoker.api.prometheus import Prometheus, PrometheusAgent
 from stoker.api.prometheus_common import PrometheusCommonSpec
+from stoker.api.thanosruler import ThanosRuler
 from stoker.settings import DEFAULT_PROMETHEUS_VERSION, Capabilities
 from stoker.version import Version, parse_version
 
+CONTROLLER_ID: Final = "operator.prometheus.io/controller-id"
+"""The annotation that gives a workload to the operator of this identity."""
+
 Scraper: TypeAlias = Prometheus | PrometheusAgent
+Owner: TypeAlias = Scraper | Alertmanager | ThanosRuler
+"""A workload as users write it, to which all that is made for it belongs."""
 
 
 class Workload(Struct, frozen=True, kw_only=True):
@@ -26,6 +33,11 @@ class Workload(Struct, frozen=True, kw_only=True):
     def version(self) -> Version:
         """The Prometheus version that will read the configuration."""
         return parse_version(self.spec.version or DEFAULT_PROMETHEUS_VERSION)
+
+
+def controller_of(owner: Owner) -> str:
+    """The identity of the operator that is to look after a workload; "" for the one without."""
+    return (owner.metadata.annotations or {}).get(CONTROLLER_ID) or ""
 
 
 def workload_of(scraper: Scraper, capabilities: Capabilities) -> Workload:

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from stoker.api.core import Object
 from stoker.api.prometheus import PrometheusSpec
-from stoker.api.prometheus_common import PrometheusCommonSpec
+from stoker.api.workload import WorkloadSpec
 from stoker.errors import WorkloadError
 from stoker.status.conditions import timestamp
 from stoker.validate.syntax import milliseconds, quantity
@@ -50,7 +50,7 @@ class Fate(Struct, frozen=True):
 
 
 def fates(
-    spec: PrometheusCommonSpec,
+    spec: WorkloadSpec,
     stateful_sets: Iterable[Object],
     wanted: Collection[str],
     now: datetime,
@@ -65,7 +65,7 @@ def fates(
 
 
 def _fates(
-    spec: PrometheusCommonSpec,
+    spec: WorkloadSpec,
     stateful_sets: Iterable[Object],
     wanted: Collection[str],
     now: datetime,
@@ -82,7 +82,7 @@ def _fates(
             yield fate(spec, each, now, enabled=enabled)
 
 
-def fate(spec: PrometheusCommonSpec, stateful_set: Object, now: datetime, *, enabled: bool) -> Fate:
+def fate(spec: WorkloadSpec, stateful_set: Object, now: datetime, *, enabled: bool) -> Fate:
     """What becomes of the StatefulSet of a shard that is too many.
 
     WorkloadError where the workload's own retention cannot be read.

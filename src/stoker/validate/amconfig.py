@@ -2,11 +2,9 @@
 
 The checks are those of `alertmanagerconfig`, with no Secret read and for no version of Alertmanager
 in particular, so that the webhook and the operator can never disagree. Added is what only the door
-asks: types, which nobody has looked at yet, the fields that nested routes have in this version, and
-ranges of time that Alertmanager would take though no calendar has them.
+asks: types, which nobody has looked at yet, and the fields that nested routes have in this version.
 """
 
-from itertools import chain
 from typing import Any, TypeAlias
 
 from stoker.api.amconfig import v1alpha1, v1beta1
@@ -15,7 +13,6 @@ from stoker.errors import DecodeError
 from stoker.validate.alertmanagerconfig import settings_of
 from stoker.validate.amroutes import DEEPEST
 from stoker.validate.findings import Finding, Findings, Reason
-from stoker.validate.intervals import time_intervals
 
 AlertmanagerConfig: TypeAlias = v1alpha1.AlertmanagerConfig | v1beta1.AlertmanagerConfig
 
@@ -36,7 +33,7 @@ def alertmanager_config(config: AlertmanagerConfig) -> Findings:
     for finding in settings_of(config):
         said.add(finding.path)
         yield finding
-    for finding in chain(_intervals(config), _regexes(config)):
+    for finding in _regexes(config):
         if finding.path not in said:
             yield finding
 
@@ -61,9 +58,3 @@ def _regexes_below(routes: Any, path: str, depth: int) -> Findings:
 
 def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _intervals(config: AlertmanagerConfig) -> Findings:
-    if isinstance(config, v1alpha1.AlertmanagerConfig):
-        return time_intervals(config.spec.mute_time_intervals or (), "spec.muteTimeIntervals")
-    return time_intervals(config.spec.time_intervals or (), "spec.timeIntervals")

@@ -37,7 +37,8 @@ def matcher_text(name: str, match_type: str, value: str) -> str:
 
 def expression_problem(value: str) -> str:
     """Why a value cannot be the expression of a matcher; empty if it can."""
-    problem = regex_of(value).problem
+    # Alertmanager puts it into a group: a `\Q` without its `\E` would take the bracket after it.
+    problem = regex_of(value).problem or regex_of(f"(?:{value})").problem
     return f"is no regular expression: {problem}" if problem else ""
 
 
@@ -50,7 +51,7 @@ def matcher_line_problem(line: str) -> str:
         if not found:
             return 'is no matcher such as `name="value"`'
         value = found["value"]
-        if found["type"] in REGEX_TYPES and regex_of(_unquoted(value)).problem:
+        if found["type"] in REGEX_TYPES and expression_problem(_unquoted(value)):
             return "holds no regular expression"
         place = found.end()
     return "" if text else "is empty"

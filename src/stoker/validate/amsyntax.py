@@ -28,8 +28,7 @@ def go_template_problem(text: str) -> str:
     """Why Go would not take a text for a template; empty where it does, and without one."""
     if "{{" not in text:
         return ""
-    # Inside of a definition there are no variables but `$`.
-    problem = template_problem('{{define "it"}}' + text + "{{end}}")
+    problem = template_problem(text, variables=("$",))
     if problem:
         return f"is a template that cannot be read: {problem}"
     for action in _ACTION.findall(_QUOTED.sub("''", text)):
@@ -51,9 +50,10 @@ def smart_host_problem(text: str) -> str:
     host, colon, port = text.rpartition(":")
     if not colon or not port or "]" in port:
         return "needs a port, as `mail.example.com:587`"
-    if host.startswith("["):
-        return "" if host.endswith("]") and "]" not in host[1:-1] else "has a `[` out of place"
-    return "has too many colons" if ":" in host else ""
+    name = host[1:-1] if host.startswith("[") and host.endswith("]") else host
+    if "[" in name + port or "]" in name:
+        return "has a bracket out of place"
+    return "has too many colons" if ":" in name and name == host else ""
 
 
 # --- Ranges of time -------------------------------------------------------------------------------

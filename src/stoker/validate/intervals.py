@@ -11,9 +11,10 @@ from typing import Final
 
 from msgspec import Struct
 
-from stoker.api.amconfig.intervals import TimeInterval, TimePeriod, TimeRange
+from stoker.api.amconfig.intervals import DayOfMonthRange, TimeInterval, TimePeriod, TimeRange
 from stoker.errors import below
 from stoker.validate.alerting import day_of_month_range
+from stoker.validate.amsyntax import range_of
 from stoker.validate.findings import Finding, Findings, Reason
 
 _CLOCK: Final = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])|24:00")
@@ -81,7 +82,7 @@ def _period(period: TimePeriod, path: str) -> Findings:
     for index, given in enumerate(period.times or ()):
         yield from _problem(times(given), f"{path}.times[{index}]")
     for index, days in enumerate(period.days_of_month or ()):
-        yield from day_of_month_range(days, f"{path}.daysOfMonth[{index}]")
+        yield from _days(days, f"{path}.daysOfMonth[{index}]")
     for name, texts, read in (
         ("weekdays", period.weekdays, weekdays),
         ("months", period.months, months),
@@ -89,6 +90,15 @@ def _period(period: TimePeriod, path: str) -> Findings:
     ):
         for index, text in enumerate(texts or ()):
             yield from _problem(read(text), f"{path}.{name}[{index}]")
+
+
+def _days(days: DayOfMonthRange, path: str) -> Findings:
+    """Days in their order; Alertmanager, unlike a calendar, asks it of the shortest month."""
+    found = list(day_of_month_range(days, path))
+    yield from found
+    problem = range_of("days_of_month", f"{days.start}:{days.end}").problem
+    if problem and not found:
+        yield Finding(path, Reason.INVALID_VALUE, problem)
 
 
 def _problem(span: Span, path: str) -> Findings:

@@ -4,7 +4,6 @@ Each action says which members it needs, which it refuses, and since when it exi
 follow the naming rules of the version (any UTF-8 since 3.0) and of the name validation scheme.
 """
 
-import re
 from functools import lru_cache
 from typing import Final
 
@@ -13,6 +12,7 @@ from msgspec import Struct
 
 from stoker.api.common import RelabelConfig
 from stoker.errors import below
+from stoker.promql.regexes import beyond_go
 from stoker.validate.findings import Finding, Findings, Reason
 from stoker.validate.scope import Scope
 from stoker.validate.syntax import label_name, label_template
@@ -137,14 +137,10 @@ def _remembered_problem(regex: str) -> str:
     return _problem(regex)
 
 
-# A byte of a character. RE2 knows it; Prometheus, which is written in Go, has the same
-# expressions without it. Between \\Q and \\E nothing has a meaning.
-_ESCAPE: Final = re.compile(r"\\Q.*?(?:\\E|\Z)|\\(.)", re.DOTALL)
-
-
 def _problem(regex: str) -> str:
-    if any(found[1] == "C" for found in _ESCAPE.finditer(regex)):
-        return "invalid escape sequence: \\C"
+    problem = beyond_go(regex)
+    if problem:
+        return problem
     try:
         re2.compile(f"^(?s:{regex})$", _OPTIONS)
     except UnicodeEncodeError:

@@ -7,7 +7,7 @@ would not take it.
 import re
 from fractions import Fraction
 from functools import lru_cache
-from ipaddress import IPv6Address, ip_address
+from ipaddress import ip_address
 from typing import Final
 
 _DURATION: Final = re.compile(
@@ -94,11 +94,13 @@ def byte_size(text: str) -> int | None:
 _SCHEME: Final = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):")
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 _BAD_ESCAPE: Final = re.compile(r"%(?![0-9a-fA-F]{2})")
+_QUERY: Final = re.compile(r"\A([^#?]*)\?[^#]*")
 _USER: Final = re.compile(r"[A-Za-z0-9\-._:~!$&'()*+,;=%@]*")
 _HOST: Final = re.compile(
     r"(?:[A-Za-z0-9\-_.~!$&'()*+,;=:<>\"]|[^\x00-\x7f]|%[89a-fA-F][0-9a-fA-F])*"
 )
 _PORT: Final = re.compile(r"(?::\d*)?", re.ASCII)
+_ZONE: Final = re.compile(r"[^\[\]]+")
 
 
 class Url:
@@ -114,7 +116,7 @@ class Url:
             self.problem = "has a control character"
         elif text.startswith(":"):
             self.problem = "has no scheme"
-        elif _BAD_ESCAPE.search(rest.partition("?")[0]):
+        elif _BAD_ESCAPE.search(_QUERY.sub(r"\1", rest)):
             self.problem = "has a `%` that begins no escape"
         elif rest.startswith("//"):
             self._read_authority(re.split(r"[/?#]", rest[2:], maxsplit=1)[0])
@@ -135,14 +137,13 @@ class Url:
 
 def _address_problem(host: str) -> str:
     """What is wrong with a host in brackets and its port."""
-    address, bracket, port = host[1:].rpartition("]")
+    inside, bracket, port = host[1:].rpartition("]")
     if not bracket or not _PORT.fullmatch(port):
         return "has an invalid port or no `]` after the address"
-    try:
-        IPv6Address(address.partition("%")[0])
-    except ValueError:
+    address, percent, zone = inside.partition("%25")
+    if ":" not in address or "%" in address or not _is_address(address):
         return "has an invalid address in brackets"
-    return ""
+    return "has an invalid zone in brackets" if percent and not _ZONE.fullmatch(zone) else ""
 
 
 def web_url_problem(text: str) -> str:

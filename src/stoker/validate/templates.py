@@ -6,6 +6,7 @@ shows when an alert fires. One pass, no recursion, and time in proportion to the
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from msgspec import Struct
@@ -110,23 +111,29 @@ class _Pipeline(Struct):
     last: str = ""
 
 
-def template_problem(text: str, version: Version | None = None) -> str:
-    """Why this Prometheus (None: any) would refuse a template; empty if it would take it."""
+def template_problem(
+    text: str, version: Version | None = None, *, variables: Sequence[str] = _VARIABLES
+) -> str:
+    """Why this Prometheus (None: any) would refuse a template; empty if it would take it.
+
+    `variables` are those that are there before the template declares its own.
+    """
     if "{{" not in text:
         return ""
     try:
-        _Template(text, version).check()
+        _Template(text, version, variables).check()
     except _RefusedError as refused:
         return str(refused)
     return ""
 
 
 class _Template:
-    def __init__(self, text: str, version: Version | None) -> None:
+    def __init__(self, text: str, version: Version | None, variables: Sequence[str]) -> None:
         self.text = text
         self.version = version
-        self.variables = _Variables(*_VARIABLES)
+        self.variables = _Variables(*variables)
         self.blocks: list[_Block] = []
+        self.defined: set[str] = set()
         self.ranges = 0
 
     def check(self) -> None:
@@ -191,8 +198,14 @@ class _Template:
         if kind == "block" or (kind == "template" and len(rest) > 1):
             self._pipeline(rest[1:], kind)
         if kind != "template":
+            self._define(_unquoted(rest[0].text))
             self._begin(kind)
             self.variables, self.ranges = _Variables("$"), 0
+
+    def _define(self, name: str) -> None:
+        if name in self.defined:
+            raise _RefusedError(f"the template `{name[:40]}` is defined twice")
+        self.defined.add(name)
 
     def _begin(self, kind: str) -> None:
         seen = len(self.variables.names)
@@ -282,6 +295,23 @@ class _Template:
             raise _RefusedError(f"{text[:40]} is not one character; a string is in double quotes")
         elif kind == "number" and not _is_number(text):
             raise _RefusedError(f"`{text[:40]}` is not a number")
+
+
+_ESCAPED: Final = re.compile(r"\\(?:[xuU]([0-9a-fA-F]+)|([0-7]{3})|(.))", re.DOTALL)
+_LETTERS: Final = dict(zip("abfnrtv", "\a\b\f\n\r\t\v", strict=True))
+
+
+def _unquoted(string: str) -> str:
+    """What a string of Go stands for."""
+    if string.startswith("`"):
+        return string[1:-1].replace("\r", "")
+
+    def character(found: re.Match[str]) -> str:
+        if found[3]:
+            return _LETTERS.get(found[3], found[3])
+        return chr(int(found[1], 16) if found[1] else int(found[2], 8))
+
+    return _ESCAPED.sub(character, string[1:-1])
 
 
 def _kind(kind: str, word: str) -> str:

@@ -1,86 +1,39 @@
-"""What becomes of a workload: the same answer for the operator, `render` and everybody else.
+"""What becomes of a Prometheus or PrometheusAgent."""
 
-    workload, candidates, values ──> select ──> validate ──> generate ──> Decision ──> objects
-
-`KeptScraper` is what becomes of one Prometheus or PrometheusAgent, changed piece by piece, as the
-operator needs it. `decide` is the same for everything at once, as a value: what was selected and
-what was rejected, what the workload's version ignores, and what its objects carry, or the reason
-why there is nothing.
-"""
-
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from msgspec import Struct
-
-from stoker.api.core import SecretKeySelector
+from stoker.api.core import Object, SecretKeySelector
 from stoker.api.prometheus import PrometheusAgent
 from stoker.api.rules import PrometheusRule
 from stoker.build.names import prefix_of
-from stoker.build.objects import Contents
+from stoker.build.objects import Contents, objects_of
+from stoker.build.secrets import further_files
+from stoker.build.site import Site
+from stoker.decide.kept import NOTHING, Existing
 from stoker.errors import WorkloadError
 from stoker.generate.draft import Ignored
-from stoker.generate.fragments import OWN, KeptConfiguration, ResourceKey
+from stoker.generate.fragments import KeptConfiguration, ResourceKey
 from stoker.generate.prometheus import Additional
 from stoker.generate.rulebook import KeptRules, prometheus_terms
 from stoker.generate.rules import names_to_mount
 from stoker.select.assets import Assets, Missing, Source, source_of
-from stoker.select.choice import RULE_KIND, Candidate, NamespaceLabels, applicable
+from stoker.select.choice import RULE_KIND, Candidate, Monitor
 from stoker.select.references import ObjectKey
 from stoker.select.workload import Scraper, Workload, workload_of
-from stoker.settings import Capabilities
+from stoker.settings import Capabilities, ObjectSettings
 from stoker.validate.features import agent_notes
 from stoker.validate.findings import Finding, Findings
 from stoker.validate.verdicts import Verdict
+from stoker.version import Version
 from stoker.yamltree import YamlError, parse
 
-__all__ = ["OWN", "Decision", "KeptScraper", "decide", "key_of"]
 
-
-class Decision(Struct, frozen=True):
-    """What becomes of a workload; with a `problem` there are no contents.
-
-    `verdicts` are on monitors and PrometheusRules. `ignored` are the fields that the version does
-    not know, by resource; the workload's own are under `OWN`. `notes` are about a workload that
-    runs, though hardly as it was meant. `text` is the configuration before it is compressed.
-    """
-
-    workload: Workload
-    verdicts: tuple[Verdict, ...] = ()
-    ignored: Mapping[ResourceKey, tuple[Ignored, ...]] = {}
-    text: str = ""
-    contents: Contents | None = None
-    problem: str = ""
-    notes: tuple[Finding, ...] = ()
-
-
-def decide(
-    scraper: Scraper,
-    candidates: Iterable[Candidate],
-    namespaces: NamespaceLabels,
-    assets: Assets,
-    capabilities: Capabilities,
-) -> Decision:
-    """Select, validate and generate for one Prometheus or PrometheusAgent."""
-    workload = workload_of(scraper, capabilities)
-    chosen = {key_of(each): each for each in applicable(workload, candidates, namespaces)}
-    try:
-        kept = KeptScraper(scraper, capabilities, assets)
-    except WorkloadError as error:
-        return Decision(workload, problem=str(error))
-    kept.put_all(chosen, assets)
-    verdicts = tuple(kept.verdicts[key] for key in chosen)
-    try:
-        contents = kept.contents(assets)
-    except WorkloadError as error:
-        return Decision(workload, verdicts, kept.ignored, problem=str(error), notes=kept.notes)
-    return Decision(workload, verdicts, kept.ignored, kept.text(), contents, notes=kept.notes)
-
-
-def key_of(resource: Candidate) -> ResourceKey:
-    """The key of a resource among all that apply to a workload."""
-    metadata = resource.metadata
-    return type(resource).__name__, f"{metadata.namespace or ''}/{metadata.name or ''}"
+def scraper_objects(
+    scraper: Scraper, capabilities: Capabilities, settings: ObjectSettings, contents: Contents
+) -> list[Object]:
+    """The objects; WorkloadError where the workload asks for what cannot be built."""
+    return objects_of(Site(scraper, workload_of(scraper, capabilities), settings), contents)
 
 
 class KeptScraper:
@@ -120,11 +73,11 @@ class KeptScraper:
         for key, resource in resources.items():
             if isinstance(resource, PrometheusRule):
                 self._rules.put(key, resource)
-            else:
+            elif isinstance(resource, Monitor):
                 monitors[key] = resource
         self._configuration.put_all(monitors, assets)
 
-    def remove(self, key: ResourceKey) -> None:
+    def remove(self, key: ResourceKey, assets: Assets) -> None:
         """Drop a resource that is gone or no longer applies; an unknown one is fine."""
         self._part(key).remove(key)
 
@@ -137,23 +90,15 @@ class KeptScraper:
 
     # --- Answers ----------------------------------------------------------------------------------
 
-    def contents(
-        self,
-        assets: Assets,
-        rules_before: Sequence[Mapping[str, str]] = (),
-        further_files: int = 0,
-    ) -> Contents:
-        """What the objects of the workload carry; WorkloadError where there is nothing.
-
-        `rules_before` is what the ConfigMaps with rules hold now, `further_files` how many Secrets
-        with further files of the configuration there are.
-        """
-        rule_files: Sequence[Mapping[str, str]] = ()
+    def contents(self, assets: Assets, existing: Existing = NOTHING) -> Contents:
+        """What the objects of the workload carry; WorkloadError where there is nothing."""
+        rule_files: list[Mapping[str, str]] | tuple[()] = ()
         if not self.workload.agent:
-            rule_files = self._rules.config_maps(rules_before)
+            rule_files = self._rules.config_maps(existing.rules)
             self._mount(len(rule_files), assets)
+        further = further_files(self.workload, existing.secrets)
         return Contents(
-            config_files=self._configuration.config_files(further_files),
+            config_files=self._configuration.config_files(further),
             asset_files=self._configuration.asset_files,
             rule_files=rule_files,
         )
@@ -165,6 +110,11 @@ class KeptScraper:
     def text(self) -> str:
         """The configuration before it is compressed; WorkloadError where there is none."""
         return self._configuration.text()
+
+    @property
+    def version(self) -> Version:
+        """The version that runs."""
+        return self.workload.version
 
     @property
     def verdicts(self) -> Mapping[ResourceKey, Verdict]:

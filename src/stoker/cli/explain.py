@@ -1,0 +1,200 @@
+"""Say why a resource is scraped, or why not: which workloads select it and what they find.
+
+  stoker explain servicemonitor shop/cart                 in the cluster of your kubeconfig
+  stoker explain servicemonitor shop/cart --from deploy/  among manifests, without a cluster
+  stoker explain podmonitor worker -n shop --job          with the job that Prometheus gets
+  stoker explain prometheus monitoring/main               what a workload selects and rejects
+  stoker explain rule shop/alerts -o json | jq .standings
+
+The first line says it all; the rest says how it comes about: of each workload that could select the
+resource, the first reason why it does not; what was rejected and what the workload's version
+ignores; the Services, ports and pods that match, near misses, and how many targets they make; and
+which permissions Prometheus lacks to find them.
+
+In a cluster only what is needed is read, with your own permissions. What you may not read is told
+as not known. Values of Secrets are never shown.
+
+An operator that was started with flags is described by --operator-flag, which may be repeated:
+
+  stoker explain probe shop/web --operator-flag namespaces=shop,monitoring
+
+Exit status: 0 if at least one workload selects the resource and all that do accept it, 1 if it is
+not selected, rejected, or surely without targets, 2 if there is no such resource, or the command
+was not understood or the cluster does not answer.
+"""
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from stoker.cli.terminal import harmless
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from stoker.explain.answer import Explanation
+    from stoker.kube.access import Access
+    from stoker.settings import OperatorSettings
+
+_DEFAULT_NAMESPACE = "default"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `stoker explain`."""
+    parser.add_argument("kind", metavar="KIND", help="as for kubectl: servicemonitor, smon, …")
+    parser.add_argument("name", metavar="[NS/]NAME", help="the resource")
+    parser.add_argument("-n", "--namespace", metavar="NS", help="its namespace, if not in the name")
+    parser.add_argument(
+        "--from",
+        dest="paths",
+        metavar="PATH",
+        nargs="+",
+        action="extend",
+        help="files and folders with manifests, or - for standard input, instead of a cluster",
+    )
+    parser.add_argument("--kubeconfig", metavar="FILE", help="default: $KUBECONFIG, as for kubectl")
+    parser.add_argument("--context", metavar="NAME", help="default: the current one")
+    parser.add_argument(
+        "--operator-flag",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="a flag that the operator runs with, such as namespaces=shop",
+    )
+    parser.add_argument("--job", action="store_true", help="show the text that Prometheus gets")
+    parser.add_argument(
+        "-o", "--output", choices=("text", "json"), default="text", help="default: text"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Explain a resource; return the exit status."""
+    from stoker.api.kinds import KINDS
+    from stoker.cli.explain_text import printed
+    from stoker.errors import StokerError
+    from stoker.spelling import did_you_mean
+
+    kind = _meant(options.kind)
+    if not kind:
+        names = [each.name for each in KINDS]
+        hint = did_you_mean(options.kind, names) or f"; there are {', '.join(names)}"
+        return _fail(f"there is no kind {options.kind}{hint}")
+    namespace, slash, name = options.name.rpartition("/")
+    if (slash and not namespace) or not name or "/" in namespace:
+        return _fail(f"{options.name}: name a resource as NAMESPACE/NAME, or NAME with -n")
+    try:
+        settings = _settings(options.operator_flag)
+        found = _found(options, settings, kind, namespace or options.namespace or "", name)
+    except StokerError as error:
+        return _fail(_advice(str(error), options))
+    if isinstance(found, str):
+        return _fail(found)
+    printed(found, as_json=options.output == "json", with_job=options.job)
+    return 0 if found.good else 1
+
+
+def _fail(reason: str) -> int:
+    print(harmless(f"stoker explain: {reason}"), file=sys.stderr)
+    return 2
+
+
+def _meant(word: str) -> str:
+    """The kind that a word means: `rule` and `rules` are short for PrometheusRule."""
+    from stoker.api.kinds import kind_called
+
+    found = kind_called(word) or kind_called(f"prometheus{word}")
+    return found.name if found else ""
+
+
+def _settings(flags: "Sequence[str]") -> "OperatorSettings":
+    from stoker.cli.operator_settings import operator_settings
+
+    return operator_settings([f"--{each.lstrip('-')}" for each in flags])
+
+
+def _advice(reason: str, options: argparse.Namespace) -> str:
+    if options.paths:
+        return reason
+    return f"{reason}; name a cluster with --kubeconfig and --context, or manifests with --from"
+
+
+def _found(
+    options: argparse.Namespace,
+    settings: "OperatorSettings",
+    kind: str,
+    namespace: str,
+    name: str,
+) -> "Explanation | str":
+    if options.paths:
+        return _in_directory(options.paths, settings, kind, namespace or _DEFAULT_NAMESPACE, name)
+    return _in_cluster(_access(options), settings, kind, namespace, name)
+
+
+# --- Manifests ------------------------------------------------------------------------------------
+
+
+def _in_directory(
+    paths: "Sequence[str]", settings: "OperatorSettings", kind: str, namespace: str, name: str
+) -> "Explanation | str":
+    from msgspec.structs import replace
+
+    from stoker.explain.ask import explanation, not_found, unusable
+    from stoker.offline.manifests import read
+    from stoker.offline.surroundings import view_of
+    from stoker.offline.world import world_of
+
+    world = world_of(read(paths))
+    view = view_of(world, settings)
+    found = explanation(view, kind, namespace, name)
+    if found is None:
+        for refused in world.refused:
+            if refused.subject == f"{kind} {namespace}/{name}":
+                return unusable(kind, namespace, name, refused.reasons)
+        known = [each for each in (*world.workloads, *world.resources) if _is_of(each, kind)]
+        names = (f"{each.metadata.namespace}/{each.metadata.name}" for each in known)
+        return not_found(kind, f"{namespace}/{name}", names)
+    unread = [*world.refused, *world.unread]
+    if unread:
+        shown = ", ".join(each.subject or each.source for each in unread[:3])
+        told = f"not everything could be read, which `stoker lint` explains: {shown}"
+        found = replace(found, notes=(*found.notes, told + (", …" if len(unread) > 3 else "")))
+    return found
+
+
+def _is_of(found: object, kind: str) -> bool:
+    return type(found).__name__ == kind
+
+
+# --- A cluster ------------------------------------------------------------------------------------
+
+
+def _in_cluster(
+    access: "Access", settings: "OperatorSettings", kind: str, namespace: str, name: str
+) -> "Explanation | str":
+    import asyncio
+
+    from stoker import __version__
+    from stoker.kube.client import Client
+    from stoker.run.asking import explained_in_cluster
+
+    where = namespace or access.namespace or _DEFAULT_NAMESPACE
+
+    async def ask() -> "Explanation | str":
+        async with Client(access, user_agent=f"stoker-explain/{__version__}") as client:
+            return await explained_in_cluster(client, settings, kind, where, name)
+
+    return asyncio.run(ask())
+
+
+def _access(options: argparse.Namespace) -> "Access":
+    """The cluster that is named, or of the kubeconfig, or the one that we run in."""
+    import os
+    from pathlib import Path
+
+    from stoker.kube import access
+
+    chosen = options.kubeconfig or options.context or os.environ.get("KUBECONFIG")
+    if not chosen and os.environ.get("KUBERNETES_SERVICE_HOST"):
+        return access.in_cluster()
+    path = Path(options.kubeconfig) if options.kubeconfig else None
+    return access.kubeconfig(path, options.context)

@@ -1,0 +1,108 @@
+"""What is kept of a workload of any kind, and changed piece by piece."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Final, Protocol
+
+from msgspec import Struct
+
+from stoker.generate.draft import Ignored
+from stoker.generate.fragments import ResourceKey
+from stoker.select.assets import WholeAssets
+from stoker.select.choice import Candidate
+from stoker.select.references import ObjectKey
+from stoker.validate.findings import Finding
+from stoker.validate.verdicts import Verdict
+from stoker.version import Version
+
+
+class Existing(Struct, frozen=True, kw_only=True):
+    """What there is already, so that nothing moves without need.
+
+    `rules` is what each ConfigMap with rules holds, `secrets` the names of the workload's Secrets.
+    """
+
+    rules: Sequence[Mapping[str, str]] = ()
+    secrets: Collection[str] = ()
+
+
+NOTHING: Final = Existing()
+
+
+class Kept(Protocol):
+    """What becomes of one workload.
+
+    The `assets` of each call know what the resources that it concerns refer to, and the workload.
+    A workload that cannot be read at all is a WorkloadError, and nothing changes. What else is
+    wrong with it is raised when its contents are asked for.
+    """
+
+    # --- Changes ----------------------------------------------------------------------------------
+
+    def set_workload(self, owner: Any, assets: WholeAssets, /) -> None:
+        """Take another state of the workload."""
+        ...
+
+    def put_all(self, resources: Mapping[ResourceKey, Candidate], assets: WholeAssets) -> None:
+        """Add or change resources that apply to the workload."""
+        ...
+
+    def remove(self, key: ResourceKey, assets: WholeAssets) -> None:
+        """Drop a resource that is gone or no longer applies; an unknown one is fine."""
+        ...
+
+    def touched(self, objects: Iterable[ObjectKey], assets: WholeAssets) -> None:
+        """Secrets and ConfigMaps were added, changed or deleted."""
+        ...
+
+    # --- Answers ----------------------------------------------------------------------------------
+
+    def contents(self, assets: WholeAssets, existing: Existing = NOTHING) -> Any:
+        """What the objects of the workload carry; WorkloadError where there is nothing."""
+        ...
+
+    def text(self) -> str:
+        """The configuration before it is compressed; WorkloadError where there is none."""
+        ...
+
+    def take_news(self) -> set[ResourceKey]:
+        """The resources that were judged or dropped since this was asked."""
+        ...
+
+    @property
+    def version(self) -> Version:
+        """The version that runs."""
+        ...
+
+    @property
+    def verdicts(self) -> Mapping[ResourceKey, Verdict]:
+        """What became of each resource."""
+        ...
+
+    @property
+    def ignored(self) -> Mapping[ResourceKey, tuple[Ignored, ...]]:
+        """What the version does not know, by resource; the workload's own under `OWN`."""
+        ...
+
+    def verdict(self, key: ResourceKey) -> tuple[Verdict, tuple[Ignored, ...]] | None:
+        """What became of one resource, and what of it the version does not know."""
+        ...
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the workload asks for resources, and none applies."""
+        ...
+
+    @property
+    def notes(self) -> tuple[Finding, ...]:
+        """What should be known of a workload that runs."""
+        ...
+
+    def refers_to(self, key: ObjectKey) -> bool:
+        """Whether a Secret or ConfigMap was looked for, whether or not it exists."""
+        ...
+
+
+def key_of(resource: Candidate) -> ResourceKey:
+    """The key of a resource among all that apply to a workload."""
+    metadata = resource.metadata
+    return type(resource).__name__, f"{metadata.namespace or ''}/{metadata.name or ''}"

@@ -1,0 +1,112 @@
+"""What can be told of a workload before anything is made of it: names, labels, numbers."""
+
+from typing import Final
+
+from msgspec import Struct
+
+from stoker.api.alertmanager import Alertmanager
+from stoker.api.core import Object
+from stoker.api.thanosruler import ThanosRuler
+from stoker.build import alertnames, names
+from stoker.build.alertsite import AlertSite
+from stoker.build.objects import MOST_SHARDS
+from stoker.build.services import governing_service, service_of
+from stoker.build.sets import replicas_of
+from stoker.generate.sharding import shard_count
+from stoker.select.workload import Scraper, Workload, workload_of
+from stoker.settings import Capabilities, ObjectSettings
+from stoker.status.workload import DAEMON_SET, Part, Scale
+
+_FIRST_SHARD: Final = 0
+
+
+class Outline(Struct, frozen=True, kw_only=True):
+    """A workload from outside.
+
+    `parts`: what should run its pods, none of it looked up yet. `pods`: the selector of all its
+    pods. `labels`: those by which a StatefulSet of it, the first, knows its pods. `scale`: what
+    autoscalers read, None for a kind that they do not know. `service`: the one that it shares with
+    others of its kind, None if it has none or one of its own. `rules`: what the names of its
+    ConfigMaps with rules begin with, empty if it has none. `configuration`: the name of the Secret.
+    """
+
+    namespace: str
+    parts: tuple[Part, ...]
+    pods: str
+    labels: dict[str, str]
+    scale: Scale | None
+    service: Object | None
+    rules: str
+    configuration: str
+
+    @property
+    def is_daemon_set(self) -> bool:
+        """Whether there is a pod on every node, and none has a name or storage of its own."""
+        return any(part.kind == DAEMON_SET for part in self.parts)
+
+
+def scraper_outline(
+    scraper: Scraper, capabilities: Capabilities, settings: ObjectSettings
+) -> Outline:
+    """The outline of a Prometheus or PrometheusAgent."""
+    workload = workload_of(scraper, capabilities)
+    shared = not workload.daemon_set and not workload.spec.service_name
+    pods = _selector(names.selector_labels(workload, None))
+    return Outline(
+        namespace=workload.namespace,
+        parts=_scraper_parts(workload),
+        pods=pods,
+        labels=names.selector_labels(workload, _FIRST_SHARD, settings.labels),
+        scale=Scale(pods, None if workload.daemon_set else shard_count(workload)),
+        service=governing_service(scraper, workload, settings) if shared else None,
+        rules="" if workload.agent else names.prefix_of(workload),
+        configuration=names.config_secret_name(workload),
+    )
+
+
+def _scraper_parts(workload: Workload) -> tuple[Part, ...]:
+    if workload.daemon_set:
+        return (Part(name=names.daemon_set_name(workload), kind=DAEMON_SET, found=None),)
+    # More than these are refused, and nobody waits for a list of them.
+    shards = range(min(shard_count(workload), MOST_SHARDS))
+    return tuple(
+        Part(
+            name=names.stateful_set_name(workload, shard),
+            found=None,
+            replicas=replicas_of(workload.spec),
+            shard=str(shard),
+        )
+        for shard in shards
+    )
+
+
+def alertmanager_outline(owner: Alertmanager, _: Capabilities, settings: ObjectSettings) -> Outline:
+    """The outline of an Alertmanager."""
+    site = AlertSite(owner, settings)
+    return _alert_outline(site, Scale(_selector(alertnames.own_labels(site))), rules="")
+
+
+def ruler_outline(owner: ThanosRuler, _: Capabilities, settings: ObjectSettings) -> Outline:
+    """The outline of a ThanosRuler."""
+    site = AlertSite(owner, settings)
+    return _alert_outline(site, None, rules=alertnames.prefix_of(site))
+
+
+def _alert_outline(site: AlertSite, scale: Scale | None, *, rules: str) -> Outline:
+    spec = site.spec
+    part = Part(name=alertnames.prefix_of(site), found=None, replicas=replicas_of(spec))
+    service = service_of(site.program.service, site.owner, site.settings, spec.port_name)
+    return Outline(
+        namespace=site.namespace,
+        parts=(part,),
+        pods=_selector(alertnames.own_labels(site)),
+        labels=alertnames.selector_labels(site),
+        scale=scale,
+        service=None if spec.service_name else service,
+        rules=rules,
+        configuration=alertnames.config_secret_name(site),
+    )
+
+
+def _selector(labels: dict[str, str]) -> str:
+    return ",".join(f"{name}={value}" for name, value in sorted(labels.items()))

@@ -1,0 +1,97 @@
+"""What Prometheus must be allowed to see, so that it finds the targets of a resource.
+
+Prometheus asks the API server with the service account of its pods. Without a permission it finds
+nothing and says so only in its own log, which is why this is told here.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from stoker.api.monitors import MonitorSpec, PodMonitor, Probe, ServiceMonitor
+from stoker.api.scrapeconfig.discovery.kubernetes import KubernetesDiscovery
+from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
+from stoker.explain.answer import Access
+from stoker.explain.places import places
+from stoker.explain.view import Need, View
+from stoker.select.workload import Scraper, Workload
+
+_SERVICES: Final = ("", "services")
+_PODS: Final = ("", "pods")
+_NODES: Final = ("", "nodes")
+_SLICES: Final = ("discovery.k8s.io", "endpointslices")
+_INGRESSES: Final = ("networking.k8s.io", "ingresses")
+# What each way to discover reads.
+_ROLES: Final = {
+    "endpoints": (_SERVICES, ("", "endpoints"), _PODS),
+    "endpointslice": (_SERVICES, _SLICES, _PODS),
+    "pod": (_PODS,),
+    "service": (_SERVICES,),
+    "ingress": (_INGRESSES,),
+    "node": (_NODES,),
+}
+
+
+def access_of(view: View, scraper: Scraper, resource: Any, workload: Workload) -> Access | None:
+    """What a workload may not see of what a resource needs; None if it needs nothing of ours."""
+    if scraper.spec.apiserver_config is not None:
+        return None
+    name = scraper.spec.service_account_name or "default"
+    account = f"{workload.namespace}/{name}"
+    needs = list(dict.fromkeys(_needs(view, account, resource, workload)))
+    if not needs:
+        return None
+    answers = [(need, view.surroundings.allowed(need)) for need in needs]
+    return Access(
+        workload=f"{type(scraper).__name__} {workload.namespace}/{workload.name}",
+        account=account,
+        lacks=tuple(str(need) for need, answer in answers if answer is False),
+        unknown=tuple(str(need) for need, answer in answers if answer is None),
+    )
+
+
+def _needs(view: View, account: str, resource: Any, workload: Workload) -> Iterator[Need]:
+    for role, namespaces in _discoveries(view, resource, workload):
+        for group, plural in _ROLES.get(role, ()):
+            for namespace in namespaces or ("",):
+                # Nodes are in no namespace.
+                yield Need(account, group, plural, "" if plural == "nodes" else namespace)
+    if isinstance(resource, ServiceMonitor | PodMonitor) and _wants_nodes(resource.spec):
+        yield Need(account, *_NODES, "")
+
+
+def _wants_nodes(spec: MonitorSpec) -> bool:
+    return bool(spec.attach_metadata and spec.attach_metadata.node)
+
+
+def _discoveries(
+    view: View, resource: Any, workload: Workload
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Each role with the namespaces that it is for; none means all."""
+    own, spec = resource.metadata.namespace or "", resource.spec
+    if isinstance(resource, ServiceMonitor):
+        yield _role(resource, workload), places(view, spec.namespace_selector, own, workload)
+    elif isinstance(resource, PodMonitor):
+        yield "pod", places(view, spec.namespace_selector, own, workload)
+    elif isinstance(resource, Probe):
+        targets = resource.spec.targets
+        if targets and targets.ingress and not targets.static_config:
+            selector = targets.ingress.namespace_selector
+            yield "ingress", places(view, selector, own, workload)
+    elif isinstance(resource, ScrapeConfig):
+        for each in resource.spec.kubernetes_sd_configs or ():
+            if not each.api_server:
+                yield each.role.lower(), _named(each, workload)
+
+
+def _role(monitor: ServiceMonitor, workload: Workload) -> str:
+    wanted = monitor.spec.service_discovery_role or workload.spec.service_discovery_role
+    slices = wanted == "EndpointSlice" or workload.daemon_set
+    return "endpointslice" if slices and workload.capabilities.endpoint_slices else "endpoints"
+
+
+def _named(discovery: KubernetesDiscovery, workload: Workload) -> tuple[str, ...]:
+    wanted = discovery.namespaces
+    if wanted is None:
+        return ()
+    own = (workload.namespace,) if wanted.own_namespace else ()
+    return (*own, *(wanted.names or ()))

@@ -1,0 +1,145 @@
+"""An explanation as a value: for a terminal, a page, or as JSON, whose member names are these."""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+
+class State(StrEnum):
+    """What a workload makes of a resource."""
+
+    USED = "used"
+    REJECTED = "rejected"
+    HELD = "held"
+    UNCLEAR = "unclear"
+    NOT_SELECTED = "not selected"
+
+
+class Cause(StrEnum):
+    """Why a workload does not use a resource; one word for each reason."""
+
+    NONE = ""
+    DELETING = "Deleting"
+    CONTROLLER_ID = "ControllerId"
+    WORKLOAD_NOT_WATCHED = "WorkloadNotWatched"
+    NAMESPACE_NOT_WATCHED = "NamespaceNotWatched"
+    KIND_NOT_SELECTED = "KindNotSelected"
+    INVALID_SELECTOR = "InvalidSelector"
+    LABELS = "Labels"
+    OWN_NAMESPACE_ONLY = "OwnNamespaceOnly"
+    NAMESPACE_LABELS = "NamespaceLabels"
+    REJECTED = "Rejected"
+    PAUSED = "Paused"
+    UNMANAGED = "Unmanaged"
+    WORKLOAD_PROBLEM = "WorkloadProblem"
+    UNREADABLE = "Unreadable"
+
+
+class Reason(Struct, frozen=True):
+    """Why a workload does not use a resource."""
+
+    cause: Cause
+    text: str
+
+
+class _Answer(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The base of all parts."""
+
+
+class Standing(_Answer, frozen=True, kw_only=True):
+    """What one workload makes of the resource, and the first reason why it does not use it.
+
+    `findings` are why it was rejected, `ignored` what the workload's version does not know,
+    `reported` what the operator says in the status of the resource.
+    """
+
+    workload: str
+    version: str
+    state: State
+    cause: Cause = Cause.NONE
+    reason: str = ""
+    findings: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    reported: str = ""
+
+    @property
+    def selects(self) -> bool:
+        """Whether the workload selects the resource, whatever it makes of it."""
+        return self.state is not State.NOT_SELECTED
+
+
+class PortMatch(_Answer, frozen=True, kw_only=True):
+    """What became of one endpoint at one Service or pod; `targets` is None where unknown."""
+
+    path: str
+    port: str
+    targets: int | None
+    problem: str = ""
+
+
+class Match(_Answer, frozen=True, kw_only=True):
+    """A Service or pod that is selected."""
+
+    object: str
+    ports: tuple[PortMatch, ...] = ()
+
+
+class Search(_Answer, frozen=True, kw_only=True):
+    """Where a workload looks for targets and what it finds; `targets` is None where unknown.
+
+    `problems` say why there are no targets, or fewer than meant, the most serious first.
+    """
+
+    workloads: tuple[str, ...]
+    looks_in: str = ""
+    matches: tuple[Match, ...] = ()
+    targets: int | None = None
+    problems: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Access(_Answer, frozen=True, kw_only=True):
+    """What a workload's service account may not do, or what is not known about that."""
+
+    workload: str
+    account: str
+    lacks: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+
+class Count(_Answer, frozen=True, kw_only=True):
+    """How many resources of a kind a workload selects, and how many of them it rejects."""
+
+    kind: str
+    selected: int
+    rejected: int
+    note: str = ""
+
+
+class Explanation(_Answer, frozen=True, kw_only=True):
+    """Everything there is to say of one object; `good` if all is as it should be.
+
+    `headline` is the whole in one sentence. The rest is empty where it does not apply: `counts`,
+    `rejected` and `conditions` are about workloads, all other members about resources.
+    """
+
+    kind: str
+    namespace: str
+    name: str
+    good: bool
+    headline: str
+    standings: tuple[Standing, ...] = ()
+    searches: tuple[Search, ...] = ()
+    access: tuple[Access, ...] = ()
+    job: str = ""
+    counts: tuple[Count, ...] = ()
+    rejected: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """Kind, namespace and name."""
+        return f"{self.kind} {self.namespace}/{self.name}"

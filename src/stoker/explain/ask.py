@@ -1,0 +1,60 @@
+"""One object by its kind and name, explained; and what was meant where there is none."""
+
+from collections.abc import Iterable
+
+from stoker.api.kinds import WORKLOADS
+from stoker.explain.answer import Explanation
+from stoker.explain.resource import explained
+from stoker.explain.view import View
+from stoker.explain.workload import explained_workload
+from stoker.select.choice import Candidate
+from stoker.select.workload import Owner
+from stoker.spelling import nearest
+
+IS_WORKLOAD = frozenset(kind.name for kind in WORKLOADS)
+
+
+def explanation(view: View, kind: str, namespace: str, name: str) -> Explanation | None:
+    """What there is to say of an object; None if the view has no such object."""
+    if kind in IS_WORKLOAD:
+        for owner in view.workloads:
+            if _is_it(owner, kind, namespace, name):
+                return explained_workload(view, owner)
+    for resource in view.resources:
+        if _is_it(resource, kind, namespace, name):
+            return explained(view, resource)
+    return None
+
+
+def unusable(kind: str, namespace: str, name: str, reasons: tuple[str, ...]) -> Explanation:
+    """What there is to say of an object that nobody can read."""
+    told = reasons[0] if reasons else "it cannot be read"
+    return Explanation(
+        kind=kind,
+        namespace=namespace,
+        name=name,
+        good=False,
+        headline=f"not valid: {told}",
+        notes=reasons[1:],
+    )
+
+
+def not_found(kind: str, key: str, known: Iterable[str]) -> str:
+    """That there is no such object, and what was probably meant; `known` are `namespace/name`."""
+    start = f"there is no {kind} {key}"
+    names = sorted(known)
+    if not names:
+        return f"{start}; there are no {kind} objects at all"
+    _, _, name = key.rpartition("/")
+    same = [each for each in names if each.rpartition("/")[2] == name]
+    guess = nearest(key, names) or (same[0] if same else "")
+    if guess:
+        return f"{start}; did you mean {guess}?"
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return f"{start}; there are {', '.join(names[:5])}{more}"
+
+
+def _is_it(found: Owner | Candidate, kind: str, namespace: str, name: str) -> bool:
+    metadata = found.metadata
+    here = (type(found).__name__, metadata.namespace or "", metadata.name or "")
+    return here == (kind, namespace, name)

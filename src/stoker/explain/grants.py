@@ -1,0 +1,80 @@
+"""What roles among manifests allow a service account, as the API server would decide."""
+
+from collections.abc import Iterable
+
+from stoker.explain.objects import (
+    ClusterRole,
+    ClusterRoleBinding,
+    Named,
+    PolicyRule,
+    Role,
+    RoleBinding,
+    Subject,
+)
+from stoker.explain.view import Need
+
+_VERBS = ("list", "watch")
+
+
+def allowed_by(objects: Iterable[Named], need: Need) -> bool | None:
+    """Whether roles allow what is needed; None where that cannot be told.
+
+    An account that no binding names may have its roles from somewhere else, and a role that is not
+    here may allow anything.
+    """
+    found = list(objects)
+    bindings = [
+        each
+        for each in found
+        if isinstance(each, RoleBinding) and _names(each.subjects or (), need.account)
+    ]
+    if not bindings:
+        return None
+    relevant = [each for each in bindings if _covers(each, need)]
+    roles = [_role(found, each) for each in relevant]
+    rules = [rule for role in roles if role is not None for rule in role.rules or ()]
+    if all(any(_grants(rule, verb, need) for rule in rules) for verb in _VERBS):
+        return True
+    return None if None in roles else False
+
+
+def _covers(binding: RoleBinding, need: Need) -> bool:
+    if isinstance(binding, ClusterRoleBinding):
+        return True
+    return need.namespace != "" and binding.namespace == need.namespace
+
+
+def _names(subjects: Iterable[Subject], account: str) -> bool:
+    namespace, _, name = account.partition("/")
+    groups = {
+        "system:serviceaccounts",
+        f"system:serviceaccounts:{namespace}",
+        "system:authenticated",
+    }
+    for each in subjects:
+        if each.kind == "ServiceAccount" and (each.namespace, each.name) == (namespace, name):
+            return True
+        if each.kind == "Group" and each.name in groups:
+            return True
+        if each.kind == "User" and each.name == f"system:serviceaccount:{namespace}:{name}":
+            return True
+    return False
+
+
+def _role(objects: Iterable[Named], binding: RoleBinding) -> Role | None:
+    """The role that a binding gives; None where it is not among the objects."""
+    wanted = binding.role_ref
+    for each in objects:
+        if not isinstance(each, Role) or each.name != wanted.name:
+            continue
+        of_cluster = isinstance(each, ClusterRole)
+        here = of_cluster or each.namespace == binding.namespace
+        if here and of_cluster is (wanted.kind == "ClusterRole"):
+            return each
+    return None
+
+
+def _grants(rule: PolicyRule, verb: str, need: Need) -> bool:
+    asked = ((rule.verbs, verb), (rule.api_groups, need.group), (rule.resources, need.resource))
+    covered = all("*" in (have or ()) or want in (have or ()) for have, want in asked)
+    return covered and not rule.resource_names

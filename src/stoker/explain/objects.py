@@ -1,0 +1,350 @@
+"""What surrounds our kinds: Services, endpoints, pods, Ingresses and roles, as far as we read them.
+
+Whatever makes pods (a Pod itself, or the template of a Deployment) becomes a `PodGroup`, so that
+targets can be counted from manifests as well as in a cluster.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from msgspec import Struct
+
+from stoker.api.core import IntOrString, LabelSelector, ObjectMeta
+from stoker.api.declare import Model, names
+from stoker.select.labels import Selector, selector_of
+
+SERVICE_NAME: Final = "kubernetes.io/service-name"
+"""The label of an EndpointSlice that tells its Service."""
+FINISHED: Final = frozenset({"Failed", "Succeeded"})
+
+
+class Named(Model):
+    """Anything with metadata."""
+
+    metadata: ObjectMeta = ObjectMeta()
+
+    @property
+    def title(self) -> str:
+        """Kind, namespace and name."""
+        return f"{type(self).__name__} {self.namespace}/{self.name}"
+
+    @property
+    def namespace(self) -> str:
+        """Its namespace."""
+        return self.metadata.namespace or ""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.metadata.name or ""
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Its labels."""
+        return self.metadata.labels or {}
+
+
+# --- Services and their endpoints -----------------------------------------------------------------
+
+
+class ServicePort(Model):
+    """A port of a Service; `target` is the pods' port behind it."""
+
+    name: str | None = None
+    port: int = 0
+    target_port: IntOrString | None = None
+
+    @property
+    def target(self) -> int | str:
+        """Name or number of the port of the pods."""
+        return self.target_port or self.port
+
+
+class ServiceSpec(Model):
+    """Which pods a Service leads to, and by which ports."""
+
+    type: str | None = None
+    ports: tuple[ServicePort, ...] | None = None
+    selector: dict[str, str] | None = None
+
+
+class Service(Named):
+    """A Service."""
+
+    spec: ServiceSpec = ServiceSpec()
+
+    @property
+    def ports(self) -> tuple[ServicePort, ...]:
+        """Its ports."""
+        return self.spec.ports or ()
+
+    @property
+    def pods(self) -> Selector | None:
+        """The pods that it leads to; None where somebody else writes its endpoints."""
+        if not self.spec.selector:
+            return None
+        return selector_of(LabelSelector(match_labels=self.spec.selector))
+
+
+class EndpointPort(Model):
+    """A port of all endpoints of a slice."""
+
+    name: str | None = None
+    port: int | None = None
+
+
+class TargetRef(Model):
+    """What is behind an address."""
+
+    kind: str | None = None
+    name: str | None = None
+
+
+class Endpoint(Model):
+    """Addresses of one thing, mostly a pod."""
+
+    addresses: tuple[str, ...] | None = None
+    target_ref: TargetRef | None = None
+
+
+class EndpointSlice(Named):
+    """A part of the endpoints of a Service."""
+
+    endpoints: tuple[Endpoint, ...] | None = None
+    ports: tuple[EndpointPort, ...] | None = None
+
+    @property
+    def service(self) -> str:
+        """The name of its Service."""
+        return self.labels.get(SERVICE_NAME, "")
+
+
+# --- Pods -----------------------------------------------------------------------------------------
+
+
+class ContainerPort(Model):
+    """A port that a container declares."""
+
+    name: str | None = None
+    container_port: int = 0
+
+    def is_called(self, port: int | str) -> bool:
+        """Whether this is its name, or its number."""
+        return port == (self.name if isinstance(port, str) else self.container_port)
+
+
+class Container(Model):
+    """A container, as far as its ports go."""
+
+    ports: tuple[ContainerPort, ...] | None = None
+
+
+class PodSpec(Model):
+    """The containers of a pod."""
+
+    containers: tuple[Container, ...] | None = None
+    init_containers: tuple[Container, ...] | None = None
+
+
+class PodStatus(Model, rename=names(pod_ip="podIP")):
+    """How far a pod has come."""
+
+    phase: str | None = None
+    pod_ip: str | None = None
+
+
+class Pod(Named):
+    """A pod."""
+
+    spec: PodSpec = PodSpec()
+    status: PodStatus | None = None
+
+
+class PodTemplate(Model):
+    """What pods are made from."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: PodSpec = PodSpec()
+
+
+class PodOwnerSpec(Model):
+    """How many pods there should be, and what they are made from."""
+
+    replicas: int | None = None
+    template: PodTemplate = PodTemplate()
+
+
+class PodOwner(Named):
+    """What makes pods from a template."""
+
+    spec: PodOwnerSpec = PodOwnerSpec()
+
+
+class Deployment(PodOwner):
+    """A Deployment."""
+
+
+class StatefulSet(PodOwner):
+    """A StatefulSet."""
+
+
+class DaemonSet(PodOwner):
+    """A DaemonSet, which runs as many pods as there are nodes."""
+
+
+class PodGroup(Struct, frozen=True, kw_only=True):
+    """Pods that are alike: one, or those of a template; `count` is None where nobody can tell.
+
+    `unnamed` is how many containers declare no port: Prometheus takes each for one target.
+    """
+
+    title: str
+    namespace: str
+    name: str
+    labels: dict[str, str]
+    ports: tuple[ContainerPort, ...]
+    unnamed: int = 0
+    count: int | None = 1
+    finished: bool = False
+    has_address: bool = True
+
+
+def group_of(found: Pod | PodOwner) -> PodGroup:
+    """The pods that an object is, or will make."""
+    template = found.spec.template if isinstance(found, PodOwner) else found
+    containers = (*(template.spec.containers or ()), *(template.spec.init_containers or ()))
+    return PodGroup(
+        title=found.title,
+        namespace=found.namespace,
+        name=found.name,
+        labels=template.metadata.labels or {},
+        ports=tuple(port for each in containers for port in each.ports or ()),
+        unnamed=sum(not each.ports for each in containers),
+        count=_count(found),
+        finished=_phase(found) in FINISHED,
+        # A manifest has no status: the pod will have an address.
+        has_address=not isinstance(found, Pod) or not found.status or bool(found.status.pod_ip),
+    )
+
+
+def _count(found: Pod | PodOwner) -> int | None:
+    if isinstance(found, DaemonSet):
+        return None
+    if isinstance(found, PodOwner):
+        return 1 if found.spec.replicas is None else found.spec.replicas
+    return 1
+
+
+def _phase(found: Pod | PodOwner) -> str:
+    return (found.status.phase or "") if isinstance(found, Pod) and found.status else ""
+
+
+# --- Ingresses ------------------------------------------------------------------------------------
+
+
+class IngressPath(Model):
+    """A path of a host."""
+
+    path: str | None = None
+
+
+class IngressHttp(Model):
+    """The paths of a host."""
+
+    paths: tuple[IngressPath, ...] | None = None
+
+
+class IngressRule(Model):
+    """A host and its paths."""
+
+    host: str | None = None
+    http: IngressHttp | None = None
+
+
+class IngressSpec(Model):
+    """What an Ingress leads to."""
+
+    rules: tuple[IngressRule, ...] | None = None
+
+
+class Ingress(Named):
+    """An Ingress."""
+
+    spec: IngressSpec = IngressSpec()
+
+    @property
+    def targets(self) -> int:
+        """How many targets Prometheus makes of it: one for each path, or for a host without."""
+        rules = self.spec.rules or ()
+        return sum(len((rule.http and rule.http.paths) or ()) or 1 for rule in rules)
+
+
+# --- Who may do what ------------------------------------------------------------------------------
+
+
+class PolicyRule(Model):
+    """Verbs on resources."""
+
+    verbs: tuple[str, ...] | None = None
+    api_groups: tuple[str, ...] | None = None
+    resources: tuple[str, ...] | None = None
+    resource_names: tuple[str, ...] | None = None
+
+
+class Role(Named):
+    """What is allowed in a namespace."""
+
+    rules: tuple[PolicyRule, ...] | None = None
+
+
+class ClusterRole(Role):
+    """What is allowed wherever it is bound."""
+
+
+class RoleRef(Model):
+    """The role that a binding gives."""
+
+    kind: str = ""
+    name: str = ""
+
+
+class Subject(Model):
+    """Whom a binding gives a role to."""
+
+    kind: str = ""
+    name: str = ""
+    namespace: str | None = None
+
+
+class RoleBinding(Named):
+    """Gives a role in a namespace."""
+
+    role_ref: RoleRef = RoleRef()
+    subjects: tuple[Subject, ...] | None = None
+
+
+class ClusterRoleBinding(RoleBinding):
+    """Gives a role everywhere."""
+
+
+_APPS: Final = "apps/v1"
+_RBAC: Final = "rbac.authorization.k8s.io/v1"
+MODELS: Final[dict[tuple[str, str], type[Named]]] = {
+    ("v1", "Service"): Service,
+    ("v1", "Pod"): Pod,
+    ("discovery.k8s.io/v1", "EndpointSlice"): EndpointSlice,
+    (_APPS, "Deployment"): Deployment,
+    (_APPS, "StatefulSet"): StatefulSet,
+    (_APPS, "DaemonSet"): DaemonSet,
+    ("networking.k8s.io/v1", "Ingress"): Ingress,
+    (_RBAC, "Role"): Role,
+    (_RBAC, "ClusterRole"): ClusterRole,
+    (_RBAC, "RoleBinding"): RoleBinding,
+    (_RBAC, "ClusterRoleBinding"): ClusterRoleBinding,
+}
+"""The types by `apiVersion` and `kind`."""
+
+
+def groups_of(found: Iterable[Named]) -> tuple[PodGroup, ...]:
+    """All pods among objects."""
+    return tuple(group_of(each) for each in found if isinstance(each, Pod | PodOwner))

@@ -1,0 +1,92 @@
+"""The targets of a PodMonitor: ports of pods."""
+
+from collections.abc import Iterable
+
+from stoker.api.monitors import PodEndpoint, PodMonitor
+from stoker.explain.answer import Match, PortMatch, Search
+from stoker.explain.nearness import near_miss
+from stoker.explain.objects import PodGroup
+from stoker.explain.places import everywhere, place_words, places, restricted
+from stoker.explain.ports import Wanted, missing_at_containers, wanted_of_pod
+from stoker.explain.services import with_matches
+from stoker.explain.view import Listing, View
+from stoker.explain.wording import listed, selector_words
+from stoker.select.labels import Selector, selector_of
+from stoker.select.workload import Workload
+
+
+def pod_search(view: View, monitor: PodMonitor, workload: Workload) -> Search:
+    """Where a workload finds the targets of a PodMonitor."""
+    spec, own = monitor.spec, monitor.metadata.namespace or ""
+    names = places(view, spec.namespace_selector, own, workload)
+    found = everywhere(view.surroundings.pods, names)
+    selector = selector_of(spec.selector)
+    chosen = [each for each in found.items if selector.matches(each.labels)]
+    base = Search(
+        workloads=(),
+        looks_in=place_words(names),
+        notes=restricted(spec.namespace_selector, workload),
+    )
+    if not chosen:
+        return _nothing(view, base, selector, found, names)
+    endpoints = spec.pod_metrics_endpoints or ()
+    return with_matches(base, tuple(_match(each, endpoints) for each in chosen))
+
+
+def _nothing(
+    view: View,
+    base: Search,
+    selector: Selector,
+    found: Listing[PodGroup],
+    names: tuple[str, ...],
+) -> Search:
+    if found.unknown:
+        return Search(workloads=(), looks_in=base.looks_in, notes=(found.unknown, *base.notes))
+    asked = selector_words(selector)
+    problem = f"no pod in {place_words(names)} has what spec.selector asks for: {asked}"
+    return Search(
+        workloads=(),
+        looks_in=base.looks_in,
+        targets=0,
+        problems=(problem + _instead(view, selector, found, names),),
+        notes=base.notes,
+    )
+
+
+def _instead(
+    view: View, selector: Selector, found: Listing[PodGroup], names: tuple[str, ...]
+) -> str:
+    services = everywhere(view.surroundings.services, names).items
+    if there := [each.title for each in services if selector.matches(each.labels)]:
+        return f"; {listed(there)} has these labels, but a PodMonitor selects pods by their own"
+    return near_miss(selector, found.items)
+
+
+def _match(pod: PodGroup, endpoints: Iterable[PodEndpoint]) -> Match:
+    wanted = [wanted_of_pod(each, index) for index, each in enumerate(endpoints)]
+    ports = (
+        _port_match(pod, one, each.filter_running)
+        for one, each in zip(wanted, endpoints, strict=True)
+    )
+    return Match(object=pod.title, ports=tuple(ports))
+
+
+def _port_match(pod: PodGroup, wanted: Wanted, filter_running: bool | None) -> PortMatch:
+    problem = missing_at_containers(wanted, pod.ports) if wanted.field else ""
+    each = _targets(pod, wanted)
+    if pod.finished and filter_running is not False:
+        each, problem = 0, problem or f"{pod.title} has ended"
+    elif not pod.has_address:
+        each, problem = 0, problem or f"{pod.title} has no address yet"
+    elif pod.count == 0:
+        problem = problem or f"{pod.title} has no replicas"
+    unknown = pod.count is None and each
+    targets = None if unknown else each * (pod.count or 0)
+    return PortMatch(path=wanted.path, port=wanted.words, targets=targets, problem=problem)
+
+
+def _targets(pod: PodGroup, wanted: Wanted) -> int:
+    """How many targets one of the pods is: without a port, one for each, and for each container."""
+    if not wanted.field:
+        return len(pod.ports) + pod.unnamed
+    return sum(port.is_called(wanted.port) for port in pod.ports)

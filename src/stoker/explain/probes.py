@@ -1,0 +1,54 @@
+"""The targets of a Probe: a list, or the hosts and paths of Ingresses."""
+
+from stoker.api.monitors import IngressTargets, Probe
+from stoker.explain.answer import Match, PortMatch, Search
+from stoker.explain.nearness import near_miss
+from stoker.explain.places import everywhere, place_words, places, restricted
+from stoker.explain.services import with_matches
+from stoker.explain.view import View
+from stoker.explain.wording import selector_words
+from stoker.select.labels import EVERYTHING, selector_of
+from stoker.select.workload import Workload
+
+
+def probe_search(view: View, probe: Probe, workload: Workload) -> Search:
+    """Where a workload finds the targets of a Probe; a list wins over Ingresses."""
+    targets = probe.spec.targets
+    if targets and targets.static_config:
+        listed = targets.static_config.static or ()
+        return Search(workloads=(), looks_in="spec.targets.staticConfig", targets=len(listed))
+    if targets and targets.ingress:
+        return _ingresses(view, targets.ingress, probe.metadata.namespace or "", workload)
+    return Search(workloads=(), targets=0, problems=("spec.targets: nothing to probe",))
+
+
+def _ingresses(view: View, wanted: IngressTargets, own: str, workload: Workload) -> Search:
+    names = places(view, wanted.namespace_selector, own, workload)
+    found = everywhere(view.surroundings.ingresses, names)
+    selector = selector_of(wanted.selector) if wanted.selector else EVERYTHING
+    chosen = [each for each in found.items if selector.matches(each.labels)]
+    notes = restricted(wanted.namespace_selector, workload)
+    base = Search(workloads=(), looks_in=place_words(names), notes=notes)
+    if chosen:
+        path = "spec.targets.ingress"
+        return with_matches(
+            base,
+            tuple(
+                Match(
+                    object=each.title,
+                    ports=(PortMatch(path=path, port="hosts and paths", targets=each.targets),),
+                )
+                for each in chosen
+            ),
+        )
+    if found.unknown:
+        return Search(workloads=(), looks_in=base.looks_in, notes=(found.unknown, *notes))
+    asked = selector_words(selector)
+    problem = f"no Ingress in {base.looks_in} has what the selector asks for: {asked}"
+    return Search(
+        workloads=(),
+        looks_in=base.looks_in,
+        targets=0,
+        problems=(problem + near_miss(selector, found.items),),
+        notes=notes,
+    )

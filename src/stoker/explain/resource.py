@@ -1,0 +1,155 @@
+"""A monitor, Probe, ScrapeConfig or PrometheusRule explained."""
+
+from collections.abc import Iterable, Iterator
+
+from msgspec.structs import replace
+
+from stoker.api.kinds import WORKLOADS
+from stoker.api.rules import PrometheusRule
+from stoker.decide import decide
+from stoker.explain.access import access_of
+from stoker.explain.answer import Access, Explanation, Search, Standing, State
+from stoker.explain.selecting import can_select
+from stoker.explain.standings import standings, title_of
+from stoker.explain.targets import search_of
+from stoker.explain.view import Masked, View
+from stoker.explain.wording import counted
+from stoker.generate.prometheus import fragment
+from stoker.select.choice import Candidate, Monitor
+from stoker.select.workload import Owner, Scraper, workload_of
+
+
+def explained(view: View, resource: Candidate) -> Explanation:
+    """Who selects a resource, what became of it, and which targets it has."""
+    metadata = resource.metadata
+    found = standings(view, resource)
+    told = tuple(standing for _, standing in found)
+    able = [(owner, each.selects) for owner, each in found if _is_able(view, owner)]
+    selecting = [owner for owner, selects in able if selects and isinstance(owner, Scraper)]
+    # Where nobody selects it, what the nearest would find helps all the same.
+    nearest = [owner for owner, _ in able if isinstance(owner, Scraper)][:1]
+    searches = tuple(_searches(view, resource, selecting or nearest))
+    if not selecting:
+        searches = tuple(replace(each, workloads=()) for each in searches)
+    access = tuple(_accesses(view, resource, selecting))
+    deleting = _deleting(resource)
+    problem = deleting or _selection_problem(resource, told) or _target_problem(searches, access)
+    return Explanation(
+        kind=type(resource).__name__,
+        namespace=metadata.namespace or "",
+        name=metadata.name or "",
+        good=not problem,
+        headline=problem or _summary(resource, told, searches),
+        standings=told,
+        searches=searches,
+        access=access,
+        job=_job(
+            view, resource, [owner for owner, standing in found if standing.state is State.USED]
+        ),
+        notes=tuple(_notes(selecting)),
+    )
+
+
+# --- In one sentence ------------------------------------------------------------------------------
+
+
+def _deleting(resource: Candidate) -> str:
+    metadata = resource.metadata
+    if not metadata.deletion_timestamp:
+        return ""
+    waits = f", and waits for {', '.join(metadata.finalizers)}" if metadata.finalizers else ""
+    return f"it is being deleted since {metadata.deletion_timestamp}{waits}"
+
+
+def _selection_problem(resource: Candidate, told: tuple[Standing, ...]) -> str:
+    """Why no workload uses it as it is, by the nearest of them; empty if all is well."""
+    if not told:
+        kind = type(resource).__name__
+        able = [each for each in WORKLOADS if can_select(kind, each.stored.model)]
+        return f"not selected: there is no {' or '.join(each.name for each in able)}"
+    selecting = [each for each in told if each.selects]
+    if not selecting:
+        return f"not selected by {told[0].workload}: {told[0].reason}"
+    rejecting = [each for each in selecting if each.state is State.REJECTED]
+    if rejecting:
+        return f"rejected by {rejecting[0].workload}: {rejecting[0].reason}"
+    if all(each.state is not State.USED for each in selecting):
+        return f"selected by {selecting[0].workload}, but {selecting[0].reason}"
+    return ""
+
+
+def _target_problem(searches: tuple[Search, ...], access: tuple[Access, ...]) -> str:
+    """Why nothing is scraped although it is selected; empty if something may be."""
+    lacking = next((each for each in access if each.lacks), None)
+    if lacking:
+        who = f"service account {lacking.account} of {lacking.workload}"
+        return f"selected, but {who} may not {lacking.lacks[0]}"
+    empty = next((each for each in searches if each.targets == 0 and each.problems), None)
+    return f"selected, but without targets: {empty.problems[0]}" if empty else ""
+
+
+def _summary(resource: Candidate, told: tuple[Standing, ...], searches: tuple[Search, ...]) -> str:
+    used = [each.workload for each in told if each.state is State.USED]
+    by = used[0] if len(used) == 1 else f"{used[0]} and {len(used) - 1} more"
+    if isinstance(resource, PrometheusRule):
+        groups = resource.spec.groups or ()
+        return f"used by {by}: {counted(sum(len(each.rules or ()) for each in groups), 'rule')}"
+    targets = searches[0].targets if searches else None
+    partly = "; some endpoints have none" if searches and searches[0].problems else ""
+    return f"scraped by {by}: " + (
+        f"how many targets is not known{partly}"
+        if targets is None
+        else f"{counted(targets, 'target')}{partly}"
+    )
+
+
+# --- The parts ------------------------------------------------------------------------------------
+
+
+def _is_able(view: View, owner: Owner) -> bool:
+    """Whether a workload scrapes at all, and has a version that can be read."""
+    try:
+        return isinstance(owner, Scraper) and bool(workload_of(owner, view.capabilities).version)
+    except ValueError:
+        return False
+
+
+def _searches(view: View, resource: Candidate, scrapers: Iterable[Scraper]) -> Iterator[Search]:
+    """What these workloads find; once for those that find the same."""
+    alike: dict[Search, list[str]] = {}
+    for scraper in scrapers:
+        search = search_of(view, resource, workload_of(scraper, view.capabilities))
+        if search is not None:
+            alike.setdefault(search, []).append(title_of(scraper))
+    for search, workloads in alike.items():
+        yield replace(search, workloads=tuple(workloads))
+
+
+def _accesses(view: View, resource: Candidate, scrapers: Iterable[Scraper]) -> Iterator[Access]:
+    for scraper in scrapers:
+        workload = workload_of(scraper, view.capabilities)
+        access = access_of(view, scraper, resource, workload)
+        if access is not None:
+            yield access
+
+
+def _notes(scrapers: Iterable[Scraper]) -> Iterator[str]:
+    for scraper in scrapers:
+        shards = scraper.spec.shards or 1
+        if shards > 1:
+            yield f"{title_of(scraper)} divides the targets among {shards} shards"
+        if getattr(scraper.spec, "mode", None) == "DaemonSet":
+            yield f"{title_of(scraper)} runs on every node, each pod scrapes those of its own node"
+
+
+def _job(view: View, resource: Candidate, owners: list[Owner]) -> str:
+    """What the first workload that uses it reads; values of Secrets are only named."""
+    first = owners[0] if owners else None
+    if isinstance(resource, PrometheusRule) and first:
+        made = decide(first, [resource], view.namespaces, view.assets, view.capabilities)
+        files = made.contents.rule_files if made.contents else ()
+        return "".join(text for each in files for text in each.values())
+    if isinstance(resource, Monitor) and isinstance(first, Scraper):
+        workload = workload_of(first, view.capabilities)
+        return fragment(resource, workload, Masked(view.assets)).text
+    return ""

@@ -1,0 +1,214 @@
+"""Why a workload does not select a resource: checks in the order in which they are best mended.
+
+Each check is a function that gives a reason or None. The first reason is the one that is told, and
+the more checks a workload passes, the nearer it is to the resource.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from stoker.api.core import LabelSelector
+from stoker.explain.answer import Cause, Reason
+from stoker.explain.view import View
+from stoker.explain.wording import asked_for, failing, present, selector_of_text
+from stoker.generate.prometheus import kinds_of
+from stoker.select.choice import (
+    NAMESPACE_NAME,
+    SELECTED_KINDS,
+    Candidate,
+    choices,
+)
+from stoker.select.labels import problems, selector_of
+from stoker.select.namespaces import Scope, scope_of
+from stoker.select.workload import CONTROLLER_ID, Owner, Scraper, controller_of, workload_of
+from stoker.validate.findings import json_name
+
+_KINDS: Final = {kind.name: kind for kind in SELECTED_KINDS}
+
+
+def first_reason(view: View, owner: Owner, resource: Candidate) -> tuple[int, Reason | None]:
+    """Why a workload does not select a resource, and how many checks it passed; None if it does."""
+    checks = _CHECKS_OF_NAMED if _is_named(owner, resource) else _CHECKS
+    for passed, check in enumerate(checks):
+        reason = check(view, owner, resource)
+        if reason:
+            return passed, reason
+    return len(_CHECKS), None
+
+
+def not_managed(view: View, owner: Owner) -> Reason | None:
+    """Why an operator with these settings does not look after a workload."""
+    for check in _OF_WORKLOAD:
+        reason = check(view, owner)
+        if reason:
+            return reason
+    return None
+
+
+def can_select(kind: str, owner: type[Any]) -> bool:
+    """Whether workloads of a type have a selector for a kind of resource."""
+    return hasattr(owner().spec, _KINDS[kind].selector)
+
+
+def _is_named(owner: Owner, resource: Candidate) -> bool:
+    """Whether a workload calls the resource by its name."""
+    wanted = choices(owner.spec, owner.metadata.namespace or "").get(type(resource).__name__)
+    metadata = resource.metadata
+    return wanted is not None and wanted.names(metadata.namespace or "", metadata.name or "")
+
+
+# --- The workload itself --------------------------------------------------------------------------
+
+
+def _deleting(_view: View, owner: Owner) -> Reason | None:
+    if owner.metadata.deletion_timestamp:
+        return Reason(Cause.DELETING, "the workload is being deleted")
+    return None
+
+
+def _another_operator(view: View, owner: Owner) -> Reason | None:
+    wanted = controller_of(owner)
+    own = view.settings.controller_id
+    if wanted == own:
+        return None
+    has = f"is `{wanted}`" if wanted else "is not set"
+    mine = f"has `--controller-id={own}`" if own else "has no --controller-id"
+    text = f"its annotation {CONTROLLER_ID} {has}, and the operator {mine}"
+    return Reason(Cause.CONTROLLER_ID, text)
+
+
+def _workload_out_of_sight(view: View, owner: Owner) -> Reason | None:
+    kind, namespace = type(owner).__name__, owner.metadata.namespace or ""
+    scope = scope_of(kind, view.settings.namespaces)
+    if scope.covers(namespace):
+        return None
+    text = f"the operator looks for {kind} objects {_scope_words(scope)}, not in {namespace}"
+    return Reason(Cause.WORKLOAD_NOT_WATCHED, text)
+
+
+# The member of the settings with the selector of each kind, which is named like its flag.
+_SELECTORS: Final = {
+    "Prometheus": "prometheus",
+    "PrometheusAgent": "prometheus",
+    "Alertmanager": "alertmanager",
+    "ThanosRuler": "thanos_ruler",
+}
+
+
+def _left_out_by_flag(view: View, owner: Owner) -> Reason | None:
+    member = _SELECTORS[type(owner).__name__]
+    text: str = getattr(view.settings.selectors, member)
+    labels = owner.metadata.labels or {}
+    missed = failing(selector_of_text(text), labels) if text else []
+    if not missed:
+        return None
+    flag = f"--{member.replace('_', '-')}-instance-selector"
+    told = f"{flag} asks for {asked_for(missed[0])}; the workload {present(missed[0], labels)}"
+    return Reason(Cause.WORKLOAD_NOT_WATCHED, told)
+
+
+def _scope_words(scope: Scope) -> str:
+    if scope.allowed is not None:
+        return f"in {', '.join(sorted(scope.allowed))} alone"
+    return f"everywhere but in {', '.join(sorted(scope.denied))}"
+
+
+_OF_WORKLOAD: Final[tuple[Callable[[View, Owner], Reason | None], ...]] = (
+    _deleting,
+    _another_operator,
+    _workload_out_of_sight,
+    _left_out_by_flag,
+)
+
+
+# --- The workload and the resource ----------------------------------------------------------------
+
+
+def _not_managed(view: View, owner: Owner, _resource: Candidate) -> Reason | None:
+    return not_managed(view, owner)
+
+
+def _resource_out_of_sight(view: View, _: Owner, resource: Candidate) -> Reason | None:
+    kind, namespace = type(resource).__name__, resource.metadata.namespace or ""
+    scope = scope_of(kind, view.settings.namespaces)
+    if scope.covers(namespace):
+        return None
+    text = f"the operator looks for {kind} objects {_scope_words(scope)}, not in {namespace}"
+    return Reason(Cause.NAMESPACE_NOT_WATCHED, text)
+
+
+def _not_its_kind(view: View, owner: Owner, resource: Candidate) -> Reason | None:
+    kind = _KINDS[type(resource).__name__]
+    if isinstance(owner, Scraper):
+        workload = workload_of(owner, view.capabilities)
+        scraped = {each.name for each in kinds_of(workload)}
+        if workload.daemon_set and kind.name not in scraped:
+            text = f"an agent on every node (mode DaemonSet) takes no {kind.name} objects"
+            return Reason(Cause.KIND_NOT_SELECTED, text)
+    if getattr(owner.spec, kind.selector) is None:
+        text = f"{_path(owner, kind.selector)} is not set, which selects nothing; `{{}}` is all"
+        return Reason(Cause.KIND_NOT_SELECTED, text)
+    return None
+
+
+def _other_labels(_view: View, owner: Owner, resource: Candidate) -> Reason | None:
+    kind = _KINDS[type(resource).__name__]
+    labels = resource.metadata.labels or {}
+    return _mismatch(owner, kind.selector, labels, f"the {kind.name}", Cause.LABELS)
+
+
+def _own_namespace_only(_view: View, owner: Owner, resource: Candidate) -> Reason | None:
+    kind = _KINDS[type(resource).__name__]
+    own = owner.metadata.namespace or ""
+    selective = getattr(owner.spec, kind.namespace_selector) is not None
+    if selective or own == (resource.metadata.namespace or ""):
+        return None
+    path = _path(owner, kind.namespace_selector)
+    text = f"{path} is not set, so it looks in its own namespace {own} alone; `{{}}` is all"
+    return Reason(Cause.OWN_NAMESPACE_ONLY, text)
+
+
+def _other_namespace(view: View, owner: Owner, resource: Candidate) -> Reason | None:
+    attribute = _KINDS[type(resource).__name__].namespace_selector
+    if getattr(owner.spec, attribute) is None:
+        return None
+    namespace = resource.metadata.namespace or ""
+    labels = view.namespaces.get(namespace)
+    known = {NAMESPACE_NAME: namespace} if labels is None else labels
+    whose = f"namespace {namespace}"
+    reason = _mismatch(owner, attribute, known, whose, Cause.NAMESPACE_LABELS)
+    if reason and labels is None and view.labels_unknown:
+        return Reason(reason.cause, f"{reason.text} ({view.labels_unknown})")
+    return reason
+
+
+def _mismatch(
+    owner: Owner, attribute: str, labels: Mapping[str, str], whose: str, cause: Cause
+) -> Reason | None:
+    """The first requirement of a selector that labels do not meet."""
+    declared: LabelSelector | None = getattr(owner.spec, attribute)
+    path = _path(owner, attribute)
+    wrong = next(problems(declared, path), None)
+    if wrong:
+        return Reason(Cause.INVALID_SELECTOR, f"{wrong.path}: {wrong.message}; it selects nothing")
+    missed = failing(selector_of(declared), labels)
+    if not missed:
+        return None
+    text = f"{path} asks for {asked_for(missed[0])}; {whose} {present(missed[0], labels)}"
+    return Reason(cause, text)
+
+
+def _path(owner: Owner, attribute: str) -> str:
+    return f"spec.{json_name(owner.spec, attribute)}"
+
+
+_CHECKS: Final[tuple[Callable[[View, Owner, Candidate], Reason | None], ...]] = (
+    _not_managed,
+    _not_its_kind,
+    _resource_out_of_sight,
+    _own_namespace_only,
+    _other_namespace,
+    _other_labels,
+)
+# The selectors of a workload do not matter for what it calls by its name.
+_CHECKS_OF_NAMED: Final = (_not_managed, _resource_out_of_sight)

@@ -1,0 +1,277 @@
+"""The targets of a ServiceMonitor: Services, their ports, and the addresses behind them.
+
+In a cluster the addresses are those of EndpointSlices. Manifests rarely hold these, so there they
+are worked out from pods and templates that the Service selects, as Kubernetes would.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
+
+from stoker.api.monitors import ServiceEndpoint, ServiceMonitor
+from stoker.explain.answer import Match, PortMatch, Search
+from stoker.explain.nearness import near_miss
+from stoker.explain.objects import (
+    ContainerPort,
+    EndpointSlice,
+    PodGroup,
+    Service,
+    ServicePort,
+)
+from stoker.explain.places import everywhere, place_words, places, restricted
+from stoker.explain.ports import (
+    Wanted,
+    missing_at_containers,
+    missing_at_service,
+    wanted_of_service,
+)
+from stoker.explain.view import Listing, View
+from stoker.explain.wording import listed, selector_words
+from stoker.select.labels import Selector, selector_of
+from stoker.select.workload import Workload
+
+
+class Address(Struct, frozen=True):
+    """Addresses that are alike: their ports by the Service's names, and the containers' own.
+
+    `count` is None where nobody can tell how many there are.
+    """
+
+    ports: tuple[tuple[str, int], ...]
+    containers: tuple[ContainerPort, ...] = ()
+    count: int | None = 1
+    finished: bool = False
+
+    def targets(self, wanted: Wanted) -> int:
+        """How many targets one of them is."""
+        if wanted.of_service:
+            return sum(name == wanted.port for name, _ in self.ports)
+        if wanted.field:
+            return sum(port.is_called(wanted.port) for port in self.containers)
+        numbers = {number for _, number in self.ports}
+        further = sum(port.container_port not in numbers for port in self.containers)
+        return len(self.ports) + further
+
+
+class _Backing(Struct, frozen=True):
+    """What is behind a Service; `unknown` says why that cannot be told."""
+
+    addresses: tuple[Address, ...] = ()
+    unknown: str = ""
+    no_address: str = ""
+
+    @property
+    def containers(self) -> list[ContainerPort]:
+        return [port for each in self.addresses for port in each.containers]
+
+
+def service_search(view: View, monitor: ServiceMonitor, workload: Workload) -> Search:
+    """Where a workload finds the targets of a ServiceMonitor."""
+    spec, own = monitor.spec, monitor.metadata.namespace or ""
+    names = places(view, spec.namespace_selector, own, workload)
+    found = everywhere(view.surroundings.services, names)
+    selector = selector_of(spec.selector)
+    chosen = [each for each in found.items if selector.matches(each.labels)]
+    base = Search(
+        workloads=(),
+        looks_in=place_words(names),
+        notes=(*restricted(spec.namespace_selector, workload), *_relabelled(spec.endpoints)),
+    )
+    if not chosen:
+        return _nothing(view, base, selector, found, names)
+    matches = tuple(_match(view, each, spec.endpoints) for each in chosen)
+    return with_matches(base, matches, _unknown(view, chosen))
+
+
+def with_matches(base: Search, matches: tuple[Match, ...], unknown: str = "") -> Search:
+    """A search with what was found, counted; `unknown` says why that may be impossible."""
+    ports = [port for match in matches for port in match.ports]
+    counts = [port.targets for port in ports]
+    known = sum(count for count in counts if count)
+    complete = None not in counts
+    # That one of several Services or pods is of no use is no problem: the others are.
+    useful = {port.path for port in ports if port.targets != 0}
+    idle = (port for port in ports if port.problem and port.path not in useful)
+    problems = dict.fromkeys(f"{port.path}: {port.problem}" for port in idle)
+    return Search(
+        workloads=base.workloads,
+        looks_in=base.looks_in,
+        matches=matches,
+        targets=known if complete else None,
+        problems=tuple(problems),
+        notes=base.notes if complete or not unknown else (unknown, *base.notes),
+    )
+
+
+def _unknown(view: View, services: Iterable[Service]) -> str:
+    """Why what is behind Services cannot be counted."""
+    pods = (view.surroundings.pods(each.namespace).unknown for each in services)
+    return next((each for each in pods if each), "")
+
+
+def _relabelled(endpoints: Iterable[ServiceEndpoint]) -> Iterator[str]:
+    for index, endpoint in enumerate(endpoints):
+        actions = {(step.action or "").lower() for step in endpoint.relabelings or ()}
+        if actions & {"keep", "drop", "keepequal", "dropequal"}:
+            yield f"spec.endpoints[{index}].relabelings may drop targets that are counted here"
+
+
+# --- No Service at all ----------------------------------------------------------------------------
+
+
+def _nothing(
+    view: View,
+    base: Search,
+    selector: Selector,
+    found: Listing[Service],
+    names: tuple[str, ...],
+) -> Search:
+    if found.unknown:
+        return Search(
+            workloads=(), looks_in=base.looks_in, notes=(found.unknown, *base.notes), targets=None
+        )
+    asked = selector_words(selector)
+    problem = f"no Service in {place_words(names)} has what spec.selector asks for: {asked}"
+    return Search(
+        workloads=(),
+        looks_in=base.looks_in,
+        targets=0,
+        problems=(problem + _instead(view, selector, found, names),),
+        notes=base.notes,
+    )
+
+
+def _instead(
+    view: View, selector: Selector, found: Listing[Service], names: tuple[str, ...]
+) -> str:
+    """What was probably meant."""
+    for each in found.items:
+        if each.pods and selector.matches(each.spec.selector):
+            return f"; {each.title} has pods with these labels, but not the labels itself"
+    if names:
+        others = view.surroundings.services(None).items
+        if there := [each.title for each in others if selector.matches(each.labels)]:
+            return f"; {listed(there)} has, which spec.namespaceSelector leaves out"
+    return near_miss(selector, found.items)
+
+
+# --- One Service ----------------------------------------------------------------------------------
+
+
+def _match(view: View, service: Service, endpoints: Iterable[ServiceEndpoint]) -> Match:
+    behind = _backing(view, service)
+    ports = tuple(
+        _port_match(service, wanted_of_service(each, index), behind, each.filter_running)
+        for index, each in enumerate(endpoints)
+    )
+    return Match(object=service.title, ports=ports)
+
+
+def _port_match(
+    service: Service, wanted: Wanted, behind: _Backing, filter_running: bool | None
+) -> PortMatch:
+    problem = missing_at_service(wanted, service, behind.containers) if wanted.of_service else ""
+    addresses = [each for each in behind.addresses if not each.finished or filter_running is False]
+    found = [(each.targets(wanted), each.count) for each in addresses]
+    targets = sum(each * (count or 0) for each, count in found)
+    if not any(each for each, _ in found):
+        problem = problem or _why_none(service, wanted, behind)
+    uncertain = any(each and count is None for each, count in found)
+    unknown = (behind.unknown and not problem) or uncertain
+    return PortMatch(
+        path=wanted.path,
+        port=wanted.words,
+        targets=None if unknown else targets,
+        problem=problem,
+    )
+
+
+def _why_none(service: Service, wanted: Wanted, behind: _Backing) -> str:
+    """Why a Service gives no target for an endpoint, though it may have the port."""
+    if behind.unknown:
+        return ""
+    if not behind.addresses:
+        return f"{service.title} leads nowhere: {behind.no_address}"
+    if wanted.field and not wanted.of_service:
+        return missing_at_containers(wanted, behind.containers, service)
+    if not wanted.field:
+        return f"{service.title} has no ports, and the containers declare none"
+    target = next(each.target for each in service.ports if each.name == wanted.port)
+    names = {each.name or str(each.container_port) for each in behind.containers}
+    return (
+        f"port `{wanted.port}` of {service.title} leads to `{target}`, which no container "
+        f"declares; they declare {listed(sorted(names))}"
+    )
+
+
+# --- What is behind a Service ---------------------------------------------------------------------
+
+
+def _backing(view: View, service: Service) -> _Backing:
+    if service.spec.type == "ExternalName":
+        return _Backing(no_address="a Service of type ExternalName has no endpoints")
+    slices = view.surroundings.slices(service.namespace)
+    own = [each for each in slices.items if each.service == service.name]
+    pods = view.surroundings.pods(service.namespace)
+    if own or not slices.unknown:
+        addresses = tuple(_from_slices(own, pods))
+        return _Backing(addresses, no_address=_why_nowhere(service, pods))
+    return _from_pods(service, pods)
+
+
+def _from_slices(slices: Iterable[EndpointSlice], pods: Listing[PodGroup]) -> Iterator[Address]:
+    by_name = {each.name: each for each in pods.items}
+    for part in slices:
+        ports = tuple((each.name or "", each.port or 0) for each in part.ports or ())
+        for endpoint in part.endpoints or ():
+            reference = endpoint.target_ref
+            pod = by_name.get(reference.name or "") if reference else None
+            yield Address(
+                ports,
+                pod.ports if pod else (),
+                len(endpoint.addresses or ()),
+                finished=pod is not None and pod.finished,
+            )
+
+
+def _from_pods(service: Service, pods: Listing[PodGroup]) -> _Backing:
+    chosen = _pods_of(service, pods)
+    if not chosen and (pods.unknown or not service.pods):
+        return _Backing(unknown=pods.unknown or "its endpoints are not known")
+    addresses = tuple(
+        Address(tuple(_resolved(service.ports, pod)), pod.ports, pod.count, pod.finished)
+        for pod in chosen
+        if pod.count != 0
+    )
+    return _Backing(addresses, no_address=_why_nowhere(service, pods))
+
+
+def _resolved(ports: Iterable[ServicePort], pod: PodGroup) -> Iterator[tuple[str, int]]:
+    """The ports of a Service that a pod has; one that is named by a number needs no declaration."""
+    for each in ports:
+        if isinstance(each.target, int):
+            yield each.name or "", each.target
+            continue
+        for port in pod.ports:
+            if port.is_called(each.target):
+                yield each.name or "", port.container_port
+
+
+def _pods_of(service: Service, pods: Listing[PodGroup]) -> list[PodGroup]:
+    selector = service.pods
+    return [each for each in pods.items if selector and selector.matches(each.labels)]
+
+
+def _why_nowhere(service: Service, pods: Listing[PodGroup]) -> str:
+    selector = service.pods
+    if selector is None:
+        return "it has no selector, and nobody wrote endpoints for it"
+    if pods.unknown:
+        return "it has no endpoints"
+    chosen = _pods_of(service, pods)
+    if not chosen:
+        asked = selector_words(selector)
+        return f"no pod has what its selector asks for: {asked}{near_miss(selector, pods.items)}"
+    if all(each.count == 0 for each in chosen):
+        return f"{chosen[0].title} has no replicas"
+    return f"{chosen[0].title} has no address yet"

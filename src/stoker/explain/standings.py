@@ -1,0 +1,107 @@
+"""What each workload makes of a resource: selected or not, used or rejected, and why."""
+
+from collections.abc import Iterable
+
+from stoker.api.kinds import kind_called
+from stoker.decide import Decision, decide, key_of
+from stoker.explain.answer import Cause, Reason, Standing, State
+from stoker.explain.selecting import can_select, first_reason
+from stoker.explain.view import Noting, View
+from stoker.select.choice import UNMANAGED, Candidate, is_unmanaged
+from stoker.select.workload import Owner
+
+_ACCEPTED = "Accepted=True"
+_PAUSED = "spec.paused: its objects are left as they are until this is unset"
+
+
+def standings(view: View, resource: Candidate) -> list[tuple[Owner, Standing]]:
+    """Every workload with what it makes of the resource, the nearest first."""
+    ranked = []
+    for owner in view.workloads:
+        if not can_select(type(resource).__name__, type(owner)):
+            continue
+        passed, reason = first_reason(view, owner, resource)
+        made = _passed_over(owner, reason) if reason else _judged(view, owner, resource)
+        elsewhere = owner.metadata.namespace != resource.metadata.namespace
+        ranked.append(((-passed, elsewhere, made.workload), owner, made))
+    ranked.sort(key=lambda each: each[0])
+    return [(owner, made) for _, owner, made in ranked]
+
+
+def title_of(owner: Owner) -> str:
+    """Kind, namespace and name of a workload."""
+    metadata = owner.metadata
+    return f"{type(owner).__name__} {metadata.namespace or ''}/{metadata.name or ''}"
+
+
+def _passed_over(owner: Owner, reason: Reason) -> Standing:
+    return Standing(
+        workload=title_of(owner),
+        version=owner.spec.version or "",
+        state=State.NOT_SELECTED,
+        cause=reason.cause,
+        reason=reason.text,
+    )
+
+
+def _judged(view: View, owner: Owner, resource: Candidate) -> Standing:
+    assets = Noting(view.assets)
+    decision = decide(owner, [resource], view.namespaces, assets, view.capabilities)
+    unread = assets.unreadable[0] if assets.unreadable else None
+    findings = tuple(str(each) for verdict in decision.verdicts for each in verdict.findings)
+    state, reason = _outcome(view, owner, decision, findings, str(unread or ""))
+    reported = _reported(owner, resource)
+    if state is State.UNCLEAR and reported == _ACCEPTED:
+        # The operator may read more than we.
+        state, reason = State.USED, Reason(Cause.NONE, "")
+    ignored = decision.ignored.get(key_of(resource), ())
+    return Standing(
+        workload=title_of(owner),
+        version=decision.version or owner.spec.version or "",
+        state=state,
+        cause=reason.cause,
+        reason=reason.text,
+        findings=findings if state is State.REJECTED else (),
+        ignored=tuple(f"{each.path}: {each.reason}" for each in ignored),
+        notes=tuple(_notes(decision, str(unread or ""))),
+        reported=reported,
+    )
+
+
+def _outcome(
+    view: View, owner: Owner, decision: Decision, findings: tuple[str, ...], unread: str
+) -> tuple[State, Reason]:
+    if findings and unread:
+        return State.UNCLEAR, Reason(Cause.UNREADABLE, f"cannot be judged from here: {unread}")
+    if findings:
+        return State.REJECTED, Reason(Cause.REJECTED, findings[0])
+    if decision.problem and not unread:
+        text = f"the workload cannot be configured: {decision.problem}"
+        return State.HELD, Reason(Cause.WORKLOAD_PROBLEM, text)
+    if owner.spec.paused:
+        return State.HELD, Reason(Cause.PAUSED, _PAUSED)
+    if is_unmanaged(owner, view.settings):
+        return State.HELD, Reason(Cause.UNMANAGED, UNMANAGED)
+    return State.USED, Reason(Cause.NONE, "")
+
+
+def _notes(decision: Decision, unread: str) -> Iterable[str]:
+    yield from map(str, decision.notes)
+    if decision.problem and unread:
+        yield f"whether it can be configured at all cannot be told from here: {unread}"
+
+
+def _reported(owner: Owner, resource: Candidate) -> str:
+    """What the operator says of a workload in the status of a resource."""
+    kind = kind_called(type(owner).__name__)
+    wanted = (kind.plural if kind else "", owner.metadata.namespace, owner.metadata.name)
+    for binding in (resource.status and resource.status.bindings) or ():
+        if (binding.resource, binding.namespace, binding.name) == wanted:
+            said = (binding.conditions or (None,))[0]
+            if said is None:
+                return ""
+            text = f"Accepted={said.status}" + (f": {said.message}" if said.message else "")
+            generation = resource.metadata.generation
+            behind = said.observed_generation not in (None, generation)
+            return text + (" (of an earlier generation)" if behind else "")
+    return ""

@@ -1,0 +1,32 @@
+"""The targets of a resource, as Prometheus would find them: which, how many, and why not more.
+
+Prometheus makes one target of each port of each address; of the pods behind an address it also
+takes the ports that no Service knows, so that `targetPort` can choose among all that containers
+declare. Pods that are not ready count; those that ended do not.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
+from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
+from stoker.explain.answer import Search
+from stoker.explain.pods import pod_search
+from stoker.explain.probes import probe_search
+from stoker.explain.scrapeconfigs import scrape_config_search
+from stoker.explain.services import service_search
+from stoker.explain.view import View
+from stoker.select.workload import Workload
+
+_SEARCHES: Final[dict[type, Callable[[View, Any, Workload], Search]]] = {
+    ServiceMonitor: service_search,
+    PodMonitor: pod_search,
+    Probe: probe_search,
+    ScrapeConfig: scrape_config_search,
+}
+
+
+def search_of(view: View, resource: Any, workload: Workload) -> Search | None:
+    """Where a workload looks for the targets of a resource; None for one that has no targets."""
+    search = _SEARCHES.get(type(resource))
+    return search(view, resource, workload) if search else None

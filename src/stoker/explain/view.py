@@ -1,0 +1,129 @@
+"""What an explanation is made from: the part of the world that a shell can see.
+
+Workloads, the resources that they choose from, the labels of namespaces and the values behind
+references are at hand. Services, pods and permissions are asked for when they are needed: a shell
+on a cluster notes what it has not read yet, reads it, and has everything explained again.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Generic, Protocol, TypeVar
+
+from msgspec import Struct
+
+from stoker.explain.objects import EndpointSlice, Ingress, PodGroup, Service
+from stoker.select.assets import SECRET, Assets, Missing, Source, WholeAssets
+from stoker.select.choice import Candidate, NamespaceLabels
+from stoker.select.workload import Owner
+from stoker.settings import Capabilities, OperatorSettings
+
+T = TypeVar("T")
+
+
+class Listing(Struct, Generic[T], frozen=True):
+    """Objects of a kind; `unknown` says why there may be more of them than these."""
+
+    items: tuple[T, ...] = ()
+    unknown: str = ""
+
+    @classmethod
+    def joined(cls, listings: "Iterable[Listing[T]]") -> "Listing[T]":
+        """Several together."""
+        found = list(listings)
+        unknown = next((each.unknown for each in found if each.unknown), "")
+        return cls(tuple(item for each in found for item in each.items), unknown)
+
+
+class Need(Struct, frozen=True):
+    """A permission that a workload needs: to list and watch a resource.
+
+    `account` is its service account as `namespace/name`; no `namespace` means all of them.
+    """
+
+    account: str
+    group: str
+    resource: str
+    namespace: str
+
+    def __str__(self) -> str:
+        name = f"{self.resource}.{self.group}" if self.group else self.resource
+        return f"list and watch {name} in {_where(self.namespace)}"
+
+
+def _where(namespace: str) -> str:
+    return f"namespace {namespace}" if namespace else "all namespaces"
+
+
+class Surroundings(Protocol):
+    """Something that knows what is around our kinds; a namespace of None means all of them."""
+
+    def services(self, namespace: str | None) -> Listing[Service]:
+        """Services."""
+        ...
+
+    def slices(self, namespace: str | None) -> Listing[EndpointSlice]:
+        """EndpointSlices."""
+        ...
+
+    def pods(self, namespace: str | None) -> Listing[PodGroup]:
+        """Pods, or what will make them."""
+        ...
+
+    def ingresses(self, namespace: str | None) -> Listing[Ingress]:
+        """Ingresses."""
+        ...
+
+    def allowed(self, need: Need) -> bool | None:
+        """Whether a service account has a permission; None where that is not known."""
+        ...
+
+
+class View(Struct, frozen=True, kw_only=True):
+    """What can be seen of a cluster or a directory.
+
+    `labels_unknown` says why a namespace that is not in `namespaces` is known by its name alone.
+    """
+
+    workloads: tuple[Owner, ...]
+    resources: tuple[Candidate, ...]
+    namespaces: NamespaceLabels
+    assets: WholeAssets
+    surroundings: Surroundings
+    settings: OperatorSettings = OperatorSettings()
+    capabilities: Capabilities = Capabilities()
+    labels_unknown: str = ""
+
+
+class Noting(Struct):
+    """Assets that note what could not be read, so that nobody is blamed for it."""
+
+    assets: WholeAssets
+    unreadable: list[Missing] = []
+
+    def value(self, source: Source) -> str | Missing:
+        """The text behind a key, or why there is none."""
+        found = self.assets.value(source)
+        if isinstance(found, Missing) and found.problem:
+            self.unreadable.append(found)
+        return found
+
+    def all_of(self, kind: str, namespace: str, name: str) -> Mapping[str, str | bytes]:
+        """What an object holds by its keys."""
+        return self.assets.all_of(kind, namespace, name)
+
+
+class Masked(Struct, frozen=True):
+    """Assets whose values from Secrets are only named, for texts that people look at."""
+
+    assets: Assets
+
+    def value(self, source: Source) -> str | Missing:
+        """A stand-in for a Secret's text, the text behind a ConfigMap's key, or why there is none.
+
+        A value that may not be read is there all the same.
+        """
+        found = self.assets.value(source)
+        if isinstance(found, Missing) and not found.problem:
+            return found
+        if source.kind == SECRET or isinstance(found, Missing):
+            return f"<{source.kind} {source.namespace}/{source.name}, key {source.key}>"
+        return found

@@ -1,0 +1,269 @@
+"""An object of a cluster, explained to whoever may see it.
+
+    found ──> View ──explanation──> what was asked for and not read yet ──read──> again ──> answer
+
+Only what the explanation asks for is read, with the rights of the user who asks: what these do not
+allow becomes "not known" instead of a failure. Nothing is written; to ask what a service account
+may do is no write either.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from stoker.api.decode import decode, decode_page
+from stoker.errors import DecodeError
+from stoker.explain.answer import Explanation
+from stoker.explain.ask import IS_WORKLOAD, explanation, not_found, unusable
+from stoker.explain.objects import EndpointSlice, Ingress, Pod, PodGroup, Service, group_of
+from stoker.explain.view import Listing, Need, View
+from stoker.kube import resources as kube
+from stoker.kube.client import Client
+from stoker.kube.errors import ApiError, Forbidden, NotFound
+from stoker.kube.reading import Head
+from stoker.kube.resources import Resource
+from stoker.run.kinds import RESOURCES, WORKLOADS
+from stoker.run.values import Values
+from stoker.select.choice import NAMESPACE_NAME, Candidate
+from stoker.select.workload import Owner
+from stoker.settings import Capabilities, OperatorSettings
+from stoker.version import parse_version
+
+T = TypeVar("T")
+
+INGRESS: Final = Resource("networking.k8s.io", "v1", "ingresses", "Ingress")
+REVIEW: Final = Resource(
+    "authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview", namespaced=False
+)
+_PAGE: Final = "500"
+
+
+async def explained_in_cluster(
+    client: Client, settings: OperatorSettings, kind: str, namespace: str, name: str
+) -> Explanation | str:
+    """What there is to say of an object, or that there is none, in a sentence."""
+    try:
+        found = await _object(client, kind, namespace, name)
+    except NotFound:
+        known = await _listed(client, _KNOWN[kind].resource, Head, None, namespace)
+        names = (f"{each.metadata.namespace}/{each.metadata.name}" for each in known.items)
+        return not_found(kind, f"{namespace}/{name}", names)
+    except DecodeError as error:
+        return unusable(kind, namespace, name, (str(error),))
+    values = Values(client, lambda _: False)
+    reader, assets = _Reader(client), values.view()
+    seen, notes = await _seen(client, kind, found, settings)
+    view = View(
+        **seen,
+        assets=assets,
+        surroundings=reader,
+        settings=settings,
+        capabilities=await _capabilities(client, settings),
+        labels_unknown="you may not read it, so only its name is known",
+    )
+    while True:
+        made = explanation(view, kind, namespace, name)
+        more = await reader.load()
+        if not await values.load(assets) and not more:
+            break
+    if made is None:
+        return not_found(kind, f"{namespace}/{name}", ())
+    return replace(made, notes=(*made.notes, *notes))
+
+
+_KNOWN: Final[Mapping[str, Any]] = {**WORKLOADS, **RESOURCES}
+
+
+async def _object(client: Client, kind: str, namespace: str, name: str) -> Any:
+    known = _KNOWN[kind]
+    found = await client.get(known.resource, namespace, name)
+    return decode(known.model, msgspec.json.encode(found))
+
+
+async def _seen(
+    client: Client, kind: str, found: Any, settings: OperatorSettings
+) -> tuple[dict[str, Any], list[str]]:
+    """The members of the view that are read at once, and what could not be."""
+    near = found.metadata.namespace or ""
+    if kind in IS_WORKLOAD:
+        several = await _all(client, RESOURCES.values(), near)
+        resources: Sequence[Candidate] = several.items
+        owners: Sequence[Owner] = (found,)
+        labels = await _listed(client, kube.NAMESPACE, Head, None, "")
+        heads: Iterable[Head] = labels.items
+    else:
+        several = await _all(client, WORKLOADS.values(), near)
+        resources, owners = (found,), several.items
+        heads = await _head(client, near)
+    namespaces = {
+        each.metadata.name or "": {NAMESPACE_NAME: each.metadata.name or ""}
+        | (each.metadata.labels or {})
+        for each in heads
+    }
+    members = {
+        "workloads": tuple(owners),
+        "resources": tuple(resources),
+        "namespaces": namespaces,
+    }
+    return members, [several.unknown] if several.unknown else []
+
+
+async def _head(client: Client, namespace: str) -> list[Head]:
+    try:
+        found = await client.get(kube.NAMESPACE, None, namespace)
+    except (Forbidden, NotFound):
+        return []
+    return [decode(Head, msgspec.json.encode(found))]
+
+
+async def _all(client: Client, kinds: Iterable[Any], near: str) -> Listing[Any]:
+    found = await asyncio.gather(
+        *(_listed(client, each.resource, each.model, None, near) for each in kinds)
+    )
+    return Listing.joined(found)
+
+
+async def _listed(
+    client: Client, resource: Resource, model: type[T], namespace: str | None, fallback: str
+) -> Listing[T]:
+    """Objects in a namespace, or in all; where that is forbidden, in the one to fall back to."""
+    try:
+        return Listing(tuple(await _pages(client, resource, model, namespace)))
+    except NotFound:
+        return Listing(unknown=f"the cluster does not have {resource.name}")
+    except Forbidden as error:
+        where = f"namespace {namespace}" if namespace else "all namespaces"
+        unknown = f"you may not {error.verb} {resource.name} in {where}"
+    if namespace is not None or not fallback:
+        return Listing(unknown=unknown)
+    near = await _listed(client, resource, model, fallback, "")
+    return Listing(near.items, unknown)
+
+
+async def _pages(
+    client: Client, resource: Resource, model: type[T], namespace: str | None
+) -> list[T]:
+    query, found = {"limit": _PAGE}, []
+    while True:
+        answer = await client.request("GET", resource.path(namespace), query=query)
+        page, _ = decode_page(model, answer)
+        found += page.items
+        if not page.metadata.continue_:
+            return found
+        query["continue"] = page.metadata.continue_
+
+
+async def _capabilities(client: Client, settings: OperatorSettings) -> Capabilities:
+    version = parse_version(await client.server_version())
+    return Capabilities(
+        endpoint_slices="endpointslices" in await client.api_resources("discovery.k8s.io/v1"),
+        pod_topology_labels=version >= parse_version("1.35.0"),
+        topology_sharding=settings.gates["PrometheusTopologySharding"],
+        shard_retention=settings.gates["PrometheusShardRetentionPolicy"],
+    )
+
+
+# --- What is read when it is asked for ------------------------------------------------------------
+
+
+class _Kind(Struct, frozen=True):
+    """A kind of object around ours, and what it is turned into."""
+
+    resource: Resource
+    model: type[Any]
+    made: Callable[[Any], Any] = lambda found: found
+
+
+_SERVICES: Final = _Kind(kube.SERVICE, Service)
+_SLICES: Final = _Kind(kube.ENDPOINT_SLICE, EndpointSlice)
+_PODS: Final = _Kind(kube.POD, Pod, group_of)
+_INGRESSES: Final = _Kind(INGRESS, Ingress)
+
+
+class _Reader:
+    """Surroundings that note what they do not know yet."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._listings: dict[tuple[str, str | None], Listing[Any]] = {}
+        self._answers: dict[Need, bool | None] = {}
+        self._unread: dict[tuple[str, str | None], _Kind] = {}
+        self._unasked: dict[Need, None] = {}
+
+    def services(self, namespace: str | None) -> Listing[Service]:
+        """Services."""
+        return self._listing(_SERVICES, namespace)
+
+    def slices(self, namespace: str | None) -> Listing[EndpointSlice]:
+        """EndpointSlices."""
+        return self._listing(_SLICES, namespace)
+
+    def pods(self, namespace: str | None) -> Listing[PodGroup]:
+        """Pods."""
+        return self._listing(_PODS, namespace)
+
+    def ingresses(self, namespace: str | None) -> Listing[Ingress]:
+        """Ingresses."""
+        return self._listing(_INGRESSES, namespace)
+
+    def allowed(self, need: Need) -> bool | None:
+        """Whether the API server would let a service account list and watch."""
+        if need not in self._answers:
+            self._unasked[need] = None
+        return self._answers.get(need)
+
+    async def load(self) -> bool:
+        """Read what was asked for and not known; whether there was any."""
+        unread, self._unread = self._unread, {}
+        unasked, self._unasked = self._unasked, {}
+        for key, kind in unread.items():
+            found = await _listed(self._client, kind.resource, kind.model, key[1], "")
+            self._listings[key] = Listing(tuple(map(kind.made, found.items)), found.unknown)
+        for need in unasked:
+            self._answers[need] = await self._asked(need)
+        return bool(unread or unasked)
+
+    def _listing(self, kind: _Kind, namespace: str | None) -> Listing[Any]:
+        key = (kind.resource.plural, namespace)
+        if key not in self._listings:
+            self._unread[key] = kind
+        return self._listings.get(key, _NOT_READ)
+
+    async def _asked(self, need: Need) -> bool | None:
+        try:
+            return all([await self._review(need, verb) for verb in ("list", "watch")])
+        except ApiError:
+            return None
+
+    async def _review(self, need: Need, verb: str) -> bool:
+        namespace, _, name = need.account.partition("/")
+        review = {
+            "apiVersion": REVIEW.api_version,
+            "kind": REVIEW.kind,
+            "spec": {
+                "user": f"system:serviceaccount:{namespace}:{name}",
+                "groups": [
+                    "system:serviceaccounts",
+                    f"system:serviceaccounts:{namespace}",
+                    "system:authenticated",
+                ],
+                "resourceAttributes": {
+                    "verb": verb,
+                    "group": need.group,
+                    "resource": need.resource,
+                    "namespace": need.namespace,
+                },
+            },
+        }
+        body = msgspec.json.encode(review)
+        answer: Any = msgspec.json.decode(
+            await self._client.request("POST", REVIEW.path(None), body=body, exempt=True)
+        )
+        return bool(answer["status"].get("allowed"))
+
+
+_NOT_READ: Final[Listing[Any]] = Listing(unknown="not read yet")
