@@ -134,18 +134,13 @@ def _agent(
         gateway.carried.clear()
         with _prometheus(Path(directory), config):
             begun = _quiet(gateway)
-            watches = len({_what(url) for url in gateway.seen if _is_watch(url)})
+            watches = sum(map(_is_watch, gateway.seen))
             _replace_pods(cluster)
             return watches, begun, _quiet(gateway) - begun
 
 
 def _is_watch(url: URL) -> bool:
     return url.query.get("watch") in ("1", "true")
-
-
-def _what(url: URL) -> tuple[str, ...]:
-    """What a watch is about; it may have been opened more than once."""
-    return url.path, *(url.query.get(f"{each}Selector", "") for each in ("label", "field"))
 
 
 def _quiet(gateway: Gateway) -> int:

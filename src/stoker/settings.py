@@ -22,12 +22,14 @@ class Capabilities(Struct, frozen=True, kw_only=True):
 
     `endpoint_slices`: the API server has EndpointSlices. `pod_topology_labels`: it copies the zone
     of a node to its pods (Kubernetes 1.35). `topology_sharding`, `shard_retention`: feature gates.
+    `deny_files`: no monitor, ScrapeConfig or AlertmanagerConfig may name files of a container.
     """
 
     endpoint_slices: bool = True
     pod_topology_labels: bool = False
     topology_sharding: bool = True
     shard_retention: bool = True
+    deny_files: bool = False
 
 
 class Reloader(Struct, frozen=True, kw_only=True):
@@ -169,6 +171,7 @@ class OperatorSettings(Struct, frozen=True, kw_only=True):
     `unmanaged_configurations`: a Prometheus without any selector is left its own configuration.
     `references_everywhere`: Secrets and ConfigMaps are watched wherever monitors may be, not only
     beside workloads. `repair_policy`: `none`, `evict` or `delete` for pods of a stuck StatefulSet.
+    `deny_files`: configuration resources may not name files of the container that reads them.
     """
 
     objects: ObjectSettings = ObjectSettings()
@@ -179,6 +182,7 @@ class OperatorSettings(Struct, frozen=True, kw_only=True):
     repair_policy: str = "none"
     unmanaged_configurations: bool = True
     references_everywhere: bool = False
+    deny_files: bool = False
     workers: int = 4
     kubelet: KubeletSettings = KubeletSettings()
     web: WebSettings = WebSettings()

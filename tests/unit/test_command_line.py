@@ -56,7 +56,7 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[st
     """The documents that a call prints."""
     assert main(arguments) == 0
     # As safe_load_all, which takes ten seconds for all definitions.
-    return list(yaml.load_all(capsys.readouterr().out, Loader=yaml.CSafeLoader))  # noqa: S506
+    return list(yaml.load_all(capsys.readouterr().out, Loader=yaml.CSafeLoader))
 
 
 def test_crds_prints_all_ten(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,7 +1,7 @@
 """The flags of `stoker operator` as a table: how each is read, what it means, its default.
 
-Every flag of prometheus-operator is here under its name and with its meaning. `stoker.cli.flags`
-reads a command line by this table and makes the help of it.
+Every flag of prometheus-operator is here under its name and with its meaning; one that is ours
+alone says so. `stoker.cli.flags` reads a command line by this table and makes the help of it.
 """
 
 from typing import Any, Final, NamedTuple
@@ -154,6 +154,14 @@ GROUPS: Final[dict[str, tuple[Flag, ...]]] = {
             read.boolean,
             "Generate a configuration also for a Prometheus without any selector, in place of the"
             " one that its owner wrote.",
+            False,
+        ),
+        Flag(
+            "deny-file-access-in-configuration-resources",
+            read.boolean,
+            "Refuse ServiceMonitors, ScrapeConfigs and AlertmanagerConfigs that name files of the"
+            " container that reads them. Of Prometheus alone, `arbitraryFSAccessThroughSMs` says"
+            " the same for one workload. Not a flag of prometheus-operator.",
             False,
         ),
         Flag(

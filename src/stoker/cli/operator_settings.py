@@ -44,6 +44,7 @@ def settings_of(given: Given) -> OperatorSettings:
         repair_policy=given["repair-policy-for-statefulsets"],
         unmanaged_configurations=not given["disable-unmanaged-prometheus-configuration"],
         references_everywhere=given["watch-referenced-objects-in-all-namespaces"],
+        deny_files=given["deny-file-access-in-configuration-resources"],
         workers=given["workers"],
         kubelet=_kubelet(given),
         web=web_settings(given),

@@ -5,7 +5,7 @@
     set_root           the global AlertmanagerConfig    the base
 
 One bad AlertmanagerConfig is left out and its verdict says why; the others stay (the peer stops for
-all). What is wrong with the base is raised when the configuration is asked for.
+all). So is what there is no room for (`amroom`). What is wrong with the base is raised when the configuration is asked for.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,7 +26,8 @@ from stoker.generate.alertmanager import (
     root_name,
     terms_of,
 )
-from stoker.generate.amframe import GAPS, Frame, frame_of, piece_texts
+from stoker.generate.amframe import GAPS, Frame, Texts, frame_of, piece_texts
+from stoker.generate.amroom import NO_ROOM, Size, first_to_go
 from stoker.generate.draft import Ignored
 from stoker.generate.fragments import OWN, ResourceKey
 from stoker.generate.stream import Stream, gzip_member
@@ -65,6 +66,8 @@ class KeptAlerting:
         self._references: References[ResourceKey] = References()
         self._news: set[ResourceKey] = set()
         self._runs: dict[str, Stream[str]] = {gap: Stream() for gap in GAPS}
+        self._lengths: dict[ResourceKey, int] = {}
+        self._left_out: dict[ResourceKey, tuple[Verdict, Texts]] = {}
         self._asset_files: dict[str, str] | None = None
         self._own_files: dict[str, str] = {}
         self._set_base(assets)
@@ -88,10 +91,14 @@ class KeptAlerting:
         for key, resource in resources.items():
             verdict, piece = self._made(key, resource, assets)
             self._note(key, verdict, piece.ignored)
-            for gap, text in piece_texts(piece.tree).items():
+            texts = piece_texts(piece.tree)
+            self._lengths[key] = sum(map(len, texts.values()))
+            self._left_out.pop(key, None)
+            for gap, text in texts.items():
                 changes[gap][key[1]] = text or None
         for gap, parts in changes.items():
             self._runs[gap].change(parts)
+        self._fit()
 
     def put(self, key: ResourceKey, resource: Config, assets: Assets) -> None:
         """Add one, or take another state of it."""
@@ -100,8 +107,11 @@ class KeptAlerting:
     def remove(self, key: ResourceKey) -> None:
         """Drop one that is gone or no longer applies; an unknown one is fine."""
         self._note(key, None, ())
+        self._lengths.pop(key, None)
+        self._left_out.pop(key, None)
         for run in self._runs.values():
             run.remove(key[1])
+        self._fit()
 
     def touched(self, objects: Iterable[ObjectKey], assets: Assets) -> None:
         """Secrets and ConfigMaps were added, changed or deleted."""
@@ -223,6 +233,50 @@ class KeptAlerting:
         self._usable()
         filled = {gap: bool(run.members()) for gap, run in self._runs.items()}
         return self._frame.layout(filled) if self._frame else []
+
+    # --- Room -------------------------------------------------------------------------------------
+
+    def _fit(self) -> None:
+        """Leave out what there is no room for, and take back what there is room for again."""
+        if not self._left_out and self._size().fits:
+            return
+        before, self._left_out = self._left_out, {}
+        for key, (verdict, texts) in before.items():
+            self._verdicts[key] = verdict
+            self._set_texts(key, texts)
+        sizes = {} if self._size().fits else {key: self._size_of(key) for key in self._lengths}
+        while sizes and not self._size().fits:
+            key = first_to_go(sizes)
+            del sizes[key]
+            self._leave_out(key)
+        self._news |= before.keys() ^ self._left_out.keys()
+        self._asset_files = None
+
+    def _leave_out(self, key: ResourceKey) -> None:
+        texts = {gap: run.part(key[1]) for gap, run in self._runs.items()}
+        verdict = self._verdicts[key]
+        self._left_out[key] = verdict, texts
+        finding = Finding("spec", Reason.CONFLICT, NO_ROOM)
+        self._verdicts[key] = replace(verdict, findings=(*verdict.findings, finding), files={})
+        self._set_texts(key, dict.fromkeys(GAPS, ""))
+
+    def _set_texts(self, key: ResourceKey, texts: Texts) -> None:
+        self._lengths[key] = sum(map(len, texts.values()))
+        for gap, text in texts.items():
+            self._runs[gap].change({key[1]: text or None})
+
+    def _size(self) -> Size:
+        """What all pieces take; how far they can be compressed only where it matters."""
+        length = sum(self._lengths.values())
+        whole = Size(length, length)
+        if whole.fits:
+            return whole
+        members = (member for run in self._runs.values() for member in run.members())
+        return Size(length, sum(map(len, members)))
+
+    def _size_of(self, key: ResourceKey) -> Size:
+        text = "".join(run.part(key[1]) for run in self._runs.values())
+        return Size(len(text), len(gzip_member(text)))
 
     # --- One AlertmanagerConfig -------------------------------------------------------------------
 

@@ -83,6 +83,13 @@ class Stream(Generic[K]):
         index = bisect_left(keys, key)
         return index < len(keys) and bool(keys[index] == key)
 
+    def part(self, key: K) -> str:
+        """The part under a key; empty if there is none."""
+        if key not in self:
+            return ""
+        run = self._runs[self._place(key)]
+        return run.parts()[run.keys.index(key)].decode()
+
     def put(self, key: K, text: str) -> None:
         """Set the part under a key."""
         self.change({key: text})

@@ -69,6 +69,7 @@ def _capabilities(settings: OperatorSettings) -> Capabilities:
     return Capabilities(
         topology_sharding=settings.gates["PrometheusTopologySharding"],
         shard_retention=settings.gates["PrometheusShardRetentionPolicy"],
+        deny_files=settings.deny_files,
     )
 
 

@@ -67,6 +67,7 @@ def view_of(world: World, settings: OperatorSettings) -> View:
         capabilities=Capabilities(
             topology_sharding=settings.gates["PrometheusTopologySharding"],
             shard_retention=settings.gates["PrometheusShardRetentionPolicy"],
+            deny_files=settings.deny_files,
         ),
         labels_unknown="there is no Namespace manifest, so only its name is known",
     )

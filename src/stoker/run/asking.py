@@ -164,6 +164,7 @@ async def _capabilities(client: Client, settings: OperatorSettings) -> Capabilit
         pod_topology_labels=version >= parse_version("1.35.0"),
         topology_sharding=settings.gates["PrometheusTopologySharding"],
         shard_retention=settings.gates["PrometheusShardRetentionPolicy"],
+        deny_files=settings.deny_files,
     )
 
 

@@ -179,7 +179,7 @@ def _for_version(name: str, integration: Any, scope: AlertScope, path: str) -> F
             yield Finding(where, Reason.UNSUPPORTED_VERSION, message)
     for attribute in _FILES.get(name, ()):
         if scope.deny_files and getattr(integration, attribute):
-            message = "files in Alertmanager's container may not be read"
+            message = "files of the container may not be named: the operator denies it"
             where = below(path, json_name(integration, attribute))
             yield Finding(where, Reason.FILE_ACCESS_FORBIDDEN, message)
 

@@ -116,12 +116,12 @@ def forbidden_files(endpoint: ServiceEndpoint, scope: Scope, path: str) -> Findi
 def files_denied(scope: Scope) -> bool:
     """Whether resources may name no files of the Prometheus container."""
     access = scope.spec.arbitrary_fs_access_through_sms
-    return bool(access and access.deny)
+    return scope.deny_files or bool(access and access.deny)
 
 
 def forbidden_file(path: str) -> Finding:
     """A file of the container was named, and that is denied."""
-    message = "the Prometheus lets nobody name files (`arbitraryFSAccessThroughSMs.deny`)"
+    message = "files of the container may not be named: the Prometheus or the operator denies it"
     return Finding(path, Reason.FILE_ACCESS_FORBIDDEN, message)
 
 
