@@ -5,7 +5,8 @@
     set_root           the global AlertmanagerConfig    the base
 
 One bad AlertmanagerConfig is left out and its verdict says why; the others stay (the peer stops for
-all). So is what there is no room for (`amroom`). What is wrong with the base is raised when the configuration is asked for.
+all). So is what there is no room for (`amroom`). What is wrong with the base is raised when the
+configuration is asked for.
 """
 
 from collections.abc import Iterable, Mapping
@@ -27,7 +28,7 @@ from stoker.generate.alertmanager import (
     terms_of,
 )
 from stoker.generate.amframe import GAPS, Frame, Texts, frame_of, piece_texts
-from stoker.generate.amroom import NO_ROOM, Size, first_to_go
+from stoker.generate.amroom import NO_ROOM, Size, size_of, without_room
 from stoker.generate.draft import Ignored
 from stoker.generate.fragments import OWN, ResourceKey
 from stoker.generate.stream import Stream, gzip_member
@@ -67,6 +68,7 @@ class KeptAlerting:
         self._news: set[ResourceKey] = set()
         self._runs: dict[str, Stream[str]] = {gap: Stream() for gap in GAPS}
         self._lengths: dict[ResourceKey, int] = {}
+        self._sizes: dict[ResourceKey, Size] = {}
         self._left_out: dict[ResourceKey, tuple[Verdict, Texts]] = {}
         self._asset_files: dict[str, str] | None = None
         self._own_files: dict[str, str] = {}
@@ -87,17 +89,13 @@ class KeptAlerting:
 
     def put_all(self, resources: Mapping[ResourceKey, Config], assets: Assets) -> None:
         """Add AlertmanagerConfigs that apply, or take other states of them."""
-        changes: dict[str, dict[str, str | None]] = {gap: {} for gap in GAPS}
+        texts: dict[ResourceKey, Texts] = {}
         for key, resource in resources.items():
             verdict, piece = self._made(key, resource, assets)
             self._note(key, verdict, piece.ignored)
-            texts = piece_texts(piece.tree)
-            self._lengths[key] = sum(map(len, texts.values()))
+            texts[key] = piece_texts(piece.tree)
             self._left_out.pop(key, None)
-            for gap, text in texts.items():
-                changes[gap][key[1]] = text or None
-        for gap, parts in changes.items():
-            self._runs[gap].change(parts)
+        self._set_texts(texts)
         self._fit()
 
     def put(self, key: ResourceKey, resource: Config, assets: Assets) -> None:
@@ -107,10 +105,9 @@ class KeptAlerting:
     def remove(self, key: ResourceKey) -> None:
         """Drop one that is gone or no longer applies; an unknown one is fine."""
         self._note(key, None, ())
-        self._lengths.pop(key, None)
         self._left_out.pop(key, None)
-        for run in self._runs.values():
-            run.remove(key[1])
+        self._set_texts({key: dict.fromkeys(GAPS, "")})
+        del self._lengths[key]
         self._fit()
 
     def touched(self, objects: Iterable[ObjectKey], assets: Assets) -> None:
@@ -240,43 +237,56 @@ class KeptAlerting:
         """Leave out what there is no room for, and take back what there is room for again."""
         if not self._left_out and self._size().fits:
             return
-        before, self._left_out = self._left_out, {}
-        for key, (verdict, texts) in before.items():
-            self._verdicts[key] = verdict
-            self._set_texts(key, texts)
-        sizes = {} if self._size().fits else {key: self._size_of(key) for key in self._lengths}
-        while sizes and not self._size().fits:
-            key = first_to_go(sizes)
-            del sizes[key]
-            self._leave_out(key)
-        self._news |= before.keys() ^ self._left_out.keys()
+        held, before = self._left_out.items(), set(self._left_out)
+        sizes = {key: size_of("".join(texts.values())) for key, (_, texts) in held}
+        whole = sum(sizes.values(), self._size())
+        self._leave_out(without_room(sizes | self._sizes_of_all(), whole))
+        while not self._size().fits and any(self._lengths.values()):
+            more = without_room(self._sizes_of_all(), self._size())
+            self._leave_out(more | self._left_out.keys())
+        self._news |= before ^ self._left_out.keys()
+
+    def _leave_out(self, keys: set[ResourceKey]) -> None:
+        """Leave these out and no others."""
+        texts: dict[ResourceKey, Texts] = {}
+        for key in self._left_out.keys() - keys:
+            self._verdicts[key], texts[key] = self._left_out.pop(key)
+        for key in keys - self._left_out.keys():
+            verdict = self._verdicts[key]
+            self._left_out[key] = verdict, self._texts(key)
+            texts[key] = dict.fromkeys(GAPS, "")
+            finding = Finding("spec", Reason.CONFLICT, NO_ROOM)
+            self._verdicts[key] = replace(verdict, findings=(finding,), files={})
+        self._set_texts(texts)
         self._asset_files = None
 
-    def _leave_out(self, key: ResourceKey) -> None:
-        texts = {gap: run.part(key[1]) for gap, run in self._runs.items()}
-        verdict = self._verdicts[key]
-        self._left_out[key] = verdict, texts
-        finding = Finding("spec", Reason.CONFLICT, NO_ROOM)
-        self._verdicts[key] = replace(verdict, findings=(*verdict.findings, finding), files={})
-        self._set_texts(key, dict.fromkeys(GAPS, ""))
+    def _texts(self, key: ResourceKey) -> Texts:
+        return {gap: run.part(key[1]) for gap, run in self._runs.items()}
 
-    def _set_texts(self, key: ResourceKey, texts: Texts) -> None:
-        self._lengths[key] = sum(map(len, texts.values()))
-        for gap, text in texts.items():
-            self._runs[gap].change({key[1]: text or None})
+    def _set_texts(self, texts: Mapping[ResourceKey, Texts]) -> None:
+        for key, of_key in texts.items():
+            self._lengths[key] = sum(map(len, of_key.values()))
+            self._sizes.pop(key, None)
+        for gap, run in self._runs.items():
+            run.change({key[1]: of_key[gap] or None for key, of_key in texts.items()})
 
     def _size(self) -> Size:
         """What all pieces take; how far they can be compressed only where it matters."""
         length = sum(self._lengths.values())
-        whole = Size(length, length)
+        # A letter has at most four bytes.
+        whole = Size(length, 4 * length)
         if whole.fits:
             return whole
         members = (member for run in self._runs.values() for member in run.members())
         return Size(length, sum(map(len, members)))
 
-    def _size_of(self, key: ResourceKey) -> Size:
-        text = "".join(run.part(key[1]) for run in self._runs.values())
-        return Size(len(text), len(gzip_member(text)))
+    def _sizes_of_all(self) -> dict[ResourceKey, Size]:
+        """The sizes of what is in the configuration."""
+        present = [key for key, length in self._lengths.items() if length]
+        for key in present:
+            if key not in self._sizes:
+                self._sizes[key] = size_of("".join(self._texts(key).values()))
+        return {key: self._sizes[key] for key in present}
 
     # --- One AlertmanagerConfig -------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from stoker.generate.fragments import ResourceKey
 from stoker.generate.split import LARGEST_FILE
+from stoker.generate.stream import gzip_member
 
 LARGEST_TEXT: Final = 32 * 1024 * 1024
 NO_ROOM: Final = (
@@ -23,10 +24,16 @@ NO_ROOM: Final = (
 
 
 class Size(Struct, frozen=True):
-    """Bytes of a text, and of the same when it is compressed."""
+    """Letters of a text, and bytes of the same when it is compressed."""
 
     text: int = 0
     packed: int = 0
+
+    def __add__(self, other: "Size") -> "Size":
+        return Size(self.text + other.text, self.packed + other.packed)
+
+    def __sub__(self, other: "Size") -> "Size":
+        return Size(self.text - other.text, self.packed - other.packed)
 
     @property
     def fits(self) -> bool:
@@ -39,15 +46,29 @@ class Size(Struct, frozen=True):
         return max(self.text / LARGEST_TEXT, self.packed / LARGEST_FILE)
 
 
-def first_to_go(sizes: Mapping[ResourceKey, Size]) -> ResourceKey:
-    """The largest of the namespace that takes most."""
+def size_of(text: str) -> Size:
+    """The size of a text on its own."""
+    return Size(len(text), len(gzip_member(text)))
+
+
+def without_room(sizes: Mapping[ResourceKey, Size], whole: Size) -> set[ResourceKey]:
+    """What must stay out so that the rest of the whole fits.
+
+    Together they compress better than each alone, so the whole is not the sum of the sizes.
+    """
     taken: dict[str, float] = defaultdict(float)
-    for key, size in sizes.items():
-        taken[_namespace(key)] += size.share
-    largest = max(taken, key=lambda namespace: (taken[namespace], namespace))
-    candidates = [key for key in sizes if _namespace(key) == largest]
-    return max(candidates, key=lambda key: (sizes[key].share, key))
-
-
-def _namespace(key: ResourceKey) -> str:
-    return key[1].partition("/")[0]
+    members: dict[str, list[ResourceKey]] = defaultdict(list)
+    for key in sorted(sizes, key=lambda key: (sizes[key].share, key)):
+        namespace = key[1].partition("/")[0]
+        taken[namespace] += sizes[key].share
+        members[namespace].append(key)
+    out: set[ResourceKey] = set()
+    while taken and not whole.fits:
+        largest = max(taken, key=lambda namespace: (taken[namespace], namespace))
+        key = members[largest].pop()
+        out.add(key)
+        whole -= sizes[key]
+        taken[largest] -= sizes[key].share
+        if not members[largest]:
+            del taken[largest]
+    return out

@@ -1,0 +1,130 @@
+"""What Go refuses is refused before: one text of a tenant must not make a whole file unreadable.
+
+Each text here made Alertmanager or Prometheus refuse its file, or is close to one that did.
+"""
+
+import pytest
+
+from stoker.api.decode import convert
+from stoker.api.monitors import ServiceMonitor
+from stoker.api.prometheus import Prometheus
+from stoker.cli.operator_settings import operator_settings
+from stoker.select.assets import Missing, Source
+from stoker.select.workload import workload_of
+from stoker.settings import Capabilities
+from stoker.validate.ammatchers import expression_problem
+from stoker.validate.amsyntax import go_template_problem, smart_host_problem
+from stoker.validate.findings import Reason
+from stoker.validate.monitors import service_monitor
+from stoker.validate.relabel import regex_problem
+from stoker.validate.scope import Scope
+from stoker.validate.syntax import web_url_problem
+from stoker.validate.templates import template_problem
+
+DEEP = "(" * 201 + ")" * 201
+
+
+@pytest.mark.parametrize("text", [r"\Qa", r".*\Q", "(?P<é>a)", "(?<é>a)", DEEP, r"\C"])
+def test_an_expression_that_go_does_not_read_is_refused(text: str) -> None:
+    """In matchers and in relabelings: both put it into a group."""
+    assert expression_problem(text)
+    assert regex_problem(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"\Qa\E",
+        r"\\Qa",
+        "(?P<e>é)",
+        "[(]" * 300,
+        r"\(" * 300,
+        "(a)" * 300,
+        r"\Q(((\E",
+        "[[:alpha:](]",
+    ],
+)
+def test_an_expression_that_go_reads_is_taken(text: str) -> None:
+    """Brackets that open no group do not count, nor do groups one after the other."""
+    assert not expression_problem(text)
+    assert not regex_problem(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ end }}{{ if . }}",
+        "{{ $labels }}",
+        '{{ define "a" }}x{{ end }}{{ define `a` }}y{{ end }}',
+        '{{ define "\\x61" }}x{{ end }}{{ block "a" . }}y{{ end }}',
+        "{{ toUpper . }}",
+    ],
+)
+def test_a_template_of_a_url_that_go_does_not_read_is_refused(text: str) -> None:
+    """It has no variables, no functions of notifications, and ends only what it began."""
+    assert go_template_problem(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{{ define "a" }}x{{ end }}{{ template "a" . }}',
+        '{{ define "a" }}x{{ end }}{{ define "\\r\\u0061\\x00\\141" }}y{{ end }}',
+        "{{ $x := . }}{{ $x }}",
+        "{{ $ }}",
+    ],
+)
+def test_a_template_that_go_reads_is_taken(text: str) -> None:
+    """Definitions may stand in it, each under a name of its own."""
+    assert not go_template_problem(text)
+    assert not template_problem(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "http://[::1%25]/",
+        "http://[::1%25a][::1]/",
+        "http://[::%41]/",
+        "http://x/?#%zz",
+        "http://[1.2.3.4]",
+    ],
+)
+def test_a_url_that_go_does_not_read_is_refused(text: str) -> None:
+    """An address in brackets is one address with one zone, and fragments have escapes too."""
+    assert web_url_problem(text)
+
+
+@pytest.mark.parametrize("text", ["http://[fe80::1%25eth0]:80/", "http://x/?%zz#a", "http://[::1]"])
+def test_a_url_that_go_reads_is_taken(text: str) -> None:
+    """What is in a query is not looked at."""
+    assert not web_url_problem(text)
+
+
+def test_brackets_of_a_mail_server_stand_around_its_address() -> None:
+    """Everywhere else they make Alertmanager refuse the file."""
+    assert [smart_host_problem(text) for text in ("a:25", "[::1]:25", ":25")] == ["", "", ""]
+    assert all(
+        map(smart_host_problem, ("[:25", "]:25", "a[]:25", "a:b[", "a:b:25", "[[a]:25", "a:"))
+    )
+
+
+class Nothing:
+    """No Secret is there."""
+
+    def value(self, source: Source) -> Missing:
+        """Tell that there is none."""
+        return Missing(source, object_exists=False)
+
+
+@pytest.mark.parametrize("denied", [False, True])
+def test_the_operator_can_deny_files_to_all(*, denied: bool) -> None:
+    """A flag for all workloads does what a Prometheus can say for itself."""
+    words = ["--deny-file-access-in-configuration-resources"] if denied else []
+    assert operator_settings(words).deny_files == denied
+    scraper = convert(Prometheus, {"metadata": {"name": "a", "namespace": "b"}, "spec": {}})
+    workload = workload_of(scraper, Capabilities(deny_files=denied))
+    endpoint = {"port": "web", "bearerTokenFile": "/var/run/token"}
+    monitor = {"metadata": {}, "spec": {"endpoints": [endpoint], "selector": {}}}
+    found = service_monitor(convert(ServiceMonitor, monitor), Scope(workload, Nothing(), "b"))
+    assert [one.reason for one in found] == ([Reason.FILE_ACCESS_FORBIDDEN] if denied else [])
