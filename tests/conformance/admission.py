@@ -18,7 +18,7 @@ from stoker.api.amconfig.intervals import TimeRange
 from stoker.api.convert import ANNOTATION, converted
 from stoker.api.crd import GROUP
 from stoker.api.decode import convert
-from stoker.validate.amconfig import alertmanager_config
+from stoker.validate.alertmanager.admission import alertmanager_config
 from stoker.validate.findings import Finding
 from stoker.validate.intervals import Span, months, times, weekdays, years
 from stoker.web.reviews import Reviewer, rules_reader

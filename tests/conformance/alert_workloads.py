@@ -15,11 +15,11 @@ from stoker.api.alertmanager import Alertmanager, ClusterTlsConfig
 from stoker.api.core import Object
 from stoker.api.decode import convert
 from stoker.api.thanosruler import ThanosRuler
-from stoker.build import alertmanager, thanosruler
-from stoker.build.alert_objects import ruler_config_secret
-from stoker.build.alertnames import cluster_tls_name
-from stoker.build.alertsite import AlertSite
-from stoker.build.clustertls import CLUSTER_TLS_FILE, cluster_tls_mount
+from stoker.build.alerting import alertmanager, thanosruler
+from stoker.build.alerting.clustertls import CLUSTER_TLS_FILE, cluster_tls_mount
+from stoker.build.alerting.names import cluster_tls_name
+from stoker.build.alerting.objects import ruler_config_secret
+from stoker.build.alerting.site import AlertSite
 from stoker.build.site import TlsAssets
 from stoker.errors import WorkloadError
 from stoker.generate.clustertls import cluster_tls_text

@@ -10,25 +10,25 @@ from stoker.api.alertmanager import Alertmanager
 from stoker.api.amconfig.v1alpha1 import AlertmanagerConfig, HttpConfig
 from stoker.api.decode import convert
 from stoker.errors import FieldError, ResourceError, WorkloadError
-from stoker.generate.alertmanager import (
+from stoker.generate.alertmanager.config import (
     base_of,
     config_source,
     joined_piece,
     piece_of,
     terms_of,
 )
-from stoker.generate.amdraft import AlertDraft
-from stoker.generate.amframe import whole_text
-from stoker.generate.amkept import KIND, KeptAlerting, judged
-from stoker.generate.amload import loaded
-from stoker.generate.amsanitize import sanitized
-from stoker.generate.amsections import CONFIGURATION, ROUTE
-from stoker.generate.amtable import Section, read_section
-from stoker.generate.amyaml import words_of
-from stoker.generate.amzero import without_zero_durations
+from stoker.generate.alertmanager.draft import AlertDraft
+from stoker.generate.alertmanager.frame import whole_text
+from stoker.generate.alertmanager.kept import KIND, KeptAlerting, judged
+from stoker.generate.alertmanager.load import loaded
+from stoker.generate.alertmanager.receivers.http import HTTP, http_config
+from stoker.generate.alertmanager.sanitize import sanitized
+from stoker.generate.alertmanager.sections import CONFIGURATION, ROUTE
+from stoker.generate.alertmanager.table import Section, read_section
+from stoker.generate.alertmanager.yamltext import words_of
+from stoker.generate.alertmanager.zero import without_zero_durations
 from stoker.generate.block import text_of
 from stoker.generate.fragments import ResourceKey
-from stoker.generate.receivers.http import HTTP, http_config
 from stoker.settings import DEFAULT_ALERTMANAGER_VERSION
 from stoker.validate.syntax import web_url_problem
 from stoker.validate.verdicts import Verdict

@@ -23,7 +23,7 @@ import pytest
 from stoker.api.alertmanager import Alertmanager
 from stoker.api.amconfig import v1alpha1
 from stoker.api.decode import convert
-from stoker.generate.amkept import KIND, KeptAlerting
+from stoker.generate.alertmanager.kept import KIND, KeptAlerting
 from stoker.select.assets import Missing, Source
 from stoker.settings import DEFAULT_ALERTMANAGER_VERSION
 from stoker.validate.findings import Reason

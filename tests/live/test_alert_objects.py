@@ -13,13 +13,13 @@ from stoker.api.alertmanager import Alertmanager
 from stoker.api.core import Object
 from stoker.api.decode import convert
 from stoker.api.thanosruler import ThanosRuler
-from stoker.build.alert_objects import (
+from stoker.build.alerting.objects import (
     AlertmanagerContents,
     RulerContents,
     alertmanager_objects,
     ruler_objects,
 )
-from stoker.build.ampaths import CONFIG_KEY
+from stoker.build.alerting.paths import CONFIG_KEY
 from stoker.errors import WorkloadError
 from stoker.generate.thanosruler import remote_write_file
 from stoker.kube import access

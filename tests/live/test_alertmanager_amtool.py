@@ -13,7 +13,7 @@ from stoker.api.alertmanager import Alertmanager
 from stoker.api.amconfig import ALERTMANAGER_CONFIG, v1alpha1
 from stoker.api.decode import convert
 from stoker.errors import DecodeError
-from stoker.generate.amkept import KIND, KeptAlerting
+from stoker.generate.alertmanager.kept import KIND, KeptAlerting
 from stoker.select.assets import Missing, Source
 from tests.amtool import refusals
 from tests.conformance.alerting import configuration_text

@@ -7,8 +7,8 @@ import pytest
 from stoker.api.alertmanager import Alertmanager
 from stoker.api.amconfig import v1alpha1
 from stoker.api.decode import convert
-from stoker.generate.amkept import KIND, KeptAlerting
-from stoker.generate.amroom import LARGEST_TEXT, Size, without_room
+from stoker.generate.alertmanager.kept import KIND, KeptAlerting
+from stoker.generate.alertmanager.room import LARGEST_TEXT, Size, without_room
 from stoker.generate.split import LARGEST_FILE
 from stoker.select.assets import Missing, Source
 from stoker.validate.findings import Reason

@@ -12,22 +12,22 @@ from stoker.api.amconfig import v1alpha1, v1beta1
 from stoker.api.common import OAuth2, SafeTlsConfig, Sigv4
 from stoker.api.decode import convert
 from stoker.errors import FieldError, WorkloadError
-from stoker.generate.alertmanager import base_of, joined_piece, piece_of, terms_of
-from stoker.generate.amframe import whole_text
-from stoker.generate.amkept import KIND, KeptAlerting
-from stoker.generate.amload import loaded
-from stoker.generate.amsanitize import sanitized
-from stoker.generate.amsections import CONFIGURATION
-from stoker.generate.amtable import Section
-from stoker.generate.amzero import without_zero_durations
+from stoker.generate.alertmanager.config import base_of, joined_piece, piece_of, terms_of
+from stoker.generate.alertmanager.frame import whole_text
+from stoker.generate.alertmanager.kept import KIND, KeptAlerting
+from stoker.generate.alertmanager.load import loaded
+from stoker.generate.alertmanager.receivers import RECEIVER
+from stoker.generate.alertmanager.receivers.http import HTTP, OAUTH2, SIGV4, TLS
+from stoker.generate.alertmanager.sanitize import sanitized
+from stoker.generate.alertmanager.sections import CONFIGURATION
+from stoker.generate.alertmanager.table import Section
+from stoker.generate.alertmanager.zero import without_zero_durations
 from stoker.generate.block import text_of
 from stoker.generate.draft import Ignored
 from stoker.generate.fragments import OWN
-from stoker.generate.receivers import RECEIVER
-from stoker.generate.receivers.http import HTTP, OAUTH2, SIGV4, TLS
 from stoker.select.assets import Contents, Missing, Source
-from stoker.validate.alertmanagerconfig import settings_of
-from stoker.validate.ammatchers import matcher_text
+from stoker.validate.alertmanager.config import settings_of
+from stoker.validate.alertmanager.matchers import matcher_text
 from stoker.version import parse_version
 
 SECRETS = Contents(

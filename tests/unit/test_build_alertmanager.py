@@ -8,9 +8,9 @@ import pytest
 from stoker.api.alertmanager import Alertmanager
 from stoker.api.core import Object
 from stoker.api.decode import convert
-from stoker.build import alertmanager
-from stoker.build.alert_objects import AlertmanagerContents, alertmanager_objects
-from stoker.build.ampaths import CONFIG_KEY
+from stoker.build.alerting import alertmanager
+from stoker.build.alerting.objects import AlertmanagerContents, alertmanager_objects
+from stoker.build.alerting.paths import CONFIG_KEY
 from stoker.build.hashing import INPUT_HASH
 from stoker.build.site import TlsAssets
 from stoker.errors import WorkloadError

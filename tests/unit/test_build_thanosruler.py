@@ -8,8 +8,8 @@ import pytest
 from stoker.api.core import Object
 from stoker.api.decode import convert
 from stoker.api.thanosruler import ThanosRuler
-from stoker.build import thanosruler
-from stoker.build.alert_objects import RulerContents, ruler_objects
+from stoker.build.alerting import thanosruler
+from stoker.build.alerting.objects import RulerContents, ruler_objects
 from stoker.build.site import TlsAssets
 from stoker.errors import WorkloadError
 from stoker.generate.thanosruler import RemoteWriteFile, library_version, remote_write_file

@@ -12,8 +12,8 @@ from stoker.cli.operator_settings import operator_settings
 from stoker.select.assets import Missing, Source
 from stoker.select.workload import workload_of
 from stoker.settings import Capabilities
-from stoker.validate.ammatchers import expression_problem
-from stoker.validate.amsyntax import go_template_problem, smart_host_problem
+from stoker.validate.alertmanager.matchers import expression_problem
+from stoker.validate.alertmanager.syntax import go_template_problem, smart_host_problem
 from stoker.validate.findings import Reason
 from stoker.validate.monitors import service_monitor
 from stoker.validate.relabel import regex_problem

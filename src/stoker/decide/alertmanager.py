@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping
 
 from stoker.api.alertmanager import Alertmanager
 from stoker.api.core import Object
-from stoker.build.alert_objects import AlertmanagerContents, alertmanager_objects
-from stoker.build.ampaths import CONFIG_KEY
+from stoker.build.alerting.objects import AlertmanagerContents, alertmanager_objects
+from stoker.build.alerting.paths import CONFIG_KEY
 from stoker.decide.kept import NOTHING, Existing
-from stoker.generate.alertmanager import CONFIG_FILE, config_source, terms_of
-from stoker.generate.amkept import KIND, KeptAlerting
-from stoker.generate.amzero import without_zero_durations
+from stoker.generate.alertmanager.config import CONFIG_FILE, config_source, terms_of
+from stoker.generate.alertmanager.kept import KIND, KeptAlerting
+from stoker.generate.alertmanager.zero import without_zero_durations
 from stoker.generate.draft import Ignored
 from stoker.generate.fragments import OWN, ResourceKey
 from stoker.select.assets import WholeAssets

@@ -7,8 +7,9 @@ from msgspec import Struct
 from stoker.api.alertmanager import Alertmanager
 from stoker.api.core import Object
 from stoker.api.thanosruler import ThanosRuler
-from stoker.build import alertnames, names
-from stoker.build.alertsite import AlertSite
+from stoker.build import names
+from stoker.build.alerting import names as alertnames
+from stoker.build.alerting.site import AlertSite
 from stoker.build.objects import MOST_SHARDS
 from stoker.build.services import governing_service, service_of
 from stoker.build.sets import replicas_of

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from stoker.api.core import Object
 from stoker.api.rules import PrometheusRule
 from stoker.api.thanosruler import ThanosRuler
-from stoker.build.alert_objects import RulerContents, ruler_objects
-from stoker.build.alertsite import AlertSite
+from stoker.build.alerting.objects import RulerContents, ruler_objects
+from stoker.build.alerting.site import AlertSite
 from stoker.decide.kept import NOTHING, Existing
 from stoker.errors import WorkloadError
 from stoker.generate.draft import Ignored

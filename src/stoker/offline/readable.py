@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from stoker.api.core import Object, identity_of
-from stoker.generate.alertmanager import CONFIG_FILE
+from stoker.generate.alertmanager.config import CONFIG_FILE
 from stoker.generate.block import text_of
 from stoker.generate.thanosruler import REMOTE_WRITE_FILE
 from stoker.offline.folder import safe_name

@@ -14,7 +14,7 @@ from msgspec import Struct
 from stoker.api.amconfig.intervals import DayOfMonthRange, TimeInterval, TimePeriod, TimeRange
 from stoker.errors import below
 from stoker.validate.alerting import day_of_month_range
-from stoker.validate.amsyntax import range_of
+from stoker.validate.alertmanager.syntax import range_of
 from stoker.validate.findings import Finding, Findings, Reason
 
 _CLOCK: Final = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])|24:00")

@@ -31,7 +31,7 @@ from stoker.promql import NEWEST, options_for
 from stoker.select.assets import Contents
 from stoker.select.workload import Workload
 from stoker.settings import DEFAULT_PROMETHEUS_VERSION
-from stoker.validate.amconfig import raw_alertmanager_config
+from stoker.validate.alertmanager.admission import raw_alertmanager_config
 from stoker.validate.findings import Finding, Findings, Reason
 from stoker.validate.rules import Reader, raw_rules
 from stoker.validate.verdicts import judge

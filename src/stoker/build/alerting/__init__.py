@@ -1,0 +1,1 @@
+"""The Kubernetes objects of Alertmanager and ThanosRuler."""

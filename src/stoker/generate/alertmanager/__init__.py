@@ -1,0 +1,1 @@
+"""AlertmanagerConfigs, or a user's own file, to `alertmanager.yaml`."""

@@ -1,0 +1,364 @@
+"""The configuration of one Alertmanager, kept and changed piece by piece.
+
+    put_all, remove    AlertmanagerConfigs    one verdict, one piece, four runs of text
+    touched            Secrets, ConfigMaps    what read them, if the values are others now
+    set_root           the global AlertmanagerConfig    the base
+
+One bad AlertmanagerConfig is left out and its verdict says why; the others stay (the peer stops for
+all). So is what there is no room for (`amroom`). What is wrong with the base is raised when the
+configuration is asked for.
+"""
+
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from stoker.api.alertmanager import Alertmanager
+from stoker.errors import ResourceError, WorkloadError
+from stoker.generate.alertmanager.config import (
+    AlertTerms,
+    Base,
+    Piece,
+    base_of,
+    joined_piece,
+    piece_of,
+    root_name,
+    terms_of,
+)
+from stoker.generate.alertmanager.frame import GAPS, Frame, Texts, frame_of, piece_texts
+from stoker.generate.alertmanager.room import NO_ROOM, Size, size_of, without_room
+from stoker.generate.draft import Ignored
+from stoker.generate.fragments import OWN, ResourceKey
+from stoker.generate.stream import Stream, gzip_member
+from stoker.select.assets import Assets, Noted
+from stoker.select.references import ObjectKey, References
+from stoker.validate.alertmanager.config import Config, alertmanager_config
+from stoker.validate.alertmanager.global_section import global_settings
+from stoker.validate.alertmanager.scope import AlertScope
+from stoker.validate.findings import Finding, Reason
+from stoker.validate.verdicts import Verdict
+
+KIND: Final = "AlertmanagerConfig"
+
+
+class KeptAlerting:
+    """The configuration of one Alertmanager.
+
+    The `assets` of each call know what the objects that it concerns refer to, and the Alertmanager.
+    `root` is the AlertmanagerConfig that `spec.alertmanagerConfiguration` names. With `deny_files`,
+    tenants may not name files of Alertmanager's container.
+    """
+
+    def __init__(
+        self,
+        alertmanager: Alertmanager,
+        assets: Assets,
+        *,
+        root: Config | None = None,
+        deny_files: bool = False,
+    ) -> None:
+        self._terms = terms_of(alertmanager, deny_files=deny_files)
+        self._alertmanager = alertmanager
+        self._root = root
+        self._verdicts: dict[ResourceKey, Verdict] = {}
+        self._ignored: dict[ResourceKey, tuple[Ignored, ...]] = {}
+        self._references: References[ResourceKey] = References()
+        self._news: set[ResourceKey] = set()
+        self._runs: dict[str, Stream[str]] = {gap: Stream() for gap in GAPS}
+        self._lengths: dict[ResourceKey, int] = {}
+        self._sizes: dict[ResourceKey, Size] = {}
+        self._left_out: dict[ResourceKey, tuple[Verdict, Texts]] = {}
+        self._asset_files: dict[str, str] | None = None
+        self._own_files: dict[str, str] = {}
+        self._set_base(assets)
+
+    # --- Changes ----------------------------------------------------------------------------------
+
+    def set_alertmanager(self, alertmanager: Alertmanager, assets: Assets) -> None:
+        """Take another state of the Alertmanager."""
+        terms = terms_of(alertmanager, deny_files=self._terms.deny_files)
+        changed, self._terms, self._alertmanager = terms != self._terms, terms, alertmanager
+        self._rebase(assets, again=changed)
+
+    def set_root(self, root: Config | None, assets: Assets) -> None:
+        """Take another state of the global AlertmanagerConfig."""
+        self._root = root
+        self._rebase(assets)
+
+    def put_all(self, resources: Mapping[ResourceKey, Config], assets: Assets) -> None:
+        """Add AlertmanagerConfigs that apply, or take other states of them."""
+        texts: dict[ResourceKey, Texts] = {}
+        for key, resource in resources.items():
+            verdict, piece = self._made(key, resource, assets)
+            self._note(key, verdict, piece.ignored)
+            texts[key] = piece_texts(piece.tree)
+            self._left_out.pop(key, None)
+        self._set_texts(texts)
+        self._fit()
+
+    def put(self, key: ResourceKey, resource: Config, assets: Assets) -> None:
+        """Add one, or take another state of it."""
+        self.put_all({key: resource}, assets)
+
+    def remove(self, key: ResourceKey) -> None:
+        """Drop one that is gone or no longer applies; an unknown one is fine."""
+        self._note(key, None, ())
+        self._left_out.pop(key, None)
+        self._set_texts({key: dict.fromkeys(GAPS, "")})
+        del self._lengths[key]
+        self._fit()
+
+    def touched(self, objects: Iterable[ObjectKey], assets: Assets) -> None:
+        """Secrets and ConfigMaps were added, changed or deleted."""
+        changed = set(objects)
+        readers = {key for one in changed for key in self._references.readers(*one)}
+        if OWN in readers:
+            readers.discard(OWN)
+            self._rebase(assets)
+        stale = {
+            key: self._verdicts[key].resource
+            for key in readers
+            if _is_stale(self._verdicts[key], changed, assets)
+        }
+        self.put_all(stale, assets)
+
+    # --- Answers ----------------------------------------------------------------------------------
+
+    def take_news(self) -> set[ResourceKey]:
+        """The AlertmanagerConfigs that were judged or dropped since this was asked."""
+        news, self._news = self._news, set()
+        return news
+
+    def text(self) -> str:
+        """The whole text; WorkloadError where there is none."""
+        if self._usable().verbatim is not None:
+            return self._usable().verbatim or ""
+        return "".join(
+            self._runs[part].text() if part in self._runs else part for part in self._layout()
+        )
+
+    def gzip(self) -> bytes:
+        """The whole text, compressed; WorkloadError where there is none."""
+        if self._usable().verbatim is not None:
+            return gzip_member(self._usable().verbatim or "")
+        members: list[bytes] = []
+        for part in self._layout():
+            members += self._runs[part].members() if part in self._runs else [gzip_member(part)]
+        return b"".join(members)
+
+    @property
+    def verdicts(self) -> Mapping[ResourceKey, Verdict]:
+        """What became of each AlertmanagerConfig."""
+        return self._verdicts
+
+    @property
+    def ignored(self) -> Mapping[ResourceKey, tuple[Ignored, ...]]:
+        """What the version does not know, by object; the Alertmanager's own under `OWN`."""
+        return self._ignored
+
+    @property
+    def references(self) -> AbstractSet[ObjectKey]:
+        """The Secrets and ConfigMaps that were looked for, whether or not they exist."""
+        return self._references.objects
+
+    @property
+    def asset_files(self) -> Mapping[str, str]:
+        """The files to mount: name to text."""
+        if self._asset_files is None:
+            self._asset_files = dict(self._own_files)
+            for verdict in self._verdicts.values():
+                self._asset_files |= verdict.files
+        return self._asset_files
+
+    @property
+    def template_files(self) -> tuple[str, ...]:
+        """The names of the template files that the configuration loads."""
+        return self._base.template_files if isinstance(self._base, Base) else ()
+
+    # --- The base ---------------------------------------------------------------------------------
+
+    def _set_base(self, assets: Assets) -> None:
+        self._base: Base | WorkloadError
+        self._frame: Frame | None = None
+        # The global one lies beside the Alertmanager.
+        namespace = self._root.metadata.namespace if self._root else self._terms.namespace
+        scope, seen = _scope(self._terms, assets, namespace or ""), Noted(assets)
+        try:
+            self._check_base(scope)
+            self._base = base_of(self._alertmanager, self._root, seen)
+        except WorkloadError as error:
+            self._base = error
+        made = self._base if isinstance(self._base, Base) else Base()
+        self._own_files, self._asset_files = scope.files, None
+        self._references.put(OWN, {*scope.reads, *seen.sources})
+        self._note_ignored(OWN, made.ignored)
+        if made.verbatim is None:
+            self._frame = frame_of(made.tree)
+
+    def _check_base(self, scope: AlertScope) -> None:
+        """What a global AlertmanagerConfig and the settings beside it must be."""
+        configuration = self._alertmanager.spec.alertmanager_configuration
+        if configuration is None or self._root is None:
+            return
+        path = "spec.alertmanagerConfiguration"
+        found = [*alertmanager_config(self._root, scope)]
+        if configuration.global_ is not None:
+            found += global_settings(configuration.global_, scope, f"{path}.global")
+        if found:
+            raise WorkloadError(path, "; ".join(map(str, found)))
+
+    def _rebase(self, assets: Assets, *, again: bool = False) -> None:
+        """Make the base again, and the pieces if they depend on what is different in it."""
+        before = self._met()
+        self._set_base(assets)
+        if again or before != self._met():
+            self.put_all({key: each.resource for key, each in self._verdicts.items()}, assets)
+
+    def _met(self) -> Any:
+        """All of the base that a piece may clash with."""
+        base = self._base
+        return (base.common, base.names, base.verbatim) if isinstance(base, Base) else None
+
+    def _usable(self) -> Base:
+        if isinstance(self._base, WorkloadError):
+            raise WorkloadError(self._base.path, self._base.reason)
+        return self._base
+
+    def _layout(self) -> list[str]:
+        self._usable()
+        filled = {gap: bool(run.members()) for gap, run in self._runs.items()}
+        return self._frame.layout(filled) if self._frame else []
+
+    # --- Room -------------------------------------------------------------------------------------
+
+    def _fit(self) -> None:
+        """Leave out what there is no room for, and take back what there is room for again."""
+        if not self._left_out and self._size().fits:
+            return
+        held, before = self._left_out.items(), set(self._left_out)
+        sizes = {key: size_of("".join(texts.values())) for key, (_, texts) in held}
+        whole = sum(sizes.values(), self._size())
+        self._leave_out(without_room(sizes | self._sizes_of_all(), whole))
+        while not self._size().fits and any(self._lengths.values()):
+            more = without_room(self._sizes_of_all(), self._size())
+            self._leave_out(more | self._left_out.keys())
+        self._news |= before ^ self._left_out.keys()
+
+    def _leave_out(self, keys: set[ResourceKey]) -> None:
+        """Leave these out and no others."""
+        texts: dict[ResourceKey, Texts] = {}
+        for key in self._left_out.keys() - keys:
+            self._verdicts[key], texts[key] = self._left_out.pop(key)
+        for key in keys - self._left_out.keys():
+            verdict = self._verdicts[key]
+            self._left_out[key] = verdict, self._texts(key)
+            texts[key] = dict.fromkeys(GAPS, "")
+            finding = Finding("spec", Reason.CONFLICT, NO_ROOM)
+            self._verdicts[key] = replace(verdict, findings=(finding,), files={})
+        self._set_texts(texts)
+        self._asset_files = None
+
+    def _texts(self, key: ResourceKey) -> Texts:
+        return {gap: run.part(key[1]) for gap, run in self._runs.items()}
+
+    def _set_texts(self, texts: Mapping[ResourceKey, Texts]) -> None:
+        for key, of_key in texts.items():
+            self._lengths[key] = sum(map(len, of_key.values()))
+            self._sizes.pop(key, None)
+        for gap, run in self._runs.items():
+            run.change({key[1]: of_key[gap] or None for key, of_key in texts.items()})
+
+    def _size(self) -> Size:
+        """What all pieces take; how far they can be compressed only where it matters."""
+        length = sum(self._lengths.values())
+        # A letter has at most four bytes.
+        whole = Size(length, 4 * length)
+        if whole.fits:
+            return whole
+        members = (member for run in self._runs.values() for member in run.members())
+        return Size(length, sum(map(len, members)))
+
+    def _sizes_of_all(self) -> dict[ResourceKey, Size]:
+        """The sizes of what is in the configuration."""
+        present = [key for key, length in self._lengths.items() if length]
+        for key in present:
+            if key not in self._sizes:
+                self._sizes[key] = size_of("".join(self._texts(key).values()))
+        return {key: self._sizes[key] for key in present}
+
+    # --- One AlertmanagerConfig -------------------------------------------------------------------
+
+    def _made(self, key: ResourceKey, resource: Config, assets: Assets) -> tuple[Verdict, Piece]:
+        verdict, piece = judged(resource, self._terms, assets)
+        if self._is_root(key):
+            return verdict, Piece({})
+        base = self._base
+        if not verdict.accepted or not isinstance(base, Base) or base.verbatim is not None:
+            return verdict, piece
+        try:
+            return verdict, joined_piece(piece, base)
+        except ResourceError as error:
+            return _rejected(verdict, error), Piece({})
+
+    def _is_root(self, key: ResourceKey) -> bool:
+        """Whether it is the global one, which is in the base already."""
+        if self._alertmanager.spec.alertmanager_configuration is None:
+            return False
+        try:
+            name = root_name(self._alertmanager)
+        except WorkloadError:
+            return False
+        return key[1] == f"{self._terms.namespace}/{name}"
+
+    def _note(
+        self, key: ResourceKey, verdict: Verdict | None, ignored: tuple[Ignored, ...]
+    ) -> None:
+        self._news.add(key)
+        before = self._verdicts.pop(key, None)
+        if verdict:
+            self._verdicts[key] = verdict
+        if (before.files if before else {}) != (verdict.files if verdict else {}):
+            self._asset_files = None
+        self._references.put(key, verdict.reads if verdict else ())
+        self._note_ignored(key, ignored)
+
+    def _note_ignored(self, key: ResourceKey, ignored: tuple[Ignored, ...]) -> None:
+        self._ignored.pop(key, None)
+        if ignored:
+            self._ignored[key] = ignored
+
+
+def judged(resource: Config, terms: AlertTerms, assets: Assets) -> tuple[Verdict, Piece]:
+    """What an Alertmanager makes of an AlertmanagerConfig, whatever its base, and what it adds."""
+    scope = _scope(terms, assets, resource.metadata.namespace or "")
+    findings = tuple(alertmanager_config(resource, scope))
+    if findings:
+        return Verdict(KIND, resource, findings, scope.reads), Piece({})
+    verdict = Verdict(KIND, resource, (), scope.reads, scope.files)
+    try:
+        piece = piece_of(resource, terms, assets)
+    except ResourceError as error:
+        return _rejected(verdict, error), Piece({})
+    return replace(verdict, reads={**scope.reads, **piece.reads}), piece
+
+
+def _rejected(verdict: Verdict, error: ResourceError) -> Verdict:
+    finding = Finding(error.path, Reason.INVALID_VALUE, error.reason)
+    return replace(verdict, findings=(finding,), files={})
+
+
+def _scope(terms: AlertTerms, assets: Assets, namespace: str) -> AlertScope:
+    return AlertScope(
+        terms.version, assets, namespace, features=terms.features, deny_files=terms.deny_files
+    )
+
+
+def _is_stale(verdict: Verdict, changed: set[ObjectKey], assets: Assets) -> bool:
+    """Whether a value that an object was judged or written by is another one now."""
+    return any(
+        assets.value(source) != value
+        for source, value in verdict.reads.items()
+        if (source.kind, source.namespace, source.name) in changed
+    )

@@ -1,0 +1,153 @@
+"""Integrations that deliver to an address: email, webhooks, Amazon SNS."""
+
+from typing import Any, Final
+
+from stoker.errors import FieldError, below
+from stoker.generate.alertmanager.checks import all_of, any_of, web_or_template
+from stoker.generate.alertmanager.draft import (
+    AlertDraft,
+    go_duration,
+    if_true,
+    lower,
+    members,
+    pairs,
+    secret,
+    secret_text,
+)
+from stoker.generate.alertmanager.receivers.chat import HTTP_CONFIG, SEND_RESOLVED
+from stoker.generate.alertmanager.receivers.http import SIGV4, TLS
+from stoker.generate.alertmanager.table import (
+    ANYTHING,
+    COUNT,
+    GO_DURATION,
+    MAPPING,
+    SOME_TEXT,
+    SWITCH,
+    TEXT,
+    Check,
+    Row,
+    Section,
+    one,
+    tabled,
+    written,
+)
+from stoker.generate.block import Block
+from stoker.validate.alertmanager.syntax import smart_host_problem
+from stoker.version import Version
+
+# --- Email ----------------------------------------------------------------------------------------
+
+
+def host_and_port(key: str) -> Check:
+    """A check of a member that is a mail server and its port, if it is set."""
+
+    def check(block: Block, _version: Version, path: str) -> None:
+        problem = smart_host_problem(block[key]) if block.get(key) else ""
+        if problem:
+            raise FieldError(below(path, key), problem)
+
+    return check
+
+
+def _headers_once(block: Block, _version: Version, path: str) -> None:
+    names = [name.lower() for name in block.get("headers") or ()]
+    for name in names:
+        if names.count(name) > 1:
+            raise FieldError(f"{below(path, 'headers')}[{name}]", "is given twice")
+        if name in ("references", "in-reply-to") and (block.get("threading") or {}).get("enabled"):
+            raise FieldError(f"{below(path, 'headers')}[{name}]", "is set by `threading`")
+
+
+def _threads(block: Block, _version: Version, path: str) -> None:
+    if block.get("enabled") and block.get("thread_by_date") not in ("daily", "none"):
+        raise FieldError(below(path, "thread_by_date"), "is not one of `daily`, `none`")
+
+
+_THREADING: Final = Section(
+    (Row("enabled", SWITCH), Row("thread_by_date", TEXT, "thread_by_date", lower)),
+    checks=(_threads,),
+)
+
+
+def _threading(source: Any, draft: AlertDraft, path: str) -> Block:
+    """Whoever has settings for threads wants them."""
+    return {"enabled": True} | written(_THREADING, source, draft, path)
+
+
+EMAIL: Final = Section(
+    (
+        SEND_RESOLVED,
+        Row("to", TEXT, "to"),
+        Row("from", TEXT, "from_"),
+        Row("hello", TEXT, "hello"),
+        Row("smarthost", SOME_TEXT, "smarthost"),
+        Row("auth_username", TEXT, "auth_username"),
+        Row("auth_password", SOME_TEXT, "auth_password", secret),
+        Row("auth_password_file", SOME_TEXT, since="0.25.0", unless="auth_password"),
+        Row("auth_secret", SOME_TEXT, "auth_secret", secret),
+        Row("auth_secret_file", SOME_TEXT, since="0.31.0", unless="auth_secret"),
+        Row("auth_identity", TEXT, "auth_identity"),
+        Row("headers", MAPPING, "headers", pairs),
+        Row("html", TEXT, "html", keep_empty=True),
+        Row("text", TEXT, "text"),
+        Row("require_tls", SWITCH, "require_tls"),
+        Row("tls_config", one(TLS), "tls_config", tabled(TLS), keep_empty=True),
+        Row("force_implicit_tls", SWITCH, "force_implicit_tls", since="0.31.0"),
+        Row("threading", one(_THREADING), "threading", _threading, since="0.30.0"),
+    ),
+    needs=(all_of("to"), host_and_port("smarthost"), _headers_once),
+)
+
+
+# --- Webhooks -------------------------------------------------------------------------------------
+
+
+def _url_or_secret(source: Any, draft: AlertDraft, path: str) -> Block:
+    """A webhook; a URL in a Secret goes before an open one."""
+    block = written(WEBHOOK, source, draft, path)
+    hidden = secret_text(source.url_secret, draft, below(path, "urlSecret"))
+    return block if hidden is None else block | {"url": hidden}
+
+
+WEBHOOK: Final = Section(
+    (
+        SEND_RESOLVED,
+        Row("url", SOME_TEXT, "url"),
+        Row("url_file", SOME_TEXT, since="0.26.0", unless="url"),
+        HTTP_CONFIG,
+        Row("max_alerts", COUNT, "max_alerts"),
+        Row("timeout", GO_DURATION, "timeout", go_duration, since="0.28.0"),
+        Row("payload", ANYTHING, "payload", since="0.32.0"),
+    ),
+    checks=(web_or_template("url"),),
+    needs=(any_of("url", "url_file"),),
+    write=_url_or_secret,
+)
+
+
+# --- Amazon SNS -----------------------------------------------------------------------------------
+
+
+def _one_address(block: Block, _version: Version, path: str) -> None:
+    """Alertmanager refuses none and two of them, though not three."""
+    if sum(bool(block.get(key)) for key in ("topic_arn", "target_arn", "phone_number")) % 2 == 0:
+        raise FieldError(path, "needs one of `topic_arn`, `target_arn` and `phone_number`")
+
+
+SNS: Final = Section(
+    (
+        SEND_RESOLVED,
+        HTTP_CONFIG,
+        Row("api_url", SOME_TEXT, "api_url"),
+        Row("sigv4", one(SIGV4), "sigv4", tabled(SIGV4)),
+        Row("topic_arn", SOME_TEXT, "topic_arn"),
+        Row("phone_number", SOME_TEXT, "phone_number"),
+        Row("target_arn", SOME_TEXT, "target_arn"),
+        Row("subject", TEXT, "subject"),
+        Row("message", TEXT, "message"),
+        Row("attributes", MAPPING, "attributes", members),
+        Row("use_aws_http_client", SWITCH, "use_aws_http_client", if_true, since="0.33.0"),
+    ),
+    checks=(web_or_template("api_url"),),
+    needs=(_one_address,),
+)

@@ -1,0 +1,260 @@
+"""How Alertmanager reaches an HTTP server: TLS, credentials, proxies, AWS signatures."""
+
+from typing import Any, Final
+
+from stoker.errors import FieldError, below
+from stoker.generate.alertmanager.checks import all_of, at_most_one
+from stoker.generate.alertmanager.draft import AlertDraft, if_true, items, members, mounted, secret
+from stoker.generate.alertmanager.table import (
+    LISTS,
+    MAPPING,
+    OBJECT_OF_ANYTHING,
+    SOME_TEXT,
+    SWITCH,
+    TEXT,
+    TEXTS,
+    Row,
+    Section,
+    keyed,
+    one,
+    tabled,
+    written,
+)
+from stoker.generate.block import Block
+from stoker.generate.order import in_order
+from stoker.validate.syntax import Url
+from stoker.version import Version
+
+_TLS_VERSIONS: Final = ("TLS10", "TLS11", "TLS12", "TLS13")
+
+
+# --- TLS ------------------------------------------------------------------------------------------
+
+
+def _tls_versions(block: Block, _version: Version, path: str) -> None:
+    for key in ("min_version", "max_version"):
+        if key in block and block[key] not in _TLS_VERSIONS:
+            raise FieldError(below(path, key), f"is not one of {', '.join(_TLS_VERSIONS)}")
+    low, high = block.get("min_version"), block.get("max_version")
+    if low and high and low > high:
+        raise FieldError(below(path, "max_version"), "is lower than `min_version`")
+
+
+def _certificate_and_key(block: Block, _version: Version, path: str) -> None:
+    certificate = block.get("cert") or block.get("cert_file")
+    key = block.get("key") or block.get("key_file")
+    if bool(certificate) != bool(key):
+        raise FieldError(path, "a client certificate and its key need each other")
+
+
+TLS: Final = Section(
+    (
+        Row("ca", SOME_TEXT, since="0.26.0"),
+        Row("cert", SOME_TEXT, since="0.26.0"),
+        Row("key", SOME_TEXT, since="0.26.0"),
+        Row("ca_file", SOME_TEXT, "ca", mounted),
+        Row("cert_file", SOME_TEXT, "cert", mounted),
+        Row("key_file", SOME_TEXT, "key_secret", mounted),
+        Row("server_name", TEXT, "server_name"),
+        Row("insecure_skip_verify", SWITCH, "insecure_skip_verify", default=False),
+        Row("min_version", TEXT, "min_version", since="0.25.0"),
+        Row("max_version", TEXT, "max_version", since="0.25.0"),
+    ),
+    checks=(_tls_versions,),
+    needs=(
+        at_most_one("ca", "ca_file"),
+        at_most_one("cert", "cert_file"),
+        at_most_one("key", "key_file"),
+        _certificate_and_key,
+    ),
+)
+
+
+# --- Credentials ----------------------------------------------------------------------------------
+
+
+def _no_basic(block: Block, _version: Version, path: str) -> None:
+    if str(block.get("type", "")).strip().lower() == "basic":
+        raise FieldError(below(path, "type"), "use `basic_auth` for this scheme")
+
+
+def _scheme(auth: Any, draft: AlertDraft, path: str) -> Block:
+    """The scheme is always named: `Bearer` unless another is."""
+    return {"type": (auth.type or "").strip() or "Bearer"} | written(
+        AUTHORIZATION, auth, draft, path
+    )
+
+
+BASIC_AUTH: Final = Section(
+    (
+        Row("username", TEXT, "username", secret),
+        Row("username_file", SOME_TEXT, since="0.28.0"),
+        Row("password", SOME_TEXT, "password", secret),
+        Row("password_file", SOME_TEXT),
+    ),
+    needs=(at_most_one("username", "username_file"), at_most_one("password", "password_file")),
+)
+AUTHORIZATION: Final = Section(
+    (
+        Row("type", TEXT),
+        Row("credentials", SOME_TEXT, "credentials", secret),
+        Row("credentials_file", SOME_TEXT),
+    ),
+    needs=(at_most_one("credentials", "credentials_file"), _no_basic),
+)
+
+
+def _headers(values: Any, draft: AlertDraft, path: str) -> dict[str, list[str]]:
+    """Each header with its values, which are all in Secrets."""
+    return in_order(
+        {
+            name: [
+                draft.value(value, f"{path}[{name}][{index}]") for index, value in enumerate(each)
+            ]
+            for name, each in values.items()
+        }
+    )
+
+
+def _proxy_rules(block: Block, _version: Version, path: str) -> None:
+    url, environment = block.get("proxy_url"), block.get("proxy_from_environment")
+    if environment and url:
+        raise FieldError(below(path, "proxy_url"), "excludes `proxy_from_environment`")
+    if environment and block.get("no_proxy"):
+        raise FieldError(below(path, "no_proxy"), "excludes `proxy_from_environment`")
+    if block.get("no_proxy") and not url:
+        raise FieldError(below(path, "no_proxy"), "needs `proxy_url`")
+    if block.get("proxy_connect_header") and not (url or environment):
+        where = below(path, "proxy_connect_header")
+        raise FieldError(where, "needs `proxy_url` or `proxy_from_environment`")
+    # Alertmanager's reader takes these two for nothing even in quotes, and then refuses them.
+    problem = "is no URL" if url in ("null", "~") else Url(url or "").problem
+    if problem:
+        raise FieldError(below(path, "proxy_url"), problem)
+
+
+_PROXY: Final = (
+    Row("no_proxy", SOME_TEXT, "no_proxy", since="0.26.0"),
+    Row("proxy_from_environment", SWITCH, "proxy_from_environment", if_true, since="0.26.0"),
+    Row("proxy_connect_header", LISTS, "proxy_connect_header", _headers, since="0.26.0"),
+)
+OAUTH2: Final = Section(
+    (
+        Row("client_id", TEXT, "client_id", secret),
+        Row("client_secret", SOME_TEXT, "client_secret", secret),
+        Row("client_secret_file", SOME_TEXT),
+        *(
+            Row(key, OBJECT_OF_ANYTHING if key == "claims" else SOME_TEXT, since="0.31.0")
+            for key in (
+                "client_certificate_key_id",
+                "client_certificate_key",
+                "client_certificate_key_file",
+                "grant_type",
+                "signature_algorithm",
+                "iss",
+                "audience",
+                "claims",
+            )
+        ),
+        Row("scopes", TEXTS, "scopes", items),
+        Row("token_url", TEXT, "token_url"),
+        Row("endpoint_params", MAPPING, "endpoint_params", members),
+        Row("proxy_url", SOME_TEXT, "proxy_url", since="0.25.0"),
+        *_PROXY,
+        Row("tls_config", one(TLS), "tls_config", tabled(TLS), since="0.25.0"),
+    ),
+    checks=(_proxy_rules,),
+    needs=(all_of("client_id", "token_url"), at_most_one("client_secret", "client_secret_file")),
+)
+
+
+# --- The client -----------------------------------------------------------------------------------
+
+# Headers that the HTTP client sets itself.
+_RESERVED: Final = frozenset((
+    "authorization", "host", "content-encoding", "content-length", "content-type", "user-agent",
+    "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "www-authenticate",
+    "accept-encoding", "x-prometheus-remote-write-version", "x-prometheus-remote-read-version",
+    "x-prometheus-scrape-timeout-seconds", "x-amz-date", "x-amz-security-token",
+    "x-amz-content-sha256",
+))  # fmt: skip
+
+
+def _no_reserved_headers(block: Block, _version: Version, path: str) -> None:
+    for name in block.get("http_headers") or ():
+        if name.lower() in _RESERVED:
+            raise FieldError(f"{below(path, 'http_headers')}[{name}]", "may not be set")
+
+
+def _one_authentication(block: Block, version: Version, path: str) -> None:
+    at_most_one("basic_auth", "authorization", "oauth2", "bearer_token", "bearer_token_file")(
+        block, version, path
+    )
+
+
+HEADER: Final = Section(
+    (Row("values", TEXTS), Row("secrets", TEXTS), Row("files", TEXTS)),
+)
+HTTP: Final = Section(
+    (
+        Row(
+            "authorization",
+            one(AUTHORIZATION),
+            "authorization",
+            _scheme,
+            since="0.22.0",
+            refused=True,
+        ),
+        Row("basic_auth", one(BASIC_AUTH), "basic_auth", tabled(BASIC_AUTH)),
+        Row("oauth2", one(OAUTH2), "oauth2", tabled(OAUTH2), since="0.22.0", refused=True),
+        Row("bearer_token", SOME_TEXT, "bearer_token_secret", secret),
+        Row("bearer_token_file", SOME_TEXT),
+        Row("tls_config", one(TLS), "tls_config", tabled(TLS), keep_empty=True),
+        Row("follow_redirects", SWITCH, "follow_redirects", since="0.22.0"),
+        Row("enable_http2", SWITCH, "enable_http2", since="0.25.0"),
+        Row("proxy_url", SOME_TEXT, "proxy_url"),
+        *_PROXY,
+        Row("http_headers", keyed(HEADER), since="0.28.0"),
+    ),
+    given=(_no_reserved_headers,),
+    checks=(_proxy_rules,),
+    needs=(_one_authentication,),
+)
+
+
+def http_config(client: Any, draft: AlertDraft, path: str) -> Block:
+    """An `http_config`; the old `proxyURL` goes before `proxyUrl`."""
+    block = written(HTTP, client, draft, path)
+    old = getattr(client, "deprecated_proxy_url", None)
+    if old:
+        block["proxy_url"] = old
+    return block
+
+
+# --- AWS ------------------------------------------------------------------------------------------
+
+
+def _key_pair(block: Block, _version: Version, path: str) -> None:
+    if bool(block.get("access_key")) != bool(block.get("secret_key")):
+        raise FieldError(path, "`access_key` and `secret_key` need each other")
+
+
+def _role_for_external_id(block: Block, _version: Version, path: str) -> None:
+    if block.get("external_id") and not block.get("role_arn"):
+        raise FieldError(below(path, "external_id"), "needs `role_arn`")
+
+
+SIGV4: Final = Section(
+    (
+        Row("region", TEXT, "region"),
+        Row("access_key", SOME_TEXT, "access_key", secret),
+        Row("secret_key", SOME_TEXT, "secret_key", secret),
+        Row("profile", SOME_TEXT, "profile"),
+        Row("role_arn", SOME_TEXT, "role_arn"),
+        Row("external_id", SOME_TEXT, "external_id", since="0.33.0"),
+        Row("use_fips_sts_endpoint", SWITCH, "use_fips_sts_endpoint", if_true, since="0.28.0"),
+        Row("service_name", SOME_TEXT, since="0.31.0"),
+    ),
+    checks=(_role_for_external_id,),
+    needs=(_key_pair,),
+)

@@ -1,0 +1,179 @@
+"""Integrations that call somebody: PagerDuty, Opsgenie, VictorOps, Pushover."""
+
+from typing import Final
+
+from stoker.errors import FieldError, below
+from stoker.generate.alertmanager.checks import all_of, any_of, at_most_one, web, web_or_template
+from stoker.generate.alertmanager.draft import go_duration, if_true, pairs, secret
+from stoker.generate.alertmanager.receivers.chat import HTTP_CONFIG, SEND_RESOLVED
+from stoker.generate.alertmanager.table import (
+    GO_DURATION,
+    MAPPING,
+    OBJECT_OF_ANYTHING,
+    SOME_TEXT,
+    SWITCH,
+    TEXT,
+    Row,
+    Section,
+    listed,
+    many,
+)
+from stoker.generate.block import Block
+from stoker.validate.alertmanager.integrations import VICTOROPS_OWN
+from stoker.validate.alertmanager.syntax import go_template_problem
+from stoker.version import Version, parse_version
+
+RESPONDERS: Final = ("team", "teams", "user", "escalation", "schedule")
+
+
+# --- PagerDuty ------------------------------------------------------------------------------------
+
+
+def _flat_details(block: Block, version: Version, path: str) -> None:
+    nested = any(not isinstance(item, str) for item in (block.get("details") or {}).values())
+    if nested and version < parse_version("0.30.0"):
+        where = below(path, "details")
+        raise FieldError(where, "values other than texts need Alertmanager 0.30.0 or newer")
+
+
+_LINK: Final = Section((Row("href", TEXT, "href"), Row("text", TEXT, "alt")))
+_IMAGE: Final = Section(
+    (Row("src", TEXT, "src"), Row("alt", TEXT, "alt"), Row("href", TEXT, "href"))
+)
+PAGERDUTY: Final = Section(
+    (
+        SEND_RESOLVED,
+        HTTP_CONFIG,
+        Row("service_key", SOME_TEXT, "service_key", secret),
+        Row("service_key_file", SOME_TEXT, since="0.25.0", unless="service_key"),
+        Row("routing_key", SOME_TEXT, "routing_key", secret),
+        Row("routing_key_file", SOME_TEXT, since="0.25.0", unless="routing_key"),
+        Row("url", SOME_TEXT, "url"),
+        Row("client", TEXT, "client"),
+        Row("client_url", TEXT, "client_url"),
+        Row("description", TEXT, "description"),
+        Row("details", OBJECT_OF_ANYTHING, "details", pairs),
+        Row("images", many(_IMAGE), "pager_duty_image_configs", listed(_IMAGE)),
+        Row("links", many(_LINK), "pager_duty_link_configs", listed(_LINK)),
+        Row("severity", TEXT, "severity"),
+        Row("class", TEXT, "class_"),
+        Row("component", TEXT, "component"),
+        Row("group", TEXT, "group"),
+        Row("source", TEXT, "source", since="0.25.0"),
+        Row("timeout", GO_DURATION, "timeout", go_duration, since="0.30.0"),
+    ),
+    checks=(_flat_details, web("url")),
+    needs=(any_of("routing_key", "service_key", "routing_key_file", "service_key_file"),),
+)
+
+
+# --- Opsgenie -------------------------------------------------------------------------------------
+
+
+def _teams(block: Block, version: Version, path: str) -> None:
+    if block.get("type") == "teams" and version < parse_version("0.24.0"):
+        raise FieldError(below(path, "type"), "`teams` needs Alertmanager 0.24.0 or newer")
+
+
+def _known_responder(block: Block, version: Version, path: str) -> None:
+    any_of("id", "name", "username")(block, version, path)
+    kind = block.get("type", "")
+    problem = go_template_problem(kind)
+    if problem:
+        raise FieldError(below(path, "type"), problem)
+    if "{{" not in kind and kind.lower() not in RESPONDERS:
+        raise FieldError(below(path, "type"), f"is not one of {', '.join(RESPONDERS)}")
+
+
+_RESPONDER: Final = Section(
+    (
+        Row("id", TEXT, "id"),
+        Row("name", TEXT, "name"),
+        Row("username", TEXT, "username"),
+        Row("type", TEXT, "type"),
+    ),
+    checks=(_teams,),
+    needs=(_known_responder,),
+)
+OPSGENIE: Final = Section(
+    (
+        SEND_RESOLVED,
+        HTTP_CONFIG,
+        Row("api_key", SOME_TEXT, "api_key", secret),
+        Row("api_key_file", SOME_TEXT, since="0.24.0", unless="api_key"),
+        Row("api_url", SOME_TEXT, "api_url"),
+        Row("message", TEXT, "message"),
+        Row("description", TEXT, "description"),
+        Row("source", TEXT, "source"),
+        Row("details", MAPPING, "details", pairs),
+        Row("responders", many(_RESPONDER), "responders", listed(_RESPONDER)),
+        Row("tags", TEXT, "tags"),
+        Row("note", TEXT, "note"),
+        Row("priority", TEXT, "priority"),
+        Row("update_alerts", SWITCH, "update_alerts", if_true, since="0.24.0"),
+        Row("entity", TEXT, "entity", since="0.24.0"),
+        Row("actions", TEXT, "actions", since="0.24.0"),
+    ),
+    checks=(web("api_url"),),
+)
+
+
+# --- VictorOps ------------------------------------------------------------------------------------
+
+
+def _no_own_fields(block: Block, _version: Version, path: str) -> None:
+    for name in block.get("custom_fields") or ():
+        if name in VICTOROPS_OWN:
+            where = f"{below(path, 'custom_fields')}[{name}]"
+            raise FieldError(where, "is a field of VictorOps itself")
+
+
+VICTOROPS: Final = Section(
+    (
+        SEND_RESOLVED,
+        HTTP_CONFIG,
+        Row("api_key", SOME_TEXT, "api_key", secret),
+        Row("api_key_file", SOME_TEXT, since="0.25.0", unless="api_key"),
+        Row("api_url", SOME_TEXT, "api_url"),
+        Row("routing_key", TEXT, "routing_key"),
+        Row("message_type", TEXT, "message_type"),
+        Row("state_message", TEXT, "state_message"),
+        Row("entity_display_name", TEXT, "entity_display_name"),
+        Row("monitoring_tool", TEXT, "monitoring_tool"),
+        Row("custom_fields", MAPPING, "custom_fields", pairs),
+    ),
+    checks=(web("api_url"),),
+    needs=(all_of("routing_key"), _no_own_fields),
+)
+
+
+# --- Pushover -------------------------------------------------------------------------------------
+
+PUSHOVER: Final = Section(
+    (
+        SEND_RESOLVED,
+        HTTP_CONFIG,
+        Row("user_key", SOME_TEXT, "user_key", secret),
+        Row("user_key_file", SOME_TEXT, "user_key_file", since="0.26.0", unless="user_key"),
+        Row("token", SOME_TEXT, "token", secret),
+        Row("token_file", SOME_TEXT, "token_file", since="0.26.0", unless="token"),
+        Row("title", TEXT, "title"),
+        Row("message", TEXT, "message"),
+        Row("url", TEXT, "url"),
+        Row("url_title", TEXT, "url_title"),
+        Row("ttl", GO_DURATION, "ttl", go_duration, since="0.27.0"),
+        Row("device", TEXT, "device", since="0.26.0"),
+        Row("sound", TEXT, "sound"),
+        Row("priority", TEXT, "priority"),
+        Row("retry", GO_DURATION, "retry", go_duration),
+        Row("expire", GO_DURATION, "expire", go_duration),
+        Row("html", SWITCH, "html", if_true),
+        Row("monospace", SWITCH, "monospace", if_true, since="0.29.0"),
+    ),
+    checks=(
+        any_of("user_key", "user_key_file"),
+        any_of("token", "token_file"),
+        web_or_template("url"),
+        at_most_one("html", "monospace"),
+    ),
+)

@@ -1,0 +1,306 @@
+"""The sections of `alertmanager.yaml` around the receivers: tables, in the order of the file."""
+
+from typing import Any, Final
+
+from msgspec import Struct
+
+from stoker.errors import FieldError, below
+from stoker.generate.alertmanager.checks import all_of, among, web
+from stoker.generate.alertmanager.receivers import RECEIVER
+from stoker.generate.alertmanager.receivers.delivery import host_and_port
+from stoker.generate.alertmanager.receivers.http import HEADER, HTTP, TLS
+from stoker.generate.alertmanager.table import (
+    ANYTHING,
+    DURATION,
+    MAPPING,
+    NUMBER,
+    SOME_TEXT,
+    SWITCH,
+    TEXT,
+    TEXTS,
+    Check,
+    Kind,
+    Row,
+    Section,
+    keyed,
+    many,
+    one,
+    read_section,
+)
+from stoker.generate.block import Block, scalar
+from stoker.validate.alertmanager.integrations import SLACK_BOT_URL
+from stoker.validate.alertmanager.matchers import expression_problem, matcher_line_problem
+from stoker.validate.alertmanager.syntax import clock_problem, range_of
+from stoker.validate.syntax import label_name, milliseconds
+from stoker.version import Version
+
+# --- global ---------------------------------------------------------------------------------------
+
+
+def _one_slack(block: Block, _version: Version, path: str) -> None:
+    """An app and a webhook, unless both have the same URL."""
+    app = block.get("slack_app_token") or block.get("slack_app_token_file")
+    same = block.get("slack_api_url") == block.get("slack_app_url", SLACK_BOT_URL)
+    if app and (block.get("slack_api_url") or block.get("slack_api_url_file")) and not same:
+        raise FieldError(path, "`slack_app_token` and `slack_api_url` exclude each other")
+
+
+def _files(*names: str, since: str) -> tuple[Row, ...]:
+    """A value, and the file that gives way to it."""
+    return tuple(Row(f"{name}_file", SOME_TEXT, since=since, unless=name) for name in names)
+
+
+GLOBAL: Final = Section(
+    (
+        Row("resolve_timeout", DURATION),
+        Row("http_config", one(HTTP)),
+        Row("smtp_from", TEXT),
+        Row("smtp_hello", TEXT),
+        Row("smtp_smarthost", SOME_TEXT),
+        Row("smtp_auth_username", TEXT),
+        Row("smtp_auth_password", SOME_TEXT),
+        *_files("smtp_auth_password", since="0.25.0"),
+        Row("smtp_auth_secret", SOME_TEXT),
+        *_files("smtp_auth_secret", since="0.31.0"),
+        Row("smtp_auth_identity", TEXT),
+        Row("smtp_require_tls", SWITCH),
+        Row("smtp_tls_config", one(TLS), since="0.28.0"),
+        Row("smtp_force_implicit_tls", SWITCH, since="0.31.0"),
+        Row("slack_api_url", SOME_TEXT),
+        *_files("slack_api_url", since="0.22.0"),
+        Row("slack_app_token", SOME_TEXT, since="0.30.0"),
+        *_files("slack_app_token", since="0.30.0"),
+        Row("slack_app_url", SOME_TEXT, since="0.30.0"),
+        Row("pagerduty_url", SOME_TEXT),
+        Row("opsgenie_api_url", SOME_TEXT),
+        Row("opsgenie_api_key", SOME_TEXT),
+        *_files("opsgenie_api_key", since="0.24.0"),
+        Row("wechat_api_url", SOME_TEXT),
+        Row("wechat_api_secret", SOME_TEXT),
+        *_files("wechat_api_secret", since="0.31.0"),
+        Row("wechat_api_corp_id", SOME_TEXT),
+        Row("victorops_api_url", SOME_TEXT),
+        Row("victorops_api_key", SOME_TEXT),
+        *_files("victorops_api_key", since="0.25.0"),
+        Row("telegram_api_url", SOME_TEXT, since="0.24.0"),
+        Row("telegram_bot_token", SOME_TEXT, since="0.31.0"),
+        *_files("telegram_bot_token", since="0.31.0"),
+        Row("webex_api_url", SOME_TEXT, since="0.25.0"),
+        Row("jira_api_url", SOME_TEXT, since="0.28.0"),
+        Row("rocketchat_api_url", SOME_TEXT, since="0.28.0"),
+        Row("rocketchat_token", SOME_TEXT, since="0.28.0"),
+        *_files("rocketchat_token", since="0.28.0"),
+        Row("rocketchat_token_id", SOME_TEXT, since="0.28.0"),
+        *_files("rocketchat_token_id", since="0.28.0"),
+        Row("mattermost_webhook_url", SOME_TEXT, since="0.32.0"),
+        *_files("mattermost_webhook_url", since="0.32.0"),
+    ),
+    checks=(_one_slack,),
+    needs=(
+        web(
+            "slack_api_url",
+            "slack_app_url",
+            "pagerduty_url",
+            "opsgenie_api_url",
+            "wechat_api_url",
+            "victorops_api_url",
+            "telegram_api_url",
+            "webex_api_url",
+            "jira_api_url",
+            "rocketchat_api_url",
+            "mattermost_webhook_url",
+        ),
+        host_and_port("smtp_smarthost"),
+    ),
+)
+
+
+# --- Routes ---------------------------------------------------------------------------------------
+
+_MATCHERS: Final = "0.22.0"
+
+
+def _grouped(block: Block, _version: Version, path: str) -> None:
+    labels = block.get("group_by") or []
+    where = below(path, "group_by")
+    if "..." in labels and set(labels) != {"..."}:
+        raise FieldError(where, "`...` must stand alone")
+    for index, label in enumerate(labels):
+        if not label:
+            raise FieldError(f"{where}[{index}]", "is no name of a label")
+        if label in labels[:index] and label != "...":
+            raise FieldError(f"{where}[{index}]", "stands here twice")
+
+
+def _paced(block: Block, _version: Version, path: str) -> None:
+    for key in ("group_interval", "repeat_interval"):
+        if key in block and not milliseconds(block[key]):
+            raise FieldError(below(path, key), "must not be zero")
+
+
+def _readable_matchers(*keys: str) -> Check:
+    def check(block: Block, _version: Version, path: str) -> None:
+        for key in keys:
+            for index, line in enumerate(block.get(key) or ()):
+                problem = matcher_line_problem(line)
+                if problem:
+                    raise FieldError(f"{below(path, key)}[{index}]", problem)
+
+    return check
+
+
+def _readable_pairs(*keys: str) -> Check:
+    """Old matchers: names of labels, and values that are expressions in those that end in `_re`."""
+
+    def check(block: Block, _version: Version, path: str) -> None:
+        for key in keys:
+            for name, value in (block.get(key) or {}).items():
+                where = f"{below(path, key)}[{name}]"
+                if not label_name(name, legacy=True):
+                    raise FieldError(where, "is no name of a label")
+                if key.endswith("_re") and expression_problem(value):
+                    raise FieldError(where, "is no regular expression")
+
+    return check
+
+
+def _routes(words: Any, path: str) -> list[Block]:
+    made: list[Block] = many(ROUTE).read(words, path)
+    return made
+
+
+ROUTE: Final = Section(
+    (
+        Row("receiver", SOME_TEXT),
+        Row("group_by", TEXTS),
+        Row("match", MAPPING),
+        Row("match_re", MAPPING),
+        Row("matchers", TEXTS, since=_MATCHERS, refused=True),
+        Row("continue", SWITCH),
+        Row("routes", Kind(_routes, many=True, again=True)),
+        Row("group_wait", DURATION),
+        Row("group_interval", DURATION),
+        Row("repeat_interval", DURATION),
+        Row("mute_time_intervals", TEXTS, since="0.22.0"),
+        Row("active_time_intervals", TEXTS, since="0.24.0"),
+        Row("labels", MAPPING, since="0.34.0"),
+    ),
+    needs=(
+        _grouped,
+        _paced,
+        _readable_matchers("matchers"),
+        _readable_pairs("match", "match_re"),
+    ),
+)
+INHIBIT_RULE: Final = Section(
+    (
+        Row("name", TEXT, since="0.30.0"),
+        Row("target_match", MAPPING),
+        Row("target_match_re", MAPPING),
+        Row("target_matchers", TEXTS, since=_MATCHERS, refused=True),
+        Row("source_match", MAPPING),
+        Row("source_match_re", MAPPING),
+        Row("source_matchers", TEXTS, since=_MATCHERS, refused=True),
+        Row("equal", TEXTS),
+    ),
+    needs=(
+        _readable_matchers("target_matchers", "source_matchers"),
+        _readable_pairs("target_match", "target_match_re", "source_match", "source_match_re"),
+    ),
+)
+
+
+# --- Time intervals -------------------------------------------------------------------------------
+
+
+class Flow(Struct, frozen=True):
+    """A list of ranges on one line, as Alertmanager itself writes them."""
+
+    items: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"[{', '.join(map(_in_flow, self.items))}]"
+
+
+def _in_flow(item: str) -> str:
+    text = scalar(item)
+    return f"'{text}'" if text == item and ":" in item else text
+
+
+def _ranges(kind: str) -> Kind:
+    def read(words: Any, path: str) -> Flow | None:
+        found = []
+        for index, text in enumerate(TEXTS.read(words, path)):
+            one_range = range_of(kind, text)
+            if one_range.problem:
+                raise FieldError(f"{path}[{index}]", one_range.problem)
+            found.append(one_range.text)
+        return Flow(tuple(found)) if found else None
+
+    return Kind(read)
+
+
+def _read_times(words: Any, path: str) -> Block:
+    block = read_section(words, _TIMES, path)
+    problem = clock_problem(block.get("start_time", ""), block.get("end_time", ""))
+    if problem:
+        raise FieldError(path, problem)
+    return block
+
+
+def _list_of_times(words: Any, path: str) -> list[Block] | None:
+    if not isinstance(words, list):
+        raise FieldError(path, "must be a list")
+    return [_read_times(item, f"{path}[{at}]") for at, item in enumerate(words)] or None
+
+
+_TIMES: Final = Section((Row("start_time", TEXT), Row("end_time", TEXT)))
+_PERIOD: Final = Section(
+    (
+        Row("times", Kind(_list_of_times)),
+        Row("weekdays", _ranges("weekdays")),
+        Row("days_of_month", _ranges("days_of_month")),
+        Row("months", _ranges("months")),
+        Row("years", _ranges("years")),
+        Row("location", SOME_TEXT, since="0.25.0"),
+    )
+)
+INTERVAL: Final = Section(
+    (Row("name", TEXT, default=""), Row("time_intervals", many(_PERIOD), default=[])),
+    needs=(all_of("name"),),
+)
+
+
+# --- Everything -----------------------------------------------------------------------------------
+
+
+def _way_of_tracing(block: Block, version: Version, path: str) -> None:
+    among("client_type", "http", "grpc")(block, version, path)
+
+
+TRACING: Final = Section(
+    (
+        Row("client_type", TEXT),
+        Row("endpoint", TEXT),
+        Row("sampling_fraction", NUMBER),
+        Row("insecure", SWITCH),
+        Row("tls_config", one(TLS)),
+        Row("headers", keyed(HEADER)),
+        Row("compression", TEXT),
+        Row("timeout", DURATION),
+    ),
+    needs=(_way_of_tracing, all_of("endpoint")),
+)
+CONFIGURATION: Final = Section(
+    (
+        Row("global", one(GLOBAL)),
+        Row("route", one(ROUTE)),
+        Row("inhibit_rules", many(INHIBIT_RULE)),
+        Row("receivers", many(RECEIVER)),
+        Row("mute_time_intervals", many(INTERVAL), since="0.22.0"),
+        Row("time_intervals", many(INTERVAL), since="0.24.0"),
+        Row("templates", TEXTS, default=[]),
+        Row("tracing", one(TRACING), since="0.30.0"),
+        Row("event_recorder", ANYTHING, since="0.33.0"),
+    )
+)

@@ -1,0 +1,1 @@
+"""What Alertmanager would take of an AlertmanagerConfig."""

@@ -1,0 +1,44 @@
+"""What Alertmanager would refuse of an AlertmanagerConfig, with the path to each fault.
+
+`alertmanager_config` is for an Alertmanager that selects the object: it knows the version and reads
+the values behind references. `settings_of` is of the object alone, as a webhook sees it.
+"""
+
+from typing import Any, TypeAlias
+
+from stoker.api.amconfig import v1alpha1, v1beta1
+from stoker.errors import below
+from stoker.validate.alertmanager import receivers as amreceivers
+from stoker.validate.alertmanager import routes as amroutes
+from stoker.validate.alertmanager.scope import AlertScope
+from stoker.validate.findings import Findings
+from stoker.validate.intervals import time_intervals
+
+Config: TypeAlias = v1alpha1.AlertmanagerConfig | v1beta1.AlertmanagerConfig
+
+
+def settings_of(config: Config) -> Findings:
+    """What is wrong with an object whoever reads it."""
+    return _findings(config.spec, None)
+
+
+def alertmanager_config(config: Config, scope: AlertScope) -> Findings:
+    """What is wrong with an object for one Alertmanager."""
+    return _findings(config.spec, scope)
+
+
+def _findings(spec: Any, scope: AlertScope | None) -> Findings:
+    attribute = "time_intervals" if hasattr(spec, "time_intervals") else "mute_time_intervals"
+    shown = "timeIntervals" if attribute == "time_intervals" else "muteTimeIntervals"
+    given = getattr(spec, attribute) or ()
+    names = amroutes.Names(
+        receivers=frozenset(receiver.name for receiver in spec.receivers or ()),
+        intervals=frozenset(interval.name for interval in given),
+        version=scope.version if scope else None,
+        utf8=scope.utf8_names if scope else True,
+    )
+    yield from amreceivers.receivers(spec.receivers, scope, "spec.receivers")
+    if spec.route is not None:
+        yield from amroutes.routes(spec.route, names, "spec.route")
+    yield from amroutes.inhibit_rules(spec.inhibit_rules, names, "spec.inhibitRules")
+    yield from time_intervals(given, below("spec", shown))
