@@ -189,6 +189,10 @@ def test_one_replica_leads_and_another_follows_it(
 
         for workload in ("main", "second"):
             world.settled("prometheus", workload)
+        world.until(
+            "both pods to be counted",
+            lambda: (world.get("prometheus", "main") or {})["status"]["availableReplicas"] == 2,
+        )
         assert resting.stop() == 0
         begun = time.monotonic()
         world.until("the old leader to lead again", lambda: leads(stopped), SLACK)

@@ -58,7 +58,7 @@ def own() -> dict[str, str]:
     files = [
         text
         for decision in decisions
-        for held in (decision.contents.rule_files if decision.contents else ())
+        for held in getattr(decision.contents, "rule_files", ())
         for text in held.values()
     ]
     annotations = {"summary": "{{ $value | humanize }}\n'a': \"b\" # {{ $labels.x }}"}

@@ -125,6 +125,26 @@ def test_a_deletion_that_is_told_before_the_answer_is_not_forgotten() -> None:
     assert virtual_time.run(run()) == ["get", "apply"]
 
 
+def test_what_others_add_while_an_object_is_written_is_found() -> None:
+    """An apply lands beside what was added since the object was read; it is not right then."""
+
+    async def run() -> list[str]:
+        server, writer = made()
+
+        def changed_by_others() -> None:
+            server.before_answer = lambda: None
+            assert server.live
+            server.live["data"] = {"a": "b3RoZXI="}
+
+        server.before_answer = changed_by_others
+        await writer.write(WANTED)
+        assert server.live
+        assert server.live["data"] == WANTED["data"]
+        return server.calls
+
+    assert virtual_time.run(run()) == ["get", "apply", "get", "apply"]
+
+
 def test_two_who_want_the_same_object_write_it_once() -> None:
     """Workloads that share a Service are woken together when it is gone."""
 
@@ -142,7 +162,7 @@ def stateful_set(**annotations: str) -> Object:
     return {
         "apiVersion": "apps/v1",
         "kind": "StatefulSet",
-        "metadata": {"namespace": "shop", "name": "config", "resourceVersion": "1"},
+        "metadata": {"namespace": "shop", "name": "config"},
         "spec": {"template": {"metadata": {"annotations": named}}},
     }
 
@@ -163,7 +183,9 @@ def test_a_restart_that_a_user_asked_for_is_not_undone(
 
     async def run() -> list[str]:
         server, writer = made()
-        server.live, server.version = stateful_set(**live), 1
+        there = stateful_set(**live)
+        metadata = there["metadata"] | {"resourceVersion": "1"}
+        server.live, server.version = there | {"metadata": metadata}, 1
         await writer.write(stateful_set(**wanted))
         return server.calls
 

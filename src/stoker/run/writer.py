@@ -137,18 +137,25 @@ class Writer:
     async def _write(self, wanted: Object, identity: ObjectId, digest: bytes) -> bool:
         if await self._replaced_unread(wanted, identity, digest):
             return True
+        made: Object | None = None
         for attempt in range(1, _ATTEMPTS + 1):
             live = await self._live(wanted)
             if live is not None and live["metadata"].get("deletionTimestamp"):
                 return False
             if live is not None and self._found_right(wanted, digest, live):
-                return False
+                return made is not None
+            again = made is not None
             try:
-                self._remember(identity, digest, await self._applied(wanted, live))
-                break
+                made = await self._applied(wanted, live)
             except Conflict:
                 if attempt == _ATTEMPTS:
                     raise
+                continue
+            # What others added since it was read stands beside what was applied: once more.
+            if self._found_right(wanted, digest, made) or again:
+                break
+        if made is not None:
+            self._remember(identity, digest, made)
         return True
 
     async def _replaced_unread(self, wanted: Object, identity: ObjectId, digest: bytes) -> bool:
