@@ -107,10 +107,11 @@ class _Replica:
         from stoker.kube.errors import ApiError
         from stoker.kube.watch import UNREACHABLE
         from stoker.logs import logger
+        from stoker.run.capabilities import capabilities_of
 
         for failures in count(1):
             try:
-                return await _capabilities(self._client, self._settings)
+                return await capabilities_of(self._client, self._settings)
             except ApiError as error:
                 if type(error).__name__ not in self._problem:
                     logger("operator").warn("cannot ask the API server, trying again", err=error)
@@ -165,17 +166,3 @@ def _access(settings: "ApiSettings") -> "Access":
         path = Path(settings.kubeconfig) if settings.kubeconfig else None
         return access.kubeconfig(path, settings.context or None, impersonate=settings.impersonate)
     return access.in_cluster(impersonate=settings.impersonate)
-
-
-async def _capabilities(client: "Client", settings: "OperatorSettings") -> "Capabilities":
-    from stoker.settings import Capabilities
-    from stoker.version import parse_version
-
-    version = parse_version(await client.server_version())
-    return Capabilities(
-        endpoint_slices="endpointslices" in await client.api_resources("discovery.k8s.io/v1"),
-        pod_topology_labels=version >= parse_version("1.35.0"),
-        topology_sharding=settings.gates["PrometheusTopologySharding"],
-        shard_retention=settings.gates["PrometheusShardRetentionPolicy"],
-        deny_files=settings.deny_files,
-    )

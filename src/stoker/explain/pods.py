@@ -8,9 +8,9 @@ from stoker.explain.nearness import near_miss
 from stoker.explain.objects import PodGroup
 from stoker.explain.places import everywhere, place_words, places, restricted
 from stoker.explain.ports import Wanted, missing_at_containers, wanted_of_pod
-from stoker.explain.services import with_matches
+from stoker.explain.services import with_matches, without_matches
 from stoker.explain.view import Listing, View
-from stoker.explain.wording import listed, selector_words
+from stoker.explain.wording import listed
 from stoker.select.labels import Selector, selector_of
 from stoker.select.workload import Workload
 
@@ -28,29 +28,11 @@ def pod_search(view: View, monitor: PodMonitor, workload: Workload) -> Search:
         notes=restricted(spec.namespace_selector, workload),
     )
     if not chosen:
-        return _nothing(view, base, selector, found, names)
+        return without_matches(
+            base, "pod", selector, found.unknown, lambda: _instead(view, selector, found, names)
+        )
     endpoints = spec.pod_metrics_endpoints or ()
     return with_matches(base, tuple(_match(each, endpoints) for each in chosen))
-
-
-def _nothing(
-    view: View,
-    base: Search,
-    selector: Selector,
-    found: Listing[PodGroup],
-    names: tuple[str, ...],
-) -> Search:
-    if found.unknown:
-        return Search(workloads=(), looks_in=base.looks_in, notes=(found.unknown, *base.notes))
-    asked = selector_words(selector)
-    problem = f"no pod in {place_words(names)} has what spec.selector asks for: {asked}"
-    return Search(
-        workloads=(),
-        looks_in=base.looks_in,
-        targets=0,
-        problems=(problem + _instead(view, selector, found, names),),
-        notes=base.notes,
-    )
 
 
 def _instead(

@@ -4,9 +4,10 @@ In a cluster the addresses are those of EndpointSlices. Manifests rarely hold th
 are worked out from pods and templates that the Service selects, as Kubernetes would.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from stoker.api.monitors import ServiceEndpoint, ServiceMonitor
 from stoker.explain.answer import Match, PortMatch, Search
@@ -78,7 +79,13 @@ def service_search(view: View, monitor: ServiceMonitor, workload: Workload) -> S
         notes=(*restricted(spec.namespace_selector, workload), *_relabelled(spec.endpoints)),
     )
     if not chosen:
-        return _nothing(view, base, selector, found, names)
+        return without_matches(
+            base,
+            "Service",
+            selector,
+            found.unknown,
+            lambda: _instead(view, selector, found, names),
+        )
     matches = tuple(_match(view, each, spec.endpoints) for each in chosen)
     return with_matches(base, matches, _unknown(view, chosen))
 
@@ -119,26 +126,15 @@ def _relabelled(endpoints: Iterable[ServiceEndpoint]) -> Iterator[str]:
 # --- No Service at all ----------------------------------------------------------------------------
 
 
-def _nothing(
-    view: View,
-    base: Search,
-    selector: Selector,
-    found: Listing[Service],
-    names: tuple[str, ...],
+def without_matches(
+    base: Search, what: str, selector: Selector, unknown: str, instead: Callable[[], str]
 ) -> Search:
-    if found.unknown:
-        return Search(
-            workloads=(), looks_in=base.looks_in, notes=(found.unknown, *base.notes), targets=None
-        )
+    """A search that found nothing, and what was probably meant; or that nobody can tell."""
+    if unknown:
+        return replace(base, notes=(unknown, *base.notes))
     asked = selector_words(selector)
-    problem = f"no Service in {place_words(names)} has what spec.selector asks for: {asked}"
-    return Search(
-        workloads=(),
-        looks_in=base.looks_in,
-        targets=0,
-        problems=(problem + _instead(view, selector, found, names),),
-        notes=base.notes,
-    )
+    problem = f"no {what} in {base.looks_in} has what spec.selector asks for: {asked}"
+    return replace(base, targets=0, problems=(problem + instead(),))
 
 
 def _instead(

@@ -26,12 +26,12 @@ from stoker.kube.client import Client
 from stoker.kube.errors import ApiError, Forbidden, NotFound
 from stoker.kube.reading import Head
 from stoker.kube.resources import Resource
+from stoker.run.capabilities import capabilities_of
 from stoker.run.kinds import RESOURCES, WORKLOADS
 from stoker.run.values import Values
 from stoker.select.choice import NAMESPACE_NAME, Candidate
 from stoker.select.workload import Owner
-from stoker.settings import Capabilities, OperatorSettings
-from stoker.version import parse_version
+from stoker.settings import OperatorSettings
 
 T = TypeVar("T")
 
@@ -62,7 +62,7 @@ async def explained_in_cluster(
         assets=assets,
         surroundings=reader,
         settings=settings,
-        capabilities=await _capabilities(client, settings),
+        capabilities=await capabilities_of(client, settings),
         labels_unknown="you may not read it, so only its name is known",
     )
     while True:
@@ -155,17 +155,6 @@ async def _pages(
         if not page.metadata.continue_:
             return found
         query["continue"] = page.metadata.continue_
-
-
-async def _capabilities(client: Client, settings: OperatorSettings) -> Capabilities:
-    version = parse_version(await client.server_version())
-    return Capabilities(
-        endpoint_slices="endpointslices" in await client.api_resources("discovery.k8s.io/v1"),
-        pod_topology_labels=version >= parse_version("1.35.0"),
-        topology_sharding=settings.gates["PrometheusTopologySharding"],
-        shard_retention=settings.gates["PrometheusShardRetentionPolicy"],
-        deny_files=settings.deny_files,
-    )
 
 
 # --- What is read when it is asked for ------------------------------------------------------------
