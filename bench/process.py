@@ -22,6 +22,11 @@ def running_operator(command: list[str], cluster: Cluster, *, status: bool) -> I
     gates = [] if status else ["--feature-gates=StatusForConfigurationResources=false"]
     flags = ["--web.listen-address=127.0.0.1:0", "--log-level=warn", *gates]
     environment = os.environ | {"KUBECONFIG": str(cluster.kubeconfig)}
+    # An operator that is installed has compiled bytecode.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    if command == OURS:
+        compiled = "import stoker.cli.operator_settings, stoker.run.operator, stoker.web.server"
+        subprocess.run([sys.executable, "-c", compiled], env=environment, check=True)
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen([*command, *flags], env=environment, stdout=log, stderr=log)
         try:

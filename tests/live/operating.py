@@ -46,6 +46,8 @@ class Running:
     def __init__(self, cluster: Cluster, flags: tuple[str, ...], kubeconfig: Path | None) -> None:
         self._log_file = tempfile.NamedTemporaryFile("w+", suffix=".log")  # noqa: SIM115
         environment = os.environ | {"KUBECONFIG": str(kubeconfig or cluster.kubeconfig)}
+        # An operator that is installed has compiled bytecode; many are started here.
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         command = [sys.executable, "-m", "stoker", "operator", *flags]
         self.process = subprocess.Popen(
             [*command, "--web.listen-address=127.0.0.1:0", "--log-level=debug"],

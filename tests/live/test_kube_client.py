@@ -105,6 +105,42 @@ def test_objects_are_created_read_changed_and_deleted(cluster: Cluster, namespac
     run(cluster, script)
 
 
+@pytest.mark.parametrize("kind", ["Secret", "ConfigMap"])
+def test_an_object_is_replaced_in_binary_form(cluster: Cluster, namespace: str, kind: str) -> None:
+    """Whatever a Secret or ConfigMap of ours can hold arrives, and only over what was seen."""
+    uid = cluster.api.get(f"/api/v1/namespaces/{namespace}")["metadata"]["uid"]
+    owner = {"apiVersion": "v1", "kind": "Namespace", "name": namespace, "uid": uid}
+    metadata = {
+        "labels": {"a": "b"},
+        "annotations": {"text": "two\nlines, ü, \u2028", "long": "x" * 300, "empty": ""},
+        "finalizers": ["example.com/one"],
+        "ownerReferences": [owner | {"controller": True, "blockOwnerDeletion": False}],
+    }
+    text = {"Secret": base64.b64encode(b"\0\xff" * 20_000).decode(), "ConfigMap": "ü" * 20_000}[
+        kind
+    ]
+    given = config_map(namespace, {"old": ""}, **metadata) | {"kind": kind}
+
+    async def script(client: Client) -> None:
+        resource = {"Secret": SECRET, "ConfigMap": CONFIG_MAP}[kind]
+        made = (await client.create(given))["metadata"]
+        version = {"uid": made["uid"], "resourceVersion": made["resourceVersion"]}
+        wanted = given | {"metadata": given["metadata"] | version, "data": {"new": text, "no": ""}}
+        answer = await client.replace(wanted, manager=OURS)
+        assert set(answer) == {"apiVersion", "kind", "metadata"}
+        found = await client.get(resource, namespace, "one")
+        assert found["data"] == wanted["data"]
+        assert {name: found["metadata"][name] for name in metadata} == metadata
+        assert found["metadata"]["resourceVersion"] == answer["metadata"]["resourceVersion"]
+        with pytest.raises(Conflict):
+            await client.replace(wanted, manager=OURS)
+        with pytest.raises(ValueError, match="surprise"):
+            await client.replace(wanted | {"surprise": True}, manager=OURS)
+        await client.merge_patch(resource, namespace, "one", {"metadata": {"finalizers": None}})
+
+    run(cluster, script)
+
+
 def test_metadata_alone_can_be_read(cluster: Cluster, namespace: str) -> None:
     """Caches of Secrets hold nothing secret."""
     secret = config_map(namespace, {}) | {"kind": "Secret", "data": {"a": "Yg=="}}

@@ -388,7 +388,7 @@ def test_a_change_writes_what_it_concerns_and_nothing_else(world: World, operato
         status = ("prometheuses", "servicemonitors")
         return {str(each) for each in world.writes(mark) if each.resource not in status}
 
-    only = {f"patch secrets {world.namespace}/prometheus-main (200)"}
+    only = {f"update secrets {world.namespace}/prometheus-main (200)"}
     waited("/shop/0")
     world.until(
         "a rejection", lambda: world.bindings("servicemonitor", "safe")["prometheuses/main"]
@@ -416,6 +416,36 @@ def test_a_change_writes_what_it_concerns_and_nothing_else(world: World, operato
     world.put(secret("unrelated", key="value"), service_monitor("last"))
     waited("/last/0")
     assert objects(mark) == only
+
+
+def test_what_others_add_to_a_configuration_outlives_its_changes(
+    world: World, operator: Running
+) -> None:
+    """Labels, annotations and finalizers stay while the data is replaced; a foreign file goes."""
+    world.put(prometheus("main"), service_monitor("shop"))
+    name = "prometheus-main"
+
+    def limited(limit: int) -> None:
+        world.patch("servicemonitor", "shop", {"spec": {"sampleLimit": limit}})
+        text = f"sample_limit: {limit}"
+        world.until(text, lambda: text in configuration(world, name))
+
+    limited(1)
+    theirs = {
+        "labels": {"team": "a"},
+        "annotations": {"note": "kept"},
+        "finalizers": ["example.com/kept"],
+    }
+    world.patch("secret", name, {"metadata": theirs, "data": {"foreign": "eA=="}})
+    for limit in (2, 3, 4):
+        limited(limit)
+    found = world.get("secret", name)
+    assert set(found["data"]) == {"prometheus.yaml.gz"}
+    assert found["metadata"]["labels"]["team"] == "a"
+    assert found["metadata"]["annotations"]["note"] == "kept"
+    assert found["metadata"]["finalizers"] == ["example.com/kept"]
+    assert found["metadata"]["ownerReferences"][0]["name"] == "main"
+    world.patch("secret", name, {"metadata": {"finalizers": None}})
 
 
 def test_a_restart_writes_nothing(world: World) -> None:
@@ -454,8 +484,8 @@ def test_a_restart_writes_nothing(world: World) -> None:
         world.put(service_monitor("last"))
         world.until("a binding", lambda: set(world.bindings("servicemonitor", "last")) == bound)
     expected = {
-        f"patch secrets {world.namespace}/prometheus-main (200)",
-        f"patch secrets {world.namespace}/prom-agent-light (200)",
+        f"update secrets {world.namespace}/prometheus-main (200)",
+        f"update secrets {world.namespace}/prom-agent-light (200)",
         f"patch servicemonitors/status {world.namespace}/last (200)",
     }
     assert {str(each) for each in world.writes(mark, events=True)} == expected

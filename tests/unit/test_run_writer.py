@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from stoker.api.core import Object, ObjectId, ObjectMeta
-from stoker.kube.errors import Conflict, NotFound
+from stoker.kube.errors import ApiError, Conflict, Forbidden, NotFound, Unavailable
 from stoker.run.writer import Writer
 from tests.unit import virtual_time
 
@@ -27,6 +27,7 @@ class Server:
         self.version = 0
         self.calls: list[str] = []
         self.before_answer: Callable[[], None] = lambda: None
+        self.refusal: ApiError | None = None
 
     async def get(self, *_: Any, **__: Any) -> Object:
         """The Secret."""
@@ -35,9 +36,19 @@ class Server:
             raise NotFound("get", "/secret", "", status=404)
         return self.live
 
+    async def replace(self, wanted: Object, **_: Any) -> Object:
+        """Make it as wanted, if its version is the one that is named; or say no."""
+        if self.refusal:
+            self.calls.append("refused")
+            raise self.refusal
+        return await self._made("replace", wanted)
+
     async def apply(self, wanted: Object, **_: Any) -> Object:
         """Make it as wanted, if its version is the one that is named."""
-        self.calls.append("apply")
+        return await self._made("apply", wanted)
+
+    async def _made(self, call: str, wanted: Object) -> Object:
+        self.calls.append(call)
         named = wanted["metadata"].get("resourceVersion")
         if named is not None and named != str(self.version):
             raise Conflict("patch", "/secret", "", status=409)
@@ -76,7 +87,7 @@ def test_an_object_that_is_right_is_not_asked_for_again() -> None:
     assert virtual_time.run(run()) == ["get", "apply"]
 
 
-def test_other_data_is_applied_without_reading_what_nobody_touched() -> None:
+def test_other_data_replaces_without_reading_what_nobody_touched() -> None:
     """A configuration does not wait for a large Secret to be read first."""
 
     async def run() -> list[str]:
@@ -86,7 +97,42 @@ def test_other_data_is_applied_without_reading_what_nobody_touched() -> None:
         assert await writer.write(WANTED | {"data": {"a": "2"}})
         return server.calls
 
-    assert virtual_time.run(run()) == ["apply"]
+    assert virtual_time.run(run()) == ["replace"]
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        Forbidden("update", "/secret", "", status=403),
+        Unavailable("update", "/secret", "unsupported media type", status=415),
+    ],
+)
+def test_who_may_not_replace_applies(refusal: ApiError) -> None:
+    """A role without the verb, or a server without the form, costs time and nothing else."""
+
+    async def run() -> tuple[list[str], object]:
+        server, writer = made()
+        await writer.write(WANTED)
+        server.calls.clear()
+        server.refusal = refusal
+        assert await writer.write(WANTED | {"data": {"a": "2"}})
+        return server.calls, (server.live or {})["data"]
+
+    assert virtual_time.run(run()) == (["refused", "get", "apply"], {"a": "2"})
+
+
+def test_a_label_that_is_wanted_no_longer_is_removed_by_an_apply() -> None:
+    """An update carries along what others added, and cannot tell that from what we did."""
+
+    async def run() -> list[str]:
+        server, writer = made()
+        metadata = WANTED["metadata"]
+        await writer.write(WANTED | {"metadata": metadata | {"labels": {"ours": "once"}}})
+        server.calls.clear()
+        assert await writer.write(WANTED | {"data": {"a": "2"}})
+        return server.calls
+
+    assert virtual_time.run(run()) == ["get", "apply"]
 
 
 def test_a_touch_that_the_cache_does_not_show_yet_is_found() -> None:
@@ -102,7 +148,7 @@ def test_a_touch_that_the_cache_does_not_show_yet_is_found() -> None:
         assert await writer.write(WANTED | {"data": {"a": "2"}})
         return server.calls, (server.live or {})["data"]
 
-    assert virtual_time.run(run()) == (["apply", "get", "apply"], {"a": "2"})
+    assert virtual_time.run(run()) == (["replace", "get", "apply"], {"a": "2"})
 
 
 def test_a_deletion_that_is_told_before_the_answer_is_not_forgotten() -> None:

@@ -24,15 +24,15 @@ class Constant(dict[str, Any]):
 
     def __init__(self, members: Mapping[str, Any]) -> None:
         super().__init__(members)
-        self._texts: dict[str, str] = {}
+        self.texts: dict[str, str] = {}
 
     def as_item(self, indent: str) -> str:
         """Its lines as an item of a list with that indent."""
-        text = self._texts.get(indent)
+        text = self.texts.get(indent)
         if text is None:
             lines: list[str] = []
             _write_mapping(lines, self, f"{indent}- ", indent + "  ")
-            text = self._texts[indent] = "".join(lines)
+            text = self.texts[indent] = "".join(lines)
         return text
 
 
@@ -52,10 +52,12 @@ def _write_mapping(out: list[str], value: dict[str, Any], first: str, indent: st
     """Write a mapping; its first line may begin differently, since it may follow a `- `."""
     start = first
     for key, item in value.items():
-        head = start + _key(key, indent)
-        start = indent
+        # The same as `_key` and `_text`; nearly all there is takes these ways, a million times.
+        name = _key_text(key) if len(key) <= _SHORT_KEY else _key(key, indent)
+        head, start = start + name, indent
         if isinstance(item, str):
-            out.append(f"{head}: {_text(item, indent)}\n")
+            text = _text(item, indent) if "\n" in item else _flat(item)
+            out.append(f"{head}: {text}\n")
         elif isinstance(item, dict):
             if item:
                 out.append(f"{head}:\n")
@@ -71,10 +73,10 @@ def _write_mapping(out: list[str], value: dict[str, Any], first: str, indent: st
 
 def _write_list(out: list[str], value: Sequence[Any], indent: str) -> None:
     for item in value:
-        if isinstance(item, str):
+        if isinstance(item, Constant):
+            out.append(item.texts.get(indent) or item.as_item(indent))
+        elif isinstance(item, str):
             out.append(f"{indent}- {_text(item, indent)}\n")
-        elif isinstance(item, Constant):
-            out.append(item.as_item(indent))
         elif isinstance(item, dict) and item:
             _write_mapping(out, item, f"{indent}- ", indent + "  ")
         elif isinstance(item, list | tuple) and item:

@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from stoker.api.core import Object
+from stoker.kube import protobuf
 from stoker.kube.errors import NotFound
 from stoker.kube.resources import SELF_SUBJECT_ACCESS_REVIEW, Resource, resource_of
 from stoker.kube.transport import JSON, Fence, Observe, Transport, Waited
@@ -51,6 +52,23 @@ class Client(Transport):
         path = _path_of(obj, subresource, verb="update")
         body = msgspec.json.encode(obj)
         return _object(await self.request("PUT", path, query=_managed(manager), body=body))
+
+    async def replace(self, obj: Object, *, manager: str) -> Object:
+        """Replace a Secret or ConfigMap, however large, in little time; its metadata comes back.
+
+        With a `resourceVersion` only if nobody changed it since. ValueError where the object has
+        a member that cannot be written so.
+        """
+        path = _path_of(obj, "", verb="update")
+        answer = await self.request(
+            "PUT",
+            path,
+            query=_managed(manager),
+            body=protobuf.encoded(obj),
+            content_type=protobuf.CONTENT_TYPE,
+            accept=METADATA_ONLY,
+        )
+        return _object(answer)
 
     async def apply(  # noqa: PLR0913 - all but two have a default
         self,

@@ -3,8 +3,8 @@
 What was found right or was written is remembered with the version of the object in the cluster;
 as long as neither changes, nothing is asked. Otherwise the object is read and compared, which
 finds what others did to it; it is applied only if that made a difference (O7). A Secret of which
-we know that nobody touched it is applied without reading it first: it may be large, and a
-configuration waits for it.
+we know that nobody touched it is replaced without reading it first, and in binary form: it may be
+large, and a configuration waits for it.
 """
 
 import asyncio
@@ -20,8 +20,17 @@ from msgspec import Struct
 from stoker.api.core import Object, ObjectId, ObjectMeta, identity_of
 from stoker.build.drift import drift
 from stoker.build.names import DEFAULT_CONTAINER
+from stoker.kube import protobuf
 from stoker.kube.client import Client
-from stoker.kube.errors import AlreadyExists, Conflict, Forbidden, Invalid, NotFound, Unavailable
+from stoker.kube.errors import (
+    AlreadyExists,
+    ApiError,
+    Conflict,
+    Forbidden,
+    Invalid,
+    NotFound,
+    Unavailable,
+)
 from stoker.kube.resources import Resource, resource_of
 from stoker.kube.takeover import claim, claimed
 
@@ -29,7 +38,19 @@ MANAGER: Final = "stoker"
 """The name under which objects are written."""
 
 _WITH_GENERATION: Final = frozenset({"StatefulSet", "DaemonSet"})
-_WITH_DATA: Final = frozenset({"Secret", "ConfigMap"})
+# What an update must repeat; the server fills in the rest.
+_CARRIED: Final = (
+    "name",
+    "namespace",
+    "uid",
+    "resourceVersion",
+    "labels",
+    "annotations",
+    "ownerReferences",
+    "finalizers",
+)
+# What a server says that does not know the binary form.
+_UNSUPPORTED: Final = 415
 # Others may change an object between our reading and writing it, but not for ever.
 _ATTEMPTS: Final = 4
 # A name that is longer might be refused though a shorter one is not.
@@ -43,12 +64,14 @@ _LONGEST_FAREWELL: Final = 10.0
 class _Checked(Struct, frozen=True):
     """An object that was right: what was wanted, and the version that was found or made.
 
-    `sole`: all its content is recorded as ours.
+    `sole`: all its content is recorded as ours. `named` are the labels, annotations and owners that
+    were wanted.
     """
 
     wanted: bytes
     essence: object
     sole: bool
+    named: frozenset[str]
 
 
 class Writer:
@@ -110,7 +133,7 @@ class Writer:
                 if live is not None and self._found_right(wanted, digest, live):
                     return
         content = {name: value for name, value in wanted.items() if name != "metadata"}
-        if live is None or drift(content, _as_claimed(live), MANAGER) is not None:
+        if live is None or drift(content, as_claimed(live), MANAGER) is not None:
             await self._check_acceptable(wanted)
 
     async def create(self, wanted: Object) -> None:
@@ -155,33 +178,36 @@ class Writer:
             if self._found_right(wanted, digest, made) or again:
                 break
         if made is not None:
-            self._remember(identity, digest, made)
+            self._remember(wanted, digest, made)
         return True
 
     async def _replaced_unread(self, wanted: Object, identity: ObjectId, digest: bytes) -> bool:
-        """Apply other data, if the object is still the version that was right before."""
+        """Replace the data, if the object is still the version that was right before."""
         known, metadata = self._checked.get(identity), self._current(identity)
         if (
-            identity[0] not in _WITH_DATA
+            not protobuf.knows(identity[0])
             or known is None
             or metadata is None
             or not known.sole
             or known.essence != essence(identity[0], metadata)
+            or known.named != _named(wanted)
         ):
             return False
-        version = {"resourceVersion": metadata.resource_version}
-        only_then = wanted | {"metadata": wanted["metadata"] | version}
         try:
-            made = await self._client.apply(only_then, manager=MANAGER)
-        except (Conflict, NotFound):
+            made = await self._client.replace(_carried_along(wanted, metadata), manager=MANAGER)
+        except (Conflict, NotFound, Forbidden, Invalid):
             return False
-        self._remember(identity, digest, made)
+        except ApiError as error:
+            if error.status != _UNSUPPORTED:
+                raise
+            return False
+        self._remember(wanted, digest, made, sole=True)
         return True
 
     def _found_right(self, wanted: Object, digest: bytes, live: Object) -> bool:
-        if drift(_beside_others(wanted, live), _as_claimed(live), MANAGER) is not None:
+        if drift(beside_others(wanted, live), as_claimed(live), MANAGER) is not None:
             return False
-        self._remember(identity_of(wanted), digest, live)
+        self._remember(wanted, digest, live)
         return True
 
     def _is_right(self, identity: ObjectId, digest: bytes) -> bool:
@@ -207,7 +233,7 @@ class Writer:
             return await self._client.apply(wanted, manager=MANAGER)
         await claim(self._client, live, MANAGER)
         try:
-            return await self._client.apply(_beside_others(wanted, live), manager=MANAGER)
+            return await self._client.apply(beside_others(wanted, live), manager=MANAGER)
         except Invalid:
             if wanted["kind"] != "StatefulSet":
                 raise
@@ -281,17 +307,44 @@ class Writer:
             if self._in_hand.pop(identity).is_set():
                 self._checked.pop(identity, None)
 
-    def _remember(self, identity: ObjectId, digest: bytes, live: Object) -> None:
+    def _remember(self, wanted: Object, digest: bytes, live: Object, *, sole: bool = False) -> None:
+        identity = identity_of(wanted)
         metadata = msgspec.convert(live["metadata"], ObjectMeta)
-        sole = claimed(live["metadata"].get("managedFields"), MANAGER) is None
-        self._checked[identity] = _Checked(digest, essence(identity[0], metadata), sole)
+        fields = live["metadata"].get("managedFields") or ()
+        others = [each for each in fields if not _is_replaced(each)]
+        sole = sole or claimed(others, MANAGER) is None
+        now = essence(identity[0], metadata)
+        self._checked[identity] = _Checked(digest, now, sole, _named(wanted))
 
 
 def _digest(wanted: Object) -> bytes:
     return hashlib.sha256(msgspec.json.encode(wanted, order="sorted")).digest()
 
 
-def _as_claimed(live: Object) -> Object:
+def _named(wanted: Object) -> frozenset[str]:
+    """What is wanted in the metadata, by name: what is dropped of that must be removed."""
+    metadata = wanted["metadata"]
+    owners = (each["uid"] for each in metadata.get("ownerReferences") or ())
+    return frozenset(
+        (
+            *(f"label {name}" for name in metadata.get("labels") or ()),
+            *(f"annotation {name}" for name in metadata.get("annotations") or ()),
+            *(f"owner {uid}" for uid in owners),
+        )
+    )
+
+
+def _carried_along(wanted: Object, metadata: ObjectMeta) -> Object:
+    """An object to replace the one with this metadata, of which others keep what they added."""
+    found: Object = msgspec.to_builtins(metadata)
+    kept = {name: found[name] for name in _CARRIED if found.get(name) is not None}
+    for name in ("labels", "annotations"):
+        together = (kept.get(name) or {}) | (wanted["metadata"].get(name) or {})
+        kept |= {name: together} if together else {}
+    return wanted | {"metadata": kept}
+
+
+def as_claimed(live: Object) -> Object:
     """An object as it is, with all of its content on record as ours."""
     metadata = live["metadata"]
     fields = claimed(metadata.get("managedFields"), MANAGER)
@@ -307,7 +360,7 @@ def _named_anew(wanted: Object) -> Object:
     return wanted | {"metadata": metadata | {"name": f"{start}-{suffix}"}}
 
 
-def _beside_others(wanted: Object, live: Object) -> Object:
+def beside_others(wanted: Object, live: Object) -> Object:
     """An object as it is wanted where there is one already that others have a say in."""
     return _as_restarted(_with_other_owners(wanted, live), live)
 
@@ -370,6 +423,11 @@ def _is_applied(entry: Object) -> bool:
     return (entry["manager"], entry["operation"]) == (MANAGER, "Apply") and not entry.get(
         "subresource"
     )
+
+
+def _is_replaced(entry: Object) -> bool:
+    """Whether this is what we replaced; it is as much ours as what we applied."""
+    return (entry["manager"], entry["operation"]) == (MANAGER, "Update")
 
 
 def _identity(kind: str, metadata: ObjectMeta) -> ObjectId:
