@@ -7,6 +7,7 @@ out, and then it must be the one that the peer complained about.
 import base64
 from typing import Any, Final
 
+from stoker.api.convert import to_internal
 from stoker.api.decode import convert
 from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
 from stoker.api.prometheus import Prometheus, PrometheusAgent
@@ -132,7 +133,10 @@ def contents_of(given: dict[str, Any]) -> Contents:
 
 def _objects(given: dict[str, Any], field: str) -> dict[str, Any]:
     found = given.get(field) or {}
-    return {key: convert(_KINDS[field], without_nulls(value)) for key, value in found.items()}
+    return {
+        key: convert(_KINDS[field], to_internal(without_nulls(value)))
+        for key, value in found.items()
+    }
 
 
 def _parsed(text: str | None) -> list[Any] | None:

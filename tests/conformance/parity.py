@@ -27,13 +27,20 @@ OMITTED_RULES: Final[dict[str, dict[str, str]]] = {
     },
 }
 
+_TARGETS: Final = {"*.status.bindings[].targets": "S6: what is scraped, as a binding counts it"}
+
 # {CRD: {what ours has and the peer's has not: why}}; a `*` stands for any part of a name
 ADDITIONS: Final[dict[str, dict[str, str]]] = {
+    **dict.fromkeys(
+        ("alertmanagerconfigs", "podmonitors", "probes", "prometheusrules", "servicemonitors"),
+        _TARGETS,
+    ),
     "prometheusagents": {
         "v1alpha1.spec.daemonSet": "D5: how agents on every node are updated and keep their log",
         "v1alpha1.spec: daemonSet can only be set when mode is DaemonSet": "D5, D4",
     },
     "scrapeconfigs": {
+        **_TARGETS,
         **{
             f"v1alpha1.spec.{name}SDConfigs": "C1: a discovery that the peer lacks"
             for name in (

@@ -85,14 +85,22 @@ class Context:
 Replay: TypeAlias = Callable[[Case, Context], Outcome]
 
 
+def _every(case: Case) -> bool:
+    return True
+
+
 class Way(Struct, frozen=True):
-    """A way to replay a suite: `workers` cases at a time, `live` on a real API server."""
+    """A way to replay a suite: `workers` cases at a time, `live` on a real API server.
+
+    Cases that `concerns` says no to are not replayed in this way, and not counted.
+    """
 
     suite: str
     how: str
     replay: Replay
     live: bool
     workers: int
+    concerns: Callable[[Case], bool] = _every
 
     @property
     def label(self) -> str:
@@ -104,12 +112,16 @@ WAYS: Final[list[Way]] = []
 
 
 def replays(
-    *suites: str, how: str = "", live: bool = False, workers: int = 1
+    *suites: str,
+    how: str = "",
+    live: bool = False,
+    workers: int = 1,
+    concerns: Callable[[Case], bool] = _every,
 ) -> Callable[[Replay], Replay]:
     """Register the function that replays these suites."""
 
     def register(replay: Replay) -> Replay:
-        WAYS.extend(Way(suite, how, replay, live, workers) for suite in suites)
+        WAYS.extend(Way(suite, how, replay, live, workers, concerns) for suite in suites)
         return replay
 
     return register

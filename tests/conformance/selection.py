@@ -24,6 +24,7 @@ from stoker.api.common import (
     Sigv4,
     TlsConfig,
 )
+from stoker.api.convert import to_internal
 from stoker.api.core import ConfigMapKeySelector, LabelSelector, SecretKeySelector
 from stoker.api.decode import convert
 from stoker.api.monitors import ProbeTargets
@@ -77,7 +78,7 @@ def selection(case: Case, context: Context) -> Outcome:
     kind = next(one for one in MONITOR_KINDS if case.suite.endswith(f"-{one.name.lower()}"))
     workload, assets = asking(case.given["workload"]), contents_of(case.given)
     model: Any = kind.model
-    resources = [convert(model, without_nulls(one)) for one in case.given["objects"]]
+    resources = [convert(model, to_internal(without_nulls(one))) for one in case.given["objects"]]
     selected = Selection(tuple(judge(workload, resource, assets) for resource in resources))
     return outcome_of(_disagreement(case.expect, selected))
 

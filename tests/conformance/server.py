@@ -13,7 +13,7 @@ from typing import Any, Final, Self
 
 from msgspec import Struct
 
-from stoker.api.crd import GROUP, Kind, Version, manifest
+from stoker.api.crd import GROUP, Kind, Version, manifest, only
 from stoker.api.kinds import KINDS, kind_called
 from tools.api import ApiError
 from tools.cluster import Cluster
@@ -89,12 +89,9 @@ def _refusal(error: ApiError) -> Verdict:
 
 def _alone(kind: Kind, version: Version) -> dict[str, Any]:
     group = f"{version.name}.{_ALONE}"
-    crd = manifest(kind)
-    versions = [
-        {**v, "storage": True} for v in crd["spec"]["versions"] if v["name"] == version.name
-    ]
+    crd = manifest(kind, serving=only(version))
     crd["metadata"]["name"] = f"{kind.plural}.{group}"
-    crd["spec"] = {**crd["spec"], "group": group, "versions": versions}
+    crd["spec"]["group"] = group
     return crd
 
 

@@ -16,15 +16,17 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from msgspec import Struct
 from msgspec.structs import replace
 
+from stoker.api import convert
 from stoker.api.admit import admit
-from stoker.api.decode import convert
+from stoker.api.crd import GROUP
+from stoker.api.kinds import kind_called, version_of
 from stoker.errors import DecodeError
 from stoker.select.assets import CONFIG_MAP, SECRET, Contents
 from stoker.select.workload import Scraper
 from stoker.settings import Capabilities
 from tests.conformance.compare import without_nulls
 from tests.fuzz.examples import Spec
-from tests.fuzz.objects import VAULT, made, manifest, vault, version_called
+from tests.fuzz.objects import VAULT, made, manifest, vault
 
 NAMESPACES: Final = ("team-a", "team-b", "monitoring")
 LABEL: Final = "tenant"
@@ -96,7 +98,7 @@ class World(Struct, frozen=True):
 def typed(manifest: dict[str, Any]) -> Any:
     """The object with its types; DecodeError where it does not fit them."""
     try:
-        return convert(version_called(manifest["kind"]).model, without_nulls(manifest))
+        return convert.typed(without_nulls(manifest))
     except UnicodeEncodeError as error:
         # Half a surrogate pair: no JSON or YAML reader lets it through.
         raise DecodeError("", str(error)) from None
@@ -130,8 +132,10 @@ def _made_up_workload(random: Random) -> World:
 
 def admitted(manifest: dict[str, Any]) -> tuple[dict[str, Any], bool]:
     """The object as the API server would store it, and whether it would."""
+    version = version_of(manifest["apiVersion"], manifest["kind"])
+    assert version
     try:
-        admission = admit(version_called(manifest["kind"]), manifest)
+        admission = admit(version, manifest)
     except UnicodeEncodeError:
         # Half a surrogate pair: no JSON or YAML reader lets it through.
         return manifest, False
@@ -141,7 +145,16 @@ def admitted(manifest: dict[str, Any]) -> tuple[dict[str, Any], bool]:
 def _resource(number: int, random: Random) -> tuple[dict[str, Any], bool]:
     kind = random.choice(KINDS)
     name = f"made-{number}"
-    return admitted(manifest(kind, made(kind, random), random.choice(NAMESPACES), name))
+    one = manifest(kind, made(kind, random), random.choice(NAMESPACES), name)
+    return admitted(_in_some_version(one, random))
+
+
+def _in_some_version(manifest: dict[str, Any], random: Random) -> dict[str, Any]:
+    """The object in any version of its kind; what comes of it must not depend on that."""
+    kind = kind_called(manifest["kind"])
+    assert kind
+    name = random.choice(kind.versions).name
+    return convert.converted(manifest, f"{GROUP}/{name}").object
 
 
 def _world(

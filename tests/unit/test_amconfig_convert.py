@@ -11,7 +11,8 @@ import pytest
 
 from stoker.api.admit import admit
 from stoker.api.amconfig import ALERTMANAGER_CONFIG, v1beta1
-from stoker.api.convert import ANNOTATION, RENAMED, Difference, converted, differences
+from stoker.api.convert import ANNOTATION, converted
+from stoker.api.convert.amconfig import RENAMED, Difference, differences
 from stoker.api.crd import GROUP
 from stoker.api.decode import convert
 from stoker.errors import FieldError

@@ -26,6 +26,12 @@ for kind in validatingwebhookconfiguration mutatingwebhookconfiguration; do
     kubectl patch "$kind" stoker-webhook --type=json --patch "[${patch#,}]"
 done
 
-kubectl patch crd alertmanagerconfigs.monitoring.coreos.com --type=merge --patch "{\"spec\":{\"conversion\":{
+# A definition of one version has nothing to convert.
+for plural in alertmanagerconfigs scrapeconfigs; do
+    crd=$plural.monitoring.coreos.com
+    count=$(kubectl get crd "$crd" --ignore-not-found -o jsonpath='{range .spec.versions[*]}x{end}' | wc -c)
+    [ "$count" -gt 1 ] || continue
+    kubectl patch crd "$crd" --type=merge --patch "{\"spec\":{\"conversion\":{
     \"strategy\":\"Webhook\",\"webhook\":{\"conversionReviewVersions\":[\"v1\"],\"clientConfig\":{
     \"caBundle\":\"$bundle\",\"service\":{\"name\":\"stoker-webhook\",\"namespace\":\"$namespace\",\"path\":\"/convert\"}}}}}}"
+done

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, TypeAlias
 
 from stoker.api.core import ConfigMapKeySelector, Int64, SecretKeySelector, Time
 from stoker.api.crd import Resource
-from stoker.api.declare import NO_TEXT, Cel, Model, doc, names, rule
+from stoker.api.declare import NO_NUMBER, NO_TEXT, Cel, Model, doc, names, rule
 
 Text: TypeAlias = Annotated[str, rule(minLength=1)]
 Duration: TypeAlias = Annotated[
@@ -329,6 +329,31 @@ class BindingCondition(Condition):
     type: Annotated[Text, doc("Always `Accepted`.", enum=("Accepted",))] = NO_TEXT
 
 
+class TargetError(Model):
+    """Why targets cannot be scraped."""
+
+    message: Annotated[str, doc("What Prometheus says, without addresses and credentials.")] = (
+        NO_TEXT
+    )
+    count: Annotated[Int64, doc("How many targets it says so of.")] = NO_NUMBER
+
+
+class TargetCounts(Model):
+    """What a workload scrapes for this resource."""
+
+    discovered: Annotated[Int64, doc("How many targets were found.", minimum=0)] = NO_NUMBER
+    healthy: Annotated[Int64, doc("How many of them were scraped without error.", minimum=0)] = (
+        NO_NUMBER
+    )
+    errors: Annotated[
+        tuple[TargetError, ...] | None,
+        doc("The most frequent errors, at most three.", listType="atomic"),
+    ] = None
+    observed_at: Annotated[
+        Time, doc("When it was first so; it stays as long as the numbers and errors do.")
+    ] = NO_TEXT
+
+
 class Binding(Model):
     """A workload that selects this resource, and what it made of it."""
 
@@ -350,6 +375,13 @@ class Binding(Model):
             "Whether the workload accepted the resource, and if not, why.",
             listType="map",
             listMapKeys=("type",),
+        ),
+    ] = None
+    targets: Annotated[
+        TargetCounts | None,
+        doc(
+            "What the workload scrapes for the resource. Unset where that is not known, and where "
+            "the operator was not asked to find out (`--target-status-interval`)."
         ),
     ] = None
 

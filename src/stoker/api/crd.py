@@ -1,5 +1,11 @@
-"""Kinds to CustomResourceDefinition manifests."""
+"""Kinds to CustomResourceDefinition manifests.
 
+A kind may have versions of which one cannot be read as the other unless a webhook converts them:
+without it the API server would drop every field that has another name. Such a kind is served in one
+version only, or in all of them with the webhook (`Serving`).
+"""
+
+from collections.abc import Callable
 from typing import Any, Final
 
 from msgspec import Struct
@@ -9,6 +15,7 @@ from stoker.api.declare import Model
 from stoker.api.schema import Schema, schema_of, without_cel, without_descriptions
 
 GROUP: Final = "monitoring.coreos.com"
+CONVERT_PATH: Final = "/convert"
 
 
 class Column(Struct, frozen=True, omit_defaults=True):
@@ -29,13 +36,21 @@ class Scale(Struct, frozen=True):
 
 
 class Version(Struct, frozen=True):
-    """One served version of a kind and the declaration behind it."""
+    """One version of a kind and the declaration behind it.
+
+    `converted`: it can stand beside others only where a webhook converts objects. `deprecated` is
+    what the API server says to those who use it while others are served. `differences` makes the
+    reference page of a version that is told by how it differs from the preferred one.
+    """
 
     name: str
     model: type["Resource"]
     storage: bool = True
     columns: tuple[Column, ...] = ()
     scale: Scale | None = None
+    converted: bool = False
+    deprecated: str = ""
+    differences: Callable[[], str] | None = None
 
 
 class Kind(Struct, frozen=True):
@@ -45,15 +60,61 @@ class Kind(Struct, frozen=True):
     plural: str
     short: str
     versions: tuple[Version, ...]
+    prefers: str = ""
 
     @property
     def stored(self) -> Version:
-        """The version in which objects lie in etcd."""
+        """The version in which objects lie in etcd where no webhook converts them."""
         return next(version for version in self.versions if version.storage)
 
+    @property
+    def preferred(self) -> Version:
+        """The version that new manifests should have, and that a webhook lets us store."""
+        return self.version(self.prefers) or self.stored
+
     def version(self, name: str) -> Version | None:
-        """The version of that name, or None if it is not served."""
+        """The version of that name, or None if there is none."""
         return next((version for version in self.versions if version.name == name), None)
+
+
+class Conversion(Struct, frozen=True):
+    """The Service behind which the webhook converts; `ca_bundle` is PEM in base64, or nothing."""
+
+    namespace: str
+    service: str
+    port: int = 443
+    path: str = CONVERT_PATH
+    ca_bundle: str = ""
+
+
+class Serving(Struct, frozen=True):
+    """Which versions a definition has, and how one becomes another."""
+
+    versions: tuple[Version, ...]
+    stored: Version
+    unserved: frozenset[str] = frozenset()
+    conversion: Conversion | None = None
+
+
+def without_webhook(kind: Kind) -> Serving:
+    """What an API server can serve on its own."""
+    alone = tuple(version for version in kind.versions if not version.converted)
+    return Serving(alone, kind.stored)
+
+
+def only(version: Version) -> Serving:
+    """One version and no other."""
+    return Serving((version,), version)
+
+
+def with_webhook(
+    kind: Kind, conversion: Conversion, stored: str = "", unserved: frozenset[str] = frozenset()
+) -> Serving:
+    """All versions of a kind; those that are stored are in the preferred one unless it is named."""
+    if len(kind.versions) == 1:
+        return without_webhook(kind)
+    lies = kind.version(stored) or kind.preferred
+    return Serving(kind.versions, lies, unserved, conversion)
 
 
 class Resource(Model):
@@ -64,25 +125,48 @@ class Resource(Model):
     metadata: ObjectMeta = ObjectMeta()
 
 
-def manifest(kind: Kind, *, descriptions: bool = True, cel: bool = True) -> dict[str, Any]:
-    """The CustomResourceDefinition of a kind."""
+def manifest(
+    kind: Kind, *, serving: Serving | None = None, descriptions: bool = True, cel: bool = True
+) -> dict[str, Any]:
+    """The CustomResourceDefinition of a kind; unless told otherwise, as it works on its own."""
+    chosen = serving or without_webhook(kind)
+    spec: dict[str, Any] = {
+        "group": GROUP,
+        "names": {
+            "categories": ["prometheus-operator"],
+            "kind": kind.name,
+            "listKind": f"{kind.name}List",
+            "plural": kind.plural,
+            "shortNames": [kind.short],
+            "singular": kind.name.lower(),
+        },
+        "scope": "Namespaced",
+        "versions": [_version(each, chosen, descriptions, cel) for each in chosen.versions],
+    }
+    if chosen.conversion:
+        spec["conversion"] = _conversion(chosen.conversion)
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
         "metadata": {"name": f"{kind.plural}.{GROUP}"},
-        "spec": {
-            "group": GROUP,
-            "names": {
-                "categories": ["prometheus-operator"],
-                "kind": kind.name,
-                "listKind": f"{kind.name}List",
-                "plural": kind.plural,
-                "shortNames": [kind.short],
-                "singular": kind.name.lower(),
-            },
-            "scope": "Namespaced",
-            "versions": [_version(version, descriptions, cel) for version in kind.versions],
-        },
+        "spec": spec,
+    }
+
+
+def _conversion(conversion: Conversion) -> dict[str, Any]:
+    client: dict[str, Any] = {
+        "service": {
+            "namespace": conversion.namespace,
+            "name": conversion.service,
+            "port": conversion.port,
+            "path": conversion.path,
+        }
+    }
+    if conversion.ca_bundle:
+        client["caBundle"] = conversion.ca_bundle
+    return {
+        "strategy": "Webhook",
+        "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": client},
     }
 
 
@@ -103,7 +187,7 @@ def version_schema(version: Version) -> Schema:
     return schema
 
 
-def _version(version: Version, descriptions: bool, cel: bool) -> dict[str, Any]:
+def _version(version: Version, serving: Serving, descriptions: bool, cel: bool) -> dict[str, Any]:
     schema = version_schema(version)
     if not descriptions:
         schema = without_descriptions(schema)
@@ -111,12 +195,14 @@ def _version(version: Version, descriptions: bool, cel: bool) -> dict[str, Any]:
         schema = without_cel(schema)
     published: dict[str, Any] = {
         "name": version.name,
-        "served": True,
-        "storage": version.storage,
+        "served": version.name not in serving.unserved,
+        "storage": version is serving.stored,
         "schema": {"openAPIV3Schema": schema},
         "subresources": {"status": {}}
         | ({"scale": _scale(version.scale)} if version.scale else {}),
     }
+    if version.deprecated and serving.conversion:
+        published |= {"deprecated": True, "deprecationWarning": version.deprecated}
     if version.columns:
         published["additionalPrinterColumns"] = [_column(column) for column in version.columns]
     return published

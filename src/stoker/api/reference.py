@@ -2,7 +2,8 @@
 
 A type that only one kind uses is described on that kind's page, in the order in which a reader
 meets it; a type that several use is described once, on `shared.md`. Kubernetes' own types are named
-and linked, not described again.
+and linked, not described again. A version that differs little from the preferred one has a page of
+the differences.
 """
 
 import typing
@@ -38,15 +39,16 @@ def pages(kinds: tuple[Kind, ...]) -> list[Page]:
 
 
 def page_name(kind: Kind, version: Version) -> str:
-    """The file of a kind; versions that are not stored carry their name."""
-    suffix = "" if version.storage else f"-{version.name}"
+    """The file of a kind; versions other than the preferred one carry their name."""
+    suffix = "" if version is kind.preferred else f"-{version.name}"
     return f"{kind.name.lower()}{suffix}.md"
 
 
 def _index(kinds: tuple[Kind, ...]) -> str:
     rows = "".join(
         f"| [{kind.name}]({page_name(kind, version)}) | `{GROUP}/{version.name}` "
-        f"| `{kind.short}` | {_first_sentence(version.model)} |\n"
+        f"| `{kind.short}` | {'Deprecated. ' if version.deprecated else ''}"
+        f"{_first_sentence(version.model)} |\n"
         for kind in kinds
         for version in kind.versions
     )
@@ -65,6 +67,8 @@ def _kind_page(kind: Kind, version: Version, shared: set[type[Model]]) -> str:
         f"# {kind.name}\n\n{_paragraphs(version.model)}\n\n"
         f"`apiVersion: {GROUP}/{version.name}`, `kind: {kind.name}`, short name `{kind.short}`.\n"
     )
+    if version.differences:
+        return f"{head}\n{version.differences()}"
     return head + "".join(_section(model, shared) for model in own[1:])
 
 
@@ -179,7 +183,7 @@ def _users(kinds: tuple[Kind, ...]) -> dict[type[Model], set[str]]:
     users: dict[type[Model], set[str]] = {}
     for kind in kinds:
         for version in kind.versions:
-            for model in _reachable(version.model):
+            for model in _reachable(version.model) if not version.differences else ():
                 users.setdefault(model, set()).add(page_name(kind, version))
     return users
 

@@ -3,14 +3,22 @@
   stoker crds | kubectl apply --server-side -f -
   stoker crds --no-descriptions | kubectl apply -f -
   stoker crds servicemonitor podmonitor
+  stoker crds --conversion-webhook stoker/stoker-webhook --ca-bundle ca.crt
 
 Client-side `kubectl apply` keeps a copy of each object in an annotation of at most 256 KiB, so it
 takes the variant without descriptions; server-side apply takes either. Installing them changes
 nothing about objects that exist.
+
+ScrapeConfig has three versions, of which an API server can serve several only with a webhook that
+converts them (`stoker webhook`): docs/scrapeconfig-versions.md.
 """
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stoker.api.crd import Kind
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,6 +39,35 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="leave out the CEL rules, for API servers before Kubernetes 1.25",
     )
+    parser.add_argument(
+        "--scrapeconfig-version",
+        metavar="VERSION",
+        help="the one version of ScrapeConfig to serve without a webhook (default: v1alpha1)",
+    )
+    parser.add_argument(
+        "--conversion-webhook",
+        metavar="NAMESPACE/SERVICE[:PORT][/PATH]",
+        help="serve all versions of ScrapeConfig and AlertmanagerConfig, converted by this Service",
+    )
+    parser.add_argument(
+        "--ca-bundle",
+        metavar="FILE",
+        help="certificate authorities (PEM) by which the API server knows the webhook",
+    )
+    parser.add_argument(
+        "--storage-version",
+        metavar="RESOURCE=VERSION",
+        action="append",
+        default=[],
+        help="store objects in this version (default with a webhook: scrapeconfigs=v1)",
+    )
+    parser.add_argument(
+        "--not-served",
+        metavar="RESOURCE/VERSION",
+        action="append",
+        default=[],
+        help="keep this version in the definition, for stored objects, but do not serve it",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -38,21 +75,34 @@ def run(options: argparse.Namespace) -> int:
     import yaml
 
     from stoker.api.crd import manifest
-    from stoker.api.kinds import KINDS, kind_called
+    from stoker.cli.crd_versions import OptionError, servings
 
-    chosen = [(word, kind_called(word)) for word in options.kinds]
-    unknown = [word for word, kind in chosen if kind is None]
-    if unknown:
-        names = ", ".join(kind.name for kind in KINDS)
-        print(
-            f"stoker crds: no kind called {', '.join(unknown)}; there are {names}", file=sys.stderr
-        )
+    try:
+        chosen = _kinds(options.kinds)
+        serving = servings(options, chosen)
+    except OptionError as problem:
+        print(f"stoker crds: {problem}", file=sys.stderr)
         return 2
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    for kind in [kind for _, kind in chosen if kind] or KINDS:
+    for kind in chosen:
         document = manifest(
-            kind, descriptions=not options.no_descriptions, cel=not options.without_cel
+            kind,
+            serving=serving[kind.plural],
+            descriptions=not options.no_descriptions,
+            cel=not options.without_cel,
         )
         text = yaml.dump(document, Dumper=dumper, width=2**20, allow_unicode=True)
         print("---", text, sep="\n", end="")
     return 0
+
+
+def _kinds(words: list[str]) -> "tuple[Kind, ...]":
+    from stoker.api.kinds import KINDS, kind_called
+    from stoker.cli.crd_versions import OptionError
+
+    chosen = [(word, kind_called(word)) for word in words]
+    unknown = [word for word, kind in chosen if kind is None]
+    if unknown:
+        names = ", ".join(kind.name for kind in KINDS)
+        raise OptionError(f"no kind called {', '.join(unknown)}; there are {names}")
+    return tuple(kind for _, kind in chosen if kind) or KINDS

@@ -16,6 +16,7 @@ from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
+from stoker.api.convert import as_written
 from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.errors import ResourceError, WorkloadError
@@ -217,8 +218,14 @@ def fragment(resource: Resource, workload: Workload, assets: Assets) -> Fragment
     try:
         text = _part(_MAKERS[type(resource)](resource, draft))
     except ResourceError as error:
-        return Fragment("", tuple(draft.ignored), draft.reads, error)
-    return Fragment(text, tuple(draft.ignored), draft.reads)
+        return Fragment("", _ignored(resource, draft), draft.reads, error)
+    return Fragment(text, _ignored(resource, draft), draft.reads)
+
+
+def _ignored(resource: Resource, draft: Draft) -> tuple[Ignored, ...]:
+    """What was left out, in the words of the version in which the user wrote the resource."""
+    written = (resource.api_version, type(resource).__name__)
+    return tuple(Ignored(*as_written(*written, one.path, one.reason)) for one in draft.ignored)
 
 
 def _fragments(

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from stoker.api.convert import as_written
 from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.select.assets import Assets, Missing, Source
@@ -120,7 +121,15 @@ def select(
 def judge(workload: Workload, resource: Monitor, assets: Assets) -> Verdict:
     """Whether a resource that applies to a workload can be used by it."""
     scope = Scope(workload, assets, resource.metadata.namespace or "")
-    findings = tuple(_CHECKS[type(resource)](resource, scope))
+    findings = tuple(_as_written(resource, _CHECKS[type(resource)](resource, scope)))
     return Verdict(
         type(resource).__name__, resource, findings, scope.reads, {} if findings else scope.files
     )
+
+
+def _as_written(resource: Monitor, findings: Findings) -> Findings:
+    """Findings in the words of the version in which the user wrote the resource."""
+    kind = type(resource).__name__
+    for one in findings:
+        path, message = as_written(resource.api_version, kind, one.path, one.message)
+        yield Finding(path, one.reason, message)

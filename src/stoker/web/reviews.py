@@ -20,13 +20,12 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from stoker.api.convert import converted
+from stoker.api.convert import Converted, converted, typed
 from stoker.api.core import Object
 from stoker.api.crd import Version
-from stoker.api.decode import convert
 from stoker.api.kinds import version_of
 from stoker.api.prometheus import PrometheusSpec
-from stoker.errors import DecodeError, FieldError
+from stoker.errors import DecodeError, FieldError, below
 from stoker.promql import NEWEST, options_for
 from stoker.select.assets import Contents
 from stoker.select.workload import Workload
@@ -136,7 +135,7 @@ class Reviewer:
         if kind == "AlertmanagerConfig":
             model: Any = version.model
             return raw_alertmanager_config(model, given)
-        return _monitor(version, given)
+        return _monitor(given)
 
 
 _KINDS: Final = ("PrometheusRule", "AlertmanagerConfig")
@@ -144,11 +143,10 @@ _MONITORS: Final = ("ServiceMonitor", "PodMonitor", "Probe", "ScrapeConfig")
 _ANY_PROMETHEUS: Final = Workload(namespace="", name="", spec=PrometheusSpec())
 
 
-def _monitor(version: Version, given: Object) -> Findings:
+def _monitor(given: Object) -> Findings:
     """What the newest Prometheus with no settings of its own would hold against a monitor."""
-    model: Any = version.model
     try:
-        found = convert(model, given)
+        found: Any = typed(given)
     except DecodeError as error:
         yield Finding(error.path, Reason.INVALID_VALUE, error.reason)
         return
@@ -273,7 +271,7 @@ def _conversion(review: Any) -> Answer:
     response: Object = {"uid": request["uid"]}
     findings: list[str] = []
     try:
-        made = [converted(_object(one), desired) for one in objects]
+        made = [_converted(one, desired, index) for index, one in enumerate(objects)]
     except FieldError as error:
         response |= {"convertedObjects": [], "result": _failure(error)}
     else:
@@ -288,10 +286,20 @@ def _conversion(review: Any) -> Answer:
     return Answer(body, done, subject, tuple(findings))
 
 
-def _object(given: Any) -> Object:
+def _converted(given: Any, desired: str, index: int) -> Converted:
+    """An object in the version that is asked for.
+
+    Whatever is wrong inside of it is a finding, for an error would fail the whole list. A version
+    that we do not know is an error: nobody could say what would be lost.
+    """
+    where = f"request.objects[{index}]"
     if not isinstance(given, dict):
-        raise ReviewError("request.objects", "holds something that is no object")
-    return given
+        raise ReviewError(where, "is no object")
+    try:
+        return converted(given, desired)
+    except FieldError as error:
+        path = "request" if error.path == "desiredAPIVersion" else where
+        raise FieldError(below(path, error.path), error.reason) from None
 
 
 def _failure(error: FieldError) -> Object:

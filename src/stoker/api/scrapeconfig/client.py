@@ -37,10 +37,7 @@ class GrantOAuth2(
     OAuth2,
     rename=names(client_certificate_key_id="clientCertificateKeyID"),
 ):
-    """OAuth 2.0 with client credentials or with a token that the client signs (RFC 7523).
-
-    The schema asks for `clientSecret` in any case; `JWTBearer` does not use it.
-    """
+    """OAuth 2.0 with client credentials or with a token that the client signs (RFC 7523)."""
 
     grant_type: Annotated[
         str | None,

@@ -1,7 +1,7 @@
-"""Objects from one served version to another, with nothing lost on the way there and back.
+"""AlertmanagerConfigs between v1alpha1 and v1beta1.
 
-Only AlertmanagerConfig has two versions. Where they differ is found by walking both declarations
-side by side, so a field that is added to one of them is noticed here by itself:
+Where they differ is found by walking both declarations side by side, so a field that is added to
+one of them is noticed here by itself:
 
     spec.muteTimeIntervals       is called timeIntervals in v1beta1 (`RENAMED`)
     regex of a matcher           v1beta1 says it with matchType `=~`
@@ -18,23 +18,18 @@ left as it is and told as a finding: an object that cannot be converted would ma
 fail every list that it is part of, for all namespaces.
 """
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct, inspect
 
 from stoker.api.admit import UNKNOWN_FIELD, WRONG_TYPE, Finding
 from stoker.api.amconfig import ALERTMANAGER_CONFIG, v1alpha1, v1beta1
+from stoker.api.convert.kept import Converted, Entry, Step, annotated, entries, steps
 from stoker.api.core import Object
-from stoker.api.crd import GROUP
-from stoker.api.kinds import version_of
-from stoker.errors import FieldError, below
-
-ANNOTATION: Final = "operator.prometheus.io/v1alpha1-only"
-"""Holds, in a v1beta1 object, what only v1alpha1 can say."""
+from stoker.errors import below
 
 RENAMED: Final = {"muteTimeIntervals": "timeIntervals"}
 """Members of the spec that have another name in v1beta1."""
@@ -44,30 +39,6 @@ _MATCH_TYPE: Final = "matchType"
 _ROUTES: Final = "routes"
 # Far more levels than anybody writes, far fewer than Python can follow.
 _DEEPEST: Final = 100
-# All annotations of an object together may have 256 KiB.
-_LONGEST: Final = 128 * 1024
-
-Step: TypeAlias = str | int
-
-
-class Converted(Struct, frozen=True):
-    """An object in another version, and what was found in it that belongs to none."""
-
-    object: Object
-    findings: tuple[Finding, ...] = ()
-
-
-def converted(given: Object, api_version: str) -> Converted:
-    """The object in another version of its kind; FieldError if there is no such version."""
-    here, kind = str(given.get("apiVersion", "")), str(given.get("kind", ""))
-    for field, version in (("apiVersion", here), ("desiredAPIVersion", api_version)):
-        if version_of(version, kind) is None:
-            raise FieldError(field, f"there is no {kind[:80]} in `{version[:80]}`")
-    if here == api_version:
-        return Converted(given)
-    # Of all kinds, AlertmanagerConfig alone has a version to go to.
-    made = _DIRECTIONS[api_version](given)
-    return Converted(made.object | {"apiVersion": api_version}, made.findings)
 
 
 # --- Where the versions differ --------------------------------------------------------------------
@@ -131,7 +102,7 @@ class _Leaving:
     """An object on its way to v1beta1, and what it cannot take along."""
 
     def __init__(self) -> None:
-        self.kept: list[dict[str, Any]] = []
+        self.kept: list[Entry] = []
         self.findings: list[Finding] = []
 
     def value(
@@ -141,7 +112,7 @@ class _Leaving:
         if isinstance(given, list):
             return [
                 self.value(item, of, (*at, step), f"{path}[{index}]", depth)
-                for index, (step, item) in enumerate(zip(_steps(given), given, strict=True))
+                for index, (step, item) in enumerate(zip(steps(given), given, strict=True))
             ]
         if not isinstance(given, dict) or depth > _DEEPEST:
             self._misfit(given, path)
@@ -160,8 +131,7 @@ class _Leaving:
         names = sorted(given.keys() | said.keys())
         had = {name: given.get(name) for name in names if given.get(name) != said.get(name)}
         if had:
-            place = {"at": list(at), "had": had}
-            self.kept.append(place if of.inner else place | {"of": dict(said)})
+            self.kept.append(Entry(list(at), had, None if of.inner else dict(said)))
 
     def _misfit(self, given: Any, path: str) -> None:
         if given is not None:
@@ -174,17 +144,13 @@ class _Leaving:
             self.findings.append(Finding(below(path, name[:80]), UNKNOWN_FIELD, message))
 
 
-def _to_v1beta1(given: Object) -> Converted:
+def to_v1beta1(given: Object) -> Converted:
+    """A v1alpha1 object as v1beta1 says it."""
     leaving = _Leaving()
     spec = leaving.value(given.get("spec"), differences(), (), "spec")
     if isinstance(spec, dict):
         spec = {RENAMED.get(name, name): item for name, item in spec.items()}
-    text = json.dumps(leaving.kept, separators=(",", ":"), sort_keys=True) if leaving.kept else ""
-    if len(text) > _LONGEST:
-        message = "holds more than can be kept of what v1beta1 has no word for"
-        leaving.findings.append(Finding("spec", UNKNOWN_FIELD, message))
-        text = ""
-    return Converted(_with(given, spec, text), tuple(leaving.findings))
+    return annotated(given, spec, leaving.kept, leaving.findings)
 
 
 def _said(given: Object, of: Difference) -> Object:
@@ -199,51 +165,27 @@ def _said(given: Object, of: Difference) -> Object:
     return said
 
 
-def _steps(items: list[Any]) -> list[Step]:
-    """How the items of a list are found again: by name where each has its own, else by place."""
-    names = [item.get("name") if isinstance(item, dict) else None for item in items]
-    if all(isinstance(name, str) for name in names) and len(set(names)) == len(names):
-        return [str(name) for name in names]
-    return list(range(len(items)))
-
-
 # --- To v1alpha1 ----------------------------------------------------------------------------------
 
 
-class _Entry(Struct, frozen=True, forbid_unknown_fields=True):
-    """What one object had in v1alpha1; null for a member that it did not have."""
-
-    at: list[Step]
-    had: dict[str, bool | str | None]
-    of: dict[str, Any] | None = None
-
-
-def _to_v1alpha1(given: Object) -> Converted:
+def to_v1alpha1(given: Object) -> Converted:
+    """A v1beta1 object as v1alpha1 says it."""
     spec = given.get("spec")
     if isinstance(spec, dict):
         back = {new: old for old, new in RENAMED.items()}
         spec = {back.get(name, name): item for name, item in spec.items()}
-        spec = _completed(spec, _entries(given))
-    return Converted(_with(given, spec, ""))
+        spec = _completed(spec, entries(given))
+    return annotated(given, spec, ())
 
 
-def _entries(given: Object) -> list[_Entry]:
-    """What the annotation holds; nothing if it is not as we wrote it."""
-    text = ((given.get("metadata") or {}).get("annotations") or {}).get(ANNOTATION)
-    try:
-        return msgspec.json.decode(text or "[]", type=list[_Entry])
-    except (msgspec.DecodeError, TypeError, RecursionError):
-        return []
-
-
-def _completed(spec: Object, entries: list[_Entry]) -> Object:
+def _completed(spec: Object, kept: list[Entry]) -> Object:
     """The spec with the entries that still fit."""
-    if not entries:
+    if not kept:
         return spec
     made: Object
     # A copy; routes may be nested deeper than Python's own way to make one can follow.
     made = msgspec.json.decode(msgspec.json.encode(spec))
-    for entry in entries:
+    for entry in kept:
         found, of = _found(made, entry.at)
         if isinstance(found, dict) and of is not None:
             _complete(found, entry, of)
@@ -256,7 +198,7 @@ def _found(spec: Object, at: list[Step]) -> tuple[Any, Difference | None]:
     of: Difference | None = differences()
     for step in at:
         if isinstance(value, list):
-            value = dict(zip(_steps(value), value, strict=True)).get(step)
+            value = dict(zip(steps(value), value, strict=True)).get(step)
         elif isinstance(value, dict) and of is not None:
             value, of = value.get(str(step)), of.inner.get(str(step))
         else:
@@ -264,7 +206,7 @@ def _found(spec: Object, at: list[Step]) -> tuple[Any, Difference | None]:
     return value, of
 
 
-def _complete(found: Object, entry: _Entry, of: Difference) -> None:
+def _complete(found: Object, entry: Entry, of: Difference) -> None:
     allowed = of.only | {_MATCH_TYPE} if of.is_matcher else of.only
     if not entry.had.keys() <= allowed or (not of.inner and found != entry.of):
         return
@@ -275,26 +217,5 @@ def _complete(found: Object, entry: _Entry, of: Difference) -> None:
         found.update(whole)
 
 
-# --- Both ways ------------------------------------------------------------------------------------
-
-
-def _with(given: Object, spec: Any, annotation: str) -> Object:
-    """The object with another spec, and with the annotation or without it."""
-    made = dict(given) | ({"spec": spec} if "spec" in given else {})
-    metadata = dict(given.get("metadata") or {})
-    annotations = dict(metadata.get("annotations") or {})
-    had = annotations.pop(ANNOTATION, None)
-    if had is None and not annotation:
-        return made
-    if annotation:
-        annotations[ANNOTATION] = annotation
-    metadata.pop("annotations", None)
-    return made | {"metadata": metadata | ({"annotations": annotations} if annotations else {})}
-
-
-_DIRECTIONS: Final[dict[str, Callable[[Object], Converted]]] = {
-    f"{GROUP}/v1alpha1": _to_v1alpha1,
-    f"{GROUP}/v1beta1": _to_v1beta1,
-}
-if len(ALERTMANAGER_CONFIG.versions) != len(_DIRECTIONS):
+if len(ALERTMANAGER_CONFIG.versions) != 2:
     raise AssertionError("each version of AlertmanagerConfig needs a way there")

@@ -1,0 +1,89 @@
+"""What conversions share: what a version has no word for waits in an annotation of the object.
+
+The annotation is a list of places in the spec of the older version, each with what stood there.
+How far an entry still fits, and that it says nothing but what a conversion took away, each kind's
+conversion checks for itself: anybody can write annotations.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Any, Final, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from stoker.api.admit import UNKNOWN_FIELD, Finding
+from stoker.api.core import Object
+
+ANNOTATION: Final = "operator.prometheus.io/v1alpha1-only"
+"""Holds, in an object of a newer version, what only v1alpha1 can say."""
+
+# All annotations of an object together may have 256 KiB.
+_LONGEST: Final = 128 * 1024
+
+Step: TypeAlias = str | int
+
+
+class Converted(Struct, frozen=True):
+    """An object in another version, and what was found in it that belongs to none."""
+
+    object: Object
+    findings: tuple[Finding, ...] = ()
+
+
+class Entry(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What one object had in v1alpha1; null for a member that it did not have.
+
+    `of` is how the object looked in the newer version, where the entry fits no other.
+    """
+
+    at: list[Step]
+    had: dict[str, bool | str | None]
+    of: dict[str, Any] | None = None
+
+
+def steps(items: list[Any]) -> list[Step]:
+    """How the items of a list are found again: by name where each has its own, else by place."""
+    names = [item.get("name") if isinstance(item, dict) else None for item in items]
+    if all(isinstance(name, str) for name in names) and len(set(names)) == len(names):
+        return [str(name) for name in names]
+    return list(range(len(items)))
+
+
+def entries(given: Object) -> list[Entry]:
+    """What the annotation of an object holds; nothing if it is not as we wrote it."""
+    text = _annotations(given).get(ANNOTATION)
+    try:
+        return msgspec.json.decode(text or "[]", type=list[Entry])
+    except (msgspec.DecodeError, TypeError, RecursionError):
+        return []
+
+
+def annotated(
+    given: Object, spec: Any, kept: Sequence[Entry], findings: Sequence[Finding] = ()
+) -> Converted:
+    """The object with another spec and, where something is to be kept, with the annotation."""
+    text = json.dumps(msgspec.to_builtins(kept), separators=(",", ":"), sort_keys=True)
+    if len(text) > _LONGEST:
+        message = "holds more than can be kept of what the other version has no word for"
+        kept, findings = (), (*findings, Finding("spec", UNKNOWN_FIELD, message))
+    return Converted(_with(given, spec, text if kept else ""), tuple(findings))
+
+
+def _annotations(given: Object) -> Object:
+    metadata = given.get("metadata")
+    found = metadata.get("annotations") if isinstance(metadata, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _with(given: Object, spec: Any, annotation: str) -> Object:
+    made = dict(given) | ({"spec": spec} if "spec" in given else {})
+    annotations = dict(_annotations(given))
+    had = annotations.pop(ANNOTATION, None)
+    if had is None and not annotation:
+        return made
+    if annotation:
+        annotations[ANNOTATION] = annotation
+    metadata = dict(made.get("metadata") or {})
+    metadata.pop("annotations", None)
+    return made | {"metadata": metadata | ({"annotations": annotations} if annotations else {})}

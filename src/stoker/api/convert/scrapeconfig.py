@@ -1,0 +1,142 @@
+"""ScrapeConfigs between v1alpha1 and the versions that were made from it (v1beta1, v1).
+
+How the spec is rewritten is a `Shape` that comes from the same table as the newer types, so there
+is no list of fields here. The newer versions say everything that v1alpha1 says; of several
+spellings of one value (`http`, `HTTP`) they know one. A spelling that is not the usual one waits in
+an annotation and comes back where the value is still the same: the annotation can choose among
+spellings of what stands in the spec and nothing else.
+
+A field or value that no version knows is left as it is. The API server has dropped or refused it
+before; where it has not, that is told as a finding, since an object that cannot be converted would
+make every list fail that it is part of.
+"""
+
+import re
+from typing import Any, Final
+
+from stoker.api.admit import UNSUPPORTED, WRONG_TYPE, Finding
+from stoker.api.convert.kept import Converted, Entry, Step, annotated, entries, steps
+from stoker.api.core import Object
+from stoker.api.graduate import Shape, in_words
+from stoker.api.scrapeconfig.graduated import SHAPE
+from stoker.errors import below
+
+_BACK: Final = SHAPE.reversed
+
+
+def to_newer(given: Object) -> Converted:
+    """A v1alpha1 object as v1beta1 and v1 say it."""
+    rewriting = _Rewriting()
+    spec = rewriting.value(given.get("spec"), SHAPE, (), "spec")
+    return annotated(given, spec, rewriting.kept, rewriting.findings)
+
+
+def to_v1alpha1(given: Object) -> Converted:
+    """A v1beta1 or v1 object as v1alpha1 says it."""
+    rewriting = _Rewriting()
+    spec = rewriting.value(given.get("spec"), _BACK, (), "spec")
+    for entry in entries(given):
+        _respell(spec, entry)
+    return annotated(given, spec, (), rewriting.findings)
+
+
+class _Rewriting:
+    """A spec on its way to the other version, and what it cannot take along."""
+
+    def __init__(self) -> None:
+        self.kept: list[Entry] = []
+        self.findings: list[Finding] = []
+
+    def value(self, given: Any, shape: Shape, at: tuple[Step, ...], path: str) -> Any:
+        """A value of a shape as the other version writes it."""
+        if isinstance(given, list):
+            return [
+                self.value(item, shape, (*at, step), f"{path}[{index}]")
+                for index, (step, item) in enumerate(zip(steps(given), given, strict=True))
+            ]
+        if not isinstance(given, dict):
+            self._misfit(given, path)
+            return given
+        self._keep(given, shape, at)
+        return {
+            shape.renamed.get(name, name): self._member(name, item, shape, at, path)
+            for name, item in given.items()
+        }
+
+    def _member(self, name: str, item: Any, shape: Shape, at: tuple[Step, ...], path: str) -> Any:
+        if name in shape.inner:
+            return self.value(item, shape.inner[name], (*at, name), below(path, name))
+        if name in shape.spelled and isinstance(item, str):
+            return self._spelled(item, shape.spelled[name].there, below(path, name))
+        return item
+
+    def _spelled(self, item: str, words: Any, path: str) -> str:
+        if item not in words:
+            message = "is a value that no version has"
+            self.findings.append(Finding(path, UNSUPPORTED, message))
+        return str(words.get(item, item))
+
+    def _keep(self, given: Object, shape: Shape, at: tuple[Step, ...]) -> None:
+        """Note the spellings that would come back as others."""
+        had = {
+            name: given[name]
+            for name, spelling in shape.spelled.items()
+            if isinstance(given.get(name), str)
+            and given[name] in spelling.there
+            and spelling.back[spelling.there[given[name]]] != given[name]
+        }
+        if had:
+            self.kept.append(Entry(list(at), had))
+
+    def _misfit(self, given: Any, path: str) -> None:
+        if given is not None:
+            self.findings.append(Finding(path, WRONG_TYPE, "is not an object"))
+
+
+def _respell(spec: Any, entry: Entry) -> None:
+    """Give values of a v1alpha1 spec the spelling that they had, if they are still the same."""
+    found, shape = _found(spec, entry.at)
+    if not isinstance(found, dict) or shape is None:
+        return
+    for name, had in entry.had.items():
+        words, now = shape.spelled[name].there if name in shape.spelled else {}, found.get(name)
+        if isinstance(now, str) and isinstance(had, str) and had in words:
+            found[name] = had if words[had] == words.get(now) else now
+
+
+def _found(spec: Any, at: list[Step]) -> tuple[Any, Shape | None]:
+    """What is at a place of a v1alpha1 spec, and its shape."""
+    value, shape = spec, SHAPE
+    for step in at:
+        if isinstance(value, list):
+            value = dict(zip(steps(value), value, strict=True)).get(step)
+        elif isinstance(value, dict) and step in shape.inner:
+            value, shape = value.get(step), shape.inner[str(step)]
+        else:
+            return None, None
+    return value, shape
+
+
+# --- Paths ----------------------------------------------------------------------------------------
+
+# A name, the places in lists and maps after it, and whether there is more.
+_PART: Final = re.compile(r"([^.\[]+)((?:\[[^\]]*\])*)(?:\.|$)")
+
+
+def newer_words(path: str, message: str) -> tuple[str, str]:
+    """What is said about a v1alpha1 object, as the writer of a newer version would look for it."""
+    shape, rest = SHAPE, path.removeprefix("spec.")
+    if rest == path:
+        return path, in_words(message, SHAPE.renamed)
+    words, made = dict(shape.renamed), "spec"
+    while rest and (part := _PART.match(rest)):
+        name, places = part[1], part[2]
+        made, rest = below(made, shape.renamed.get(name, name) + places), rest[part.end() :]
+        words = dict(shape.renamed)
+        if name in shape.spelled:
+            words |= shape.spelled[name].there
+        if name not in shape.inner:
+            break
+        shape = shape.inner[name]
+        words |= shape.renamed
+    return (f"{made}.{rest}" if rest else made), in_words(message, words)
