@@ -1,12 +1,12 @@
 """What a cluster holds, read once, as if it lay in files, for commands that only look."""
 
 import asyncio
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
-from stoker.kube import access
+from stoker.cli.access import access_of
+from stoker.kube.access import Access
 from stoker.kube.client import Client
 from stoker.kube.errors import ApiError, Forbidden, NotFound
 from stoker.kube.reading import LAST_APPLIED
@@ -19,8 +19,12 @@ from stoker.kube.resources import (
     SCRAPE_CONFIG,
     SERVICE_MONITOR,
     Resource,
+    versions_of,
 )
+from stoker.kube.served import Served
 from stoker.offline.manifests import Manifest, Reading, Unreadable
+
+__all__ = ["SCRAPING", "access_of", "found_in_cluster"]
 
 SCRAPING: Final = (
     PROMETHEUS_AGENT,
@@ -39,16 +43,17 @@ def found_in_cluster(kubeconfig: str | None, context: str | None) -> list[Readin
 
     A kind that we may not read, or that the cluster does not have, is an `Unreadable`.
     """
-    path = Path(kubeconfig) if kubeconfig else None
-    return asyncio.run(_found(access.kubeconfig(path, context)))
+    return asyncio.run(_found(access_of(kubeconfig, context)))
 
 
-async def _found(where: access.Access) -> list[Reading]:
+async def _found(where: Access) -> list[Reading]:
     async with Client(where) as client:
         return [each for resource in SCRAPING for each in await _listed(client, resource)]
 
 
-async def _listed(client: Client, resource: Resource) -> list[Reading]:
+async def _listed(client: Client, known: Resource) -> list[Reading]:
+    versions = versions_of(known)
+    resource = await Served(client, versions).look() if len(versions) > 1 else known
     source = f"{resource.name} in {client.access.server}"
     query = {"limit": _PAGE}
     found: list[Reading] = []

@@ -1,14 +1,19 @@
 """Change something for good, step by step, and know beforehand what that means.
 
   stoker migrate agent-mode --to DaemonSet deploy/     an agent on every node, or in StatefulSets
+  stoker migrate storage-version --dry-run             objects that lie in an old version in etcd
 
-`stoker migrate agent-mode --help` says more. Nothing is written, neither to files nor to a cluster.
+`stoker migrate WHAT --help` says more. `agent-mode` writes nothing, neither to files nor to a
+cluster; `storage-version` writes to the cluster, unless --dry-run is given.
 """
 
 import argparse
 from importlib import import_module
 
-MIGRATIONS = {"agent-mode": "run a PrometheusAgent in its other mode"}
+MIGRATIONS = {
+    "agent-mode": "run a PrometheusAgent in its other mode",
+    "storage-version": "store all objects in the storage version of their kind",
+}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,6 +6,7 @@ of metadata must never see. Nothing is lost by it: objects of users are only eve
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 import msgspec
@@ -49,8 +50,18 @@ class _Identified(Struct, frozen=True, gc=False):
     metadata: Identity = Identity()
 
 
+class _Versioned(Struct, frozen=True, rename="camel", gc=False):
+    api_version: Any = ""
+
+
 _IDENTIFIED: Final = msgspec.json.Decoder(_Identified)
+_VERSIONED: Final = msgspec.json.Decoder(_Versioned)
 _ANYTHING: Final = msgspec.json.Decoder(dict[str, Any])
+
+
+def api_version_of(raw: Raw) -> str:
+    """The version that an object says it is in."""
+    return str(_VERSIONED.decode(raw).api_version)
 
 
 def identity_of(raw: Raw) -> Identity:
@@ -60,9 +71,14 @@ def identity_of(raw: Raw) -> Identity:
 
 def typed(model: type[M]) -> Reader[M]:
     """A reader of objects of a declared kind; `typed(Head)` keeps only the metadata."""
+    return slim(partial(decode, model))
+
+
+def slim(whole: Reader[M]) -> Reader[M]:
+    """A reader of the same objects, without what makes caches large."""
 
     def read(raw: Raw) -> M:
-        found = decode(model, raw)
+        found = whole(raw)
         if found.metadata.annotations:
             found.metadata.annotations.pop(LAST_APPLIED, None)
         return found

@@ -23,6 +23,8 @@ from stoker.kube.client import Client
 from stoker.kube.errors import ApiError
 from stoker.kube.reading import Reader
 from stoker.kube.report import Report
+from stoker.kube.resources import Resource
+from stoker.kube.served import Served
 from stoker.kube.store import Index, Store
 from stoker.kube.watch import Scope, events
 
@@ -32,9 +34,12 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 class Reflector(Generic[T]):
-    """Watches a resource into `store`, in the namespaces named or (None) in all."""
+    """Watches a resource into `store`, in the namespaces named or (None) in all.
 
-    def __init__(
+    With `served` the version is the one that this says, now and later.
+    """
+
+    def __init__(  # noqa: PLR0913 - all but three have a default
         self,
         client: Client,
         scope: Scope,
@@ -42,8 +47,10 @@ class Reflector(Generic[T]):
         *,
         namespaces: Sequence[str] | None = None,
         indices: Mapping[str, Index[T]] | None = None,
+        served: Served | None = None,
     ) -> None:
         self.scope = scope
+        self._served = served
         self.store: Store[T] = Store(indices)
         self._client = client
         self._read = read
@@ -67,6 +74,11 @@ class Reflector(Generic[T]):
             await part.report.settled.wait()
 
     @property
+    def resource(self) -> Resource:
+        """The resource, in the version in which it is watched now."""
+        return self._served.resource if self._served else self.scope.resource
+
+    @property
     def reports(self) -> list[Report]:
         """How each watch fares."""
         return [part.report for part in self._parts]
@@ -82,7 +94,8 @@ class Reflector(Generic[T]):
         return {key: error for part in self._parts for key, error in part.unreadable.items()}
 
     async def _follow(self, part: "_Part[T]") -> None:
-        watch = events(self._client, part.scope, self._read, part.report)
+        locate = self._served.look if self._served else None
+        watch = events(self._client, part.scope, self._read, part.report, locate)
         async with aclosing(watch) as found:
             async for event in found:
                 part.take(event)

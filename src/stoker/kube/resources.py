@@ -167,6 +167,13 @@ ALL: Final[tuple[Resource, ...]] = (
     *(CONTROLLER_REVISION, DAEMON_SET, STATEFUL_SET, ENDPOINT_SLICE, EVENT, LEASE),
     *(POD_DISRUPTION_BUDGET, SELF_SUBJECT_ACCESS_REVIEW, STORAGE_CLASS),
 )
+
+
+def versions_of(resource: Resource) -> tuple[Resource, ...]:
+    """The resource in each version that we know."""
+    return tuple(each for each in ALL if each.name == resource.name)
+
+
 _BY_TYPE: Final = {(each.api_version, each.kind): each for each in ALL}
 
 

@@ -7,16 +7,21 @@ The list is a stream where the server has that (`sendInitialEvents`), else it co
 watch that ends goes on where it was, from the last version that was seen; where the server has
 forgotten that version (410), the list is made again. Nothing but cancelling ends the iteration:
 failures, refusals and missing resources are told to a `Report` and tried again, later and later.
+
+A resource with several versions is watched in the one that `locate` names, which is asked before
+each round: a version that is gone is left for another, from where the watch was.
 """
 
 import asyncio
+import logging
 import random
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Final, Generic, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from stoker.api.decode import ListMeta
 from stoker.kube.backoff import Backoff
@@ -31,6 +36,10 @@ from stoker.kube.transport import JSON
 
 T = TypeVar("T")
 Events: TypeAlias = AsyncGenerator[Event[T], None]
+Locate: TypeAlias = Callable[[], Awaitable[Resource]]
+"""Tells in which version a resource is to be asked for now."""
+
+_LOG: Final = logging.getLogger(__name__)
 
 PAGE_SIZE: Final = 500
 # Spread out, or all watches that began together would begin again together for ever.
@@ -79,14 +88,22 @@ class Scope(Struct, frozen=True):
 
 
 async def events(
-    client: Client, scope: Scope, read: Reader[T], report: Report | None = None
+    client: Client,
+    scope: Scope,
+    read: Reader[T],
+    report: Report | None = None,
+    locate: Locate | None = None,
 ) -> Events[T]:
     """List and watch, without end. Close it (`aclosing`) where the iteration may be left early."""
     watch = _Watch(client, scope, read, report or Report(str(scope)))
     failures = 0
+    failure: ApiError | None = None
     while True:
+        # A server that does not answer has nothing to say of versions either.
+        if locate and (failure is None or failure.status):
+            watch.move(await locate())
         begun = _now()
-        failure: ApiError | None = None
+        failure = None
         try:
             async with aclosing(watch.round()) as found:
                 async for event in found:
@@ -116,6 +133,7 @@ class _Watch(Generic[T]):
     def __init__(self, client: Client, scope: Scope, read: Reader[T], report: Report) -> None:
         self._client = client
         self._scope = scope
+        self._read = read
         self._report = report
         self._transcript = Transcript(scope.path, read)
         self._refuses_streams = False
@@ -126,6 +144,16 @@ class _Watch(Generic[T]):
     def progress(self) -> bool:
         """Whether the last round has seen a change, or a sign that there was none."""
         return self._transcript.progress
+
+    def move(self, resource: Resource) -> None:
+        """Watch another version of the resource from now on: it has the same resource versions."""
+        if resource == self._scope.resource:
+            return
+        _LOG.info("%s is watched as %s", self._scope, resource.version)
+        self._scope = replace(self._scope, resource=resource)
+        version = self._transcript.version
+        self._transcript = Transcript(self._scope.path, self._read)
+        self._transcript.version = version
 
     async def round(self) -> Events[T]:
         """List if need be, then watch until the stream ends or something fails."""

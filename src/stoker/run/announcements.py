@@ -14,7 +14,7 @@ from stoker.run.caches import Caches
 from stoker.run.events import RECONCILING, Events, Subject
 from stoker.run.held import object_keys
 from stoker.run.judgements import Judgements
-from stoker.run.kinds import RESOURCES, WORKLOADS
+from stoker.run.kinds import WORKLOADS
 from stoker.select.members import ObjectKey, WorkloadKey
 from stoker.select.workload import Owner
 from stoker.status.bindings import is_told
@@ -40,8 +40,8 @@ class Announcements:
         self._events = events
         self._metrics = metrics
 
-    def reconciled(self, key: WorkloadKey, kept: Kept) -> None:
-        """Say what became of the resources that a workload judged anew, or dropped."""
+    def reconciled(self, key: WorkloadKey, kept: Kept) -> set[ObjectKey]:
+        """Say what became of the resources that a workload judged anew, or dropped; which."""
         news = kept.take_news()
         self._judgements.publish(key, kept, news)
         self._bindings.look(object_keys(news))
@@ -51,6 +51,7 @@ class Announcements:
             judged = kept.verdict(each)
             if judged is not None:
                 self._say(key, each, judged[0])
+        return object_keys(news)
 
     def _say(self, key: WorkloadKey, each: ResourceKey, verdict: Verdict) -> None:
         metadata, about = verdict.resource.metadata, _words(key)
@@ -62,7 +63,7 @@ class Announcements:
         if self._is_told(key, resource_key, verdict):
             self._events.known(metadata.uid or "", about, note)
             return
-        resource = RESOURCES[verdict.kind].resource
+        resource = self._caches.place(verdict.kind)
         self._events.warn(Subject(resource.api_version, verdict.kind, metadata), about, note)
 
     def _is_told(self, key: WorkloadKey, resource: ObjectKey, verdict: Verdict) -> bool:
@@ -87,10 +88,12 @@ class Announcements:
         """Nothing is wrong with a workload any longer."""
         self._events.settled(owner.metadata.uid or "", RECONCILING)
 
-    def forget(self, key: WorkloadKey) -> None:
+    def forget(self, key: WorkloadKey) -> set[ObjectKey]:
         """A workload is gone, or another's now: what was said about its resources is looked at."""
-        self._bindings.look(self._judgements.forget(key))
+        had = self._judgements.forget(key)
+        self._bindings.look(had)
         self._bindings.decided(key)
+        return had
 
 
 def _words(key: WorkloadKey) -> str:

@@ -8,11 +8,13 @@ may do is no write either.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import Any, Final, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from stoker.api.decode import decode, decode_page
@@ -20,12 +22,14 @@ from stoker.errors import DecodeError
 from stoker.explain.answer import Explanation
 from stoker.explain.ask import IS_WORKLOAD, explanation, not_found, unusable
 from stoker.explain.objects import EndpointSlice, Ingress, Pod, PodGroup, Service, group_of
+from stoker.explain.rivals import rivals_of
 from stoker.explain.view import Listing, Need, View
 from stoker.kube import resources as kube
 from stoker.kube.client import Client
 from stoker.kube.errors import ApiError, Forbidden, NotFound
-from stoker.kube.reading import Head
+from stoker.kube.reading import Head, Reader, typed
 from stoker.kube.resources import Resource
+from stoker.kube.served import Served
 from stoker.run.capabilities import capabilities_of
 from stoker.run.kinds import RESOURCES, WORKLOADS
 from stoker.run.values import Values
@@ -47,15 +51,16 @@ async def explained_in_cluster(
 ) -> Explanation | str:
     """What there is to say of an object, or that there is none, in a sentence."""
     try:
-        found = await _object(client, kind, namespace, name)
+        found, rivals = await _object(client, kind, namespace, name)
     except NotFound:
-        known = await _listed(client, _KNOWN[kind].resource, Head, None, namespace)
+        where = await _place(client, kind)
+        known = await _listed(client, where, typed(Head), None, namespace)
         names = (f"{each.metadata.namespace}/{each.metadata.name}" for each in known.items)
         return not_found(kind, f"{namespace}/{name}", names)
     except DecodeError as error:
         return unusable(kind, namespace, name, (str(error),))
     values = Values(client, lambda _: False)
-    reader, assets = _Reader(client), values.view()
+    reader, assets = Around(client), values.view()
     seen, notes = await _seen(client, kind, found, settings)
     view = View(
         **seen,
@@ -64,6 +69,7 @@ async def explained_in_cluster(
         settings=settings,
         capabilities=await capabilities_of(client, settings),
         labels_unknown="you may not read it, so only its name is known",
+        rivals={(kind, namespace, name): rivals},
     )
     while True:
         made = explanation(view, kind, namespace, name)
@@ -75,13 +81,29 @@ async def explained_in_cluster(
     return replace(made, notes=(*made.notes, *notes))
 
 
-_KNOWN: Final[Mapping[str, Any]] = {**WORKLOADS, **RESOURCES}
+async def _object(
+    client: Client, kind: str, namespace: str, name: str
+) -> tuple[Any, tuple[str, ...]]:
+    """An object, and the operators that share it."""
+    where = await _place(client, kind)
+    found = await client.get(where, namespace, name)
+    rivals = rivals_of(found["metadata"].get("managedFields"))
+    return _reader(kind)(Raw(msgspec.json.encode(found))), rivals
 
 
-async def _object(client: Client, kind: str, namespace: str, name: str) -> Any:
-    known = _KNOWN[kind]
-    found = await client.get(known.resource, namespace, name)
-    return decode(known.model, msgspec.json.encode(found))
+async def _place(client: Client, kind: str) -> Resource:
+    """Where the cluster has a kind, in the version that it stores."""
+    found = RESOURCES.get(kind)
+    if found is None:
+        return WORKLOADS[kind].resource
+    if len(found.versions) == 1:
+        return found.resource
+    return await Served(client, found.versions).look()
+
+
+def _reader(kind: str) -> Reader[Any]:
+    """Reads whole objects, with what was applied: explaining tells what of that was lost."""
+    return RESOURCES[kind].read if kind in RESOURCES else partial(decode, WORKLOADS[kind].model)
 
 
 async def _seen(
@@ -90,13 +112,13 @@ async def _seen(
     """The members of the view that are read at once, and what could not be."""
     near = found.metadata.namespace or ""
     if kind in IS_WORKLOAD:
-        several = await _all(client, RESOURCES.values(), near)
+        several = await _all(client, RESOURCES, near)
         resources: Sequence[Candidate] = several.items
         owners: Sequence[Owner] = (found,)
-        labels = await _listed(client, kube.NAMESPACE, Head, None, "")
+        labels = await _listed(client, kube.NAMESPACE, typed(Head), None, "")
         heads: Iterable[Head] = labels.items
     else:
-        several = await _all(client, WORKLOADS.values(), near)
+        several = await _all(client, WORKLOADS, near)
         resources, owners = (found,), several.items
         heads = await _head(client, near)
     namespaces = {
@@ -120,19 +142,19 @@ async def _head(client: Client, namespace: str) -> list[Head]:
     return [decode(Head, msgspec.json.encode(found))]
 
 
-async def _all(client: Client, kinds: Iterable[Any], near: str) -> Listing[Any]:
-    found = await asyncio.gather(
-        *(_listed(client, each.resource, each.model, None, near) for each in kinds)
-    )
-    return Listing.joined(found)
+async def _all(client: Client, kinds: Iterable[str], near: str) -> Listing[Any]:
+    async def listed(kind: str) -> Listing[Any]:
+        return await _listed(client, await _place(client, kind), _reader(kind), None, near)
+
+    return Listing.joined(await asyncio.gather(*map(listed, kinds)))
 
 
 async def _listed(
-    client: Client, resource: Resource, model: type[T], namespace: str | None, fallback: str
+    client: Client, resource: Resource, read: Reader[T], namespace: str | None, fallback: str
 ) -> Listing[T]:
     """Objects in a namespace, or in all; where that is forbidden, in the one to fall back to."""
     try:
-        return Listing(tuple(await _pages(client, resource, model, namespace)))
+        return Listing(tuple(await _pages(client, resource, read, namespace)))
     except NotFound:
         return Listing(unknown=f"the cluster does not have {resource.name}")
     except Forbidden as error:
@@ -140,18 +162,21 @@ async def _listed(
         unknown = f"you may not {error.verb} {resource.name} in {where}"
     if namespace is not None or not fallback:
         return Listing(unknown=unknown)
-    near = await _listed(client, resource, model, fallback, "")
+    near = await _listed(client, resource, read, fallback, "")
     return Listing(near.items, unknown)
 
 
 async def _pages(
-    client: Client, resource: Resource, model: type[T], namespace: str | None
+    client: Client, resource: Resource, read: Reader[T], namespace: str | None
 ) -> list[T]:
-    query, found = {"limit": _PAGE}, []
+    query: dict[str, str] = {"limit": _PAGE}
+    found: list[T] = []
     while True:
         answer = await client.request("GET", resource.path(namespace), query=query)
-        page, _ = decode_page(model, answer)
-        found += page.items
+        page, _ = decode_page(Raw, answer)
+        for each in page.items:
+            with suppress(DecodeError):
+                found.append(read(each))
         if not page.metadata.continue_:
             return found
         query["continue"] = page.metadata.continue_
@@ -174,11 +199,12 @@ _PODS: Final = _Kind(kube.POD, Pod, group_of)
 _INGRESSES: Final = _Kind(INGRESS, Ingress)
 
 
-class _Reader:
-    """Surroundings that note what they do not know yet."""
+class Around:
+    """Surroundings that note what they do not know yet; `who` asks, in words."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, who: str = "you") -> None:
         self._client = client
+        self._who = who
         self._listings: dict[tuple[str, str | None], Listing[Any]] = {}
         self._answers: dict[Need, bool | None] = {}
         self._unread: dict[tuple[str, str | None], _Kind] = {}
@@ -211,8 +237,9 @@ class _Reader:
         unread, self._unread = self._unread, {}
         unasked, self._unasked = self._unasked, {}
         for key, kind in unread.items():
-            found = await _listed(self._client, kind.resource, kind.model, key[1], "")
-            self._listings[key] = Listing(tuple(map(kind.made, found.items)), found.unknown)
+            found = await _listed(self._client, kind.resource, typed(kind.model), key[1], "")
+            unknown = found.unknown.replace("you may", f"{self._who} may", 1)
+            self._listings[key] = Listing(tuple(map(kind.made, found.items)), unknown)
         for need in unasked:
             self._answers[need] = await self._asked(need)
         return bool(unread or unasked)

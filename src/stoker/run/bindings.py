@@ -12,7 +12,7 @@ anything yet waits until it has.
 import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager
 from typing import Any, Final
 
 import msgspec
@@ -22,8 +22,9 @@ from stoker.api.crd import GROUP
 from stoker.kube.errors import Conflict, Forbidden, NotFound
 from stoker.kube.queue import KeyedQueue
 from stoker.run.judgements import Judgements, Standing
-from stoker.run.kinds import RESOURCES, WORKLOADS
+from stoker.run.kinds import WORKLOADS
 from stoker.run.latest import Latest
+from stoker.run.targets import Observed
 from stoker.run.tools import Tools
 from stoker.run.writer import MANAGER
 from stoker.select.choice import Candidate
@@ -36,6 +37,7 @@ from stoker.status.bindings import (
     is_news,
     manager_of,
     status_apply,
+    told_targets,
 )
 
 _KINDS: Final = {kind.resource.plural: name for name, kind in WORKLOADS.items()}
@@ -51,12 +53,15 @@ class Bindings:
     Without `enabled` there should be none, and those of ours are removed.
     """
 
-    def __init__(self, tools: Tools, judgements: Judgements, *, enabled: bool) -> None:
+    def __init__(
+        self, tools: Tools, judgements: Judgements, observed: Observed, *, enabled: bool
+    ) -> None:
         self.queue: KeyedQueue[ObjectKey] = KeyedQueue()
         self._client = tools.status_client
         self._caches = tools.caches
         self._now = tools.now
         self._judgements = judgements
+        self._observed = observed
         self._enabled = enabled
         self._latest: Latest[ObjectKey] = Latest()
         self._undecided: defaultdict[WorkloadKey, set[ObjectKey]] = defaultdict(set)
@@ -102,8 +107,7 @@ class Bindings:
     async def _write(self, key: ObjectKey, found: Candidate) -> int:
         stored, version = self._stored(key, found)
         writes = 0
-        # A resource that changed meanwhile, or is gone: its own event comes.
-        with suppress(NotFound, Conflict):
+        with _event_comes():
             for mine, manager in self._news(key, found, stored):
                 answer = await self._client.apply(mine, manager=manager, subresource=_STATUS)
                 self._latest.note(key, answer)
@@ -128,17 +132,23 @@ class Bindings:
         """What is to be applied, and by which manager."""
         if not self._enabled:
             return
-        identity = _identity(key, found.metadata.uid or "")
+        identity = self._identity(key, found.metadata.uid or "")
         for workload, (verdict, ignored) in self._judgements.of(key):
             judged = verdict.resource.metadata
             if judged.uid != found.metadata.uid:
                 # Another resource had that name; this one is about to be judged.
                 continue
             bound = bound_workload(workload)
-            made = binding(bound, verdict, judged.generation or 0, ignored)
+            targets = self._observed.of(workload, key, told_targets(stored, bound))
+            made = binding(bound, verdict, judged.generation or 0, ignored, targets)
             mine = dated_binding(stored, made, self._now())
             if is_news(stored, mine):
                 yield status_apply(identity, mine), manager_of(bound)
+
+    def _identity(self, key: ObjectKey, uid: str) -> ResourceIdentity:
+        # In the version that is watched: the status is the same in all, but not all may be served.
+        resource = self._caches.place(key.kind)
+        return ResourceIdentity(resource.api_version, resource.kind, key.namespace, key.name, uid)
 
     async def _is_stale(self, key: ObjectKey, stored: Object) -> bool:
         """Whether a binding must go."""
@@ -167,7 +177,7 @@ class Bindings:
         ]
         # A version in a patch is a precondition: the places are those of this version.
         same = {"op": "replace", "path": "/metadata/resourceVersion", "value": version}
-        resource = RESOURCES[key.kind].resource
+        resource = self._caches.place(key.kind)
         answer = await self._client.json_patch(
             resource,
             key.namespace,
@@ -200,9 +210,17 @@ def _bindings(answer: Object) -> list[Any]:
     return (answer.get(_STATUS) or {}).get("bindings") or []
 
 
-def _identity(key: ObjectKey, uid: str) -> ResourceIdentity:
-    resource = RESOURCES[key.kind].resource
-    return ResourceIdentity(resource.api_version, resource.kind, key.namespace, key.name, uid)
+@contextmanager
+def _event_comes() -> Iterator[None]:
+    """A resource that changed meanwhile, or is gone, is no failure: its own event comes."""
+    try:
+        yield
+    except Conflict:
+        return
+    except NotFound as error:
+        # Without a reason it is the version that is gone, not the resource: the watch will move.
+        if not error.reason:
+            raise
 
 
 def _clock() -> float:

@@ -1,8 +1,9 @@
 """Everything that the operator watches, and how long it takes until it is all there.
 
-Our own kinds are kept whole, StatefulSets and DaemonSets with what their status says, and of
-Namespaces, Services, Secrets and ConfigMaps only the metadata. Where a list of namespaces is given,
-each of them is watched on its own, so that Roles in these namespaces suffice.
+Our own kinds are kept whole, in the version that their types declare, whichever the cluster has.
+StatefulSets and DaemonSets are kept with what their status says, and of Namespaces, Services,
+Secrets and ConfigMaps only the metadata. Where a list of namespaces is given, each of them is
+watched on its own, so that Roles in these namespaces suffice.
 """
 
 import asyncio
@@ -15,9 +16,10 @@ from stoker.api.core import Object, ObjectId, ObjectMeta
 from stoker.api.declare import Model
 from stoker.kube import resources as kube
 from stoker.kube.client import Client
-from stoker.kube.reading import Head, typed
+from stoker.kube.reading import Head, slim, typed
 from stoker.kube.reflector import Reflector
 from stoker.kube.resources import Resource
+from stoker.kube.served import Served
 from stoker.kube.watch import Scope as Watched
 from stoker.run.kinds import RESOURCES, WORKLOADS, ResourceKind
 from stoker.run.namespaces import read_one_by_one
@@ -66,8 +68,7 @@ class Caches:
             for name, kind in WORKLOADS.items()
         }
         self.resources: dict[str, Cached] = {
-            name: self._of(kind.resource, kind.model, self._resource_scope(name, kind))
-            for name, kind in RESOURCES.items()
+            name: self._selectable(name, kind) for name, kind in RESOURCES.items()
         }
         self._selected = _together(self.selected_scopes.values())
         labels = self._selected.namespace_selector
@@ -140,6 +141,10 @@ class Caches:
         found: Candidate | None = self.resources[key.kind].store.get(key.namespace, key.name)
         return found
 
+    def place(self, kind: str) -> Resource:
+        """Where configuration resources of a kind are, in the version that is watched."""
+        return self.resources[kind].resource
+
     def metadata(self, identity: ObjectId) -> ObjectMeta | None:
         """What is known of an object that may be ours."""
         kind, namespace, name = identity
@@ -158,6 +163,17 @@ class Caches:
         if selective or not self.value_scope.covers(namespace):
             return False
         return reflector.store.ready.is_set() and reflector.store.get(namespace, name) is None
+
+    def _selectable(self, name: str, kind: ResourceKind) -> Cached:
+        scope = self._resource_scope(name, kind)
+        several = len(kind.versions) > 1
+        return Reflector(
+            self._client,
+            Watched(kind.resource, field_selector=scope.field_selector),
+            slim(kind.read),
+            namespaces=_names(scope),
+            served=Served(self._client, kind.versions) if several else None,
+        )
 
     def _of(
         self,
@@ -181,15 +197,18 @@ class Caches:
     def _reflector(
         self, watched: Watched, model: type[Any], scope: Scope, *, owned: bool
     ) -> Cached:
-        namespaces = None if scope.allowed is None else sorted(scope.allowed)
         indices = {OWNER: owners} if owned else None
         return Reflector(
-            self._client, watched, typed(model), namespaces=namespaces, indices=indices
+            self._client, watched, typed(model), namespaces=_names(scope), indices=indices
         )
 
 
 def _together(scopes: Iterable[Scope]) -> Scope:
     return reduce(or_, scopes)
+
+
+def _names(scope: Scope) -> list[str] | None:
+    return None if scope.allowed is None else sorted(scope.allowed)
 
 
 def _narrowed(watched: Watched, scope: Scope) -> bool:

@@ -1,0 +1,44 @@
+"""Which cluster a command means, and as whom: the same options and the same search for all."""
+
+import argparse
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stoker.kube.access import Access
+
+
+def access_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options that name a cluster."""
+    parser.add_argument("--kubeconfig", metavar="FILE", help="default: $KUBECONFIG, as for kubectl")
+    parser.add_argument("--context", metavar="NAME", help="default: the current one")
+
+
+def flag_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the option that describes an operator that was started with flags."""
+    parser.add_argument(
+        "--operator-flag",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="a flag that the operator runs with, such as namespaces=shop",
+    )
+
+
+def access_of(
+    kubeconfig: str | None, context: str | None, *, impersonate: str = "", at_home: bool = True
+) -> "Access":
+    """The cluster that is named, of $KUBECONFIG, that we run in, or of ~/.kube/config.
+
+    The last counts only `at_home`: a program that runs in pods must not find what it was not told.
+    AccessError where there is none.
+    """
+    from stoker.kube import access
+
+    named = kubeconfig or context or os.environ.get("KUBECONFIG")
+    in_pod = os.environ.get("KUBERNETES_SERVICE_HOST")
+    if not named and (in_pod or not at_home):
+        return access.in_cluster(impersonate=impersonate)
+    path = Path(kubeconfig) if kubeconfig else None
+    return access.kubeconfig(path, context or None, impersonate=impersonate)
