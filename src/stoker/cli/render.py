@@ -65,6 +65,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="a flag of the operator about what it makes, as in --flag labels=team=platform;"
         " may be repeated, `stoker operator --help` lists them",
     )
+    parser.add_argument(
+        "--consolidate-monitors",
+        action="store_true",
+        help="turn monitors into ScrapeConfigs, as the operator's flag of this name does",
+    )
     parser.add_argument("--quiet", action="store_true", help="print no summary")
 
 
@@ -79,7 +84,8 @@ def run(options: argparse.Namespace) -> int:
     if options.unpack and options.output is not None:
         return _fail("--unpack is for printing; -o writes what is for reading to readable/")
     try:
-        settings = _settings(options.flag)
+        consolidating = ["consolidate-monitors"] if options.consolidate_monitors else []
+        settings = _settings([*options.flag, *consolidating])
         world = world_of(read(options.paths))
         chosen = [each for each in world.workloads if _is_meant(each.metadata, options.workload)]
         made = (decided if options.config_only else rendered)(world, chosen, settings)

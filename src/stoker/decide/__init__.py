@@ -26,7 +26,7 @@ from stoker.decide.ruler import KeptRuler
 from stoker.decide.scraper import KeptScraper
 from stoker.errors import WorkloadError
 from stoker.generate.draft import Ignored
-from stoker.generate.fragments import OWN, ResourceKey
+from stoker.generate.fragments import OWN, ResourceKey, StandIns
 from stoker.select.assets import WholeAssets
 from stoker.select.choice import Candidate, NamespaceLabels, choices, chosen
 from stoker.select.workload import Owner
@@ -70,18 +70,23 @@ class Decision(Struct, frozen=True):
     notes: tuple[Finding, ...] = ()
 
 
-def decide(
+def decide(  # noqa: PLR0913 - what is decided, and all that it depends on
     owner: Owner,
     candidates: Iterable[Candidate],
     namespaces: NamespaceLabels,
     assets: WholeAssets,
     capabilities: Capabilities,
+    *,
+    stand_ins: StandIns | None = None,
 ) -> Decision:
-    """Select, validate and generate for one workload."""
+    """Select, validate and generate for one workload.
+
+    `stand_ins` says which ScrapeConfigs are scraped in place of a monitor.
+    """
     wanted = choices(owner.spec, owner.metadata.namespace or "")
     applicable = {key_of(each): each for each in chosen(wanted, candidates, namespaces)}
     try:
-        kept = kept_of(owner, capabilities, assets)
+        kept = kept_of(owner, capabilities, assets, stand_ins)
     except WorkloadError as error:
         return Decision(owner, problem=str(error))
     kept.put_all(applicable, assets)

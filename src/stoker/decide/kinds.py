@@ -20,6 +20,7 @@ from stoker.decide.outline import (
 )
 from stoker.decide.ruler import KeptRuler, objects_of_ruler
 from stoker.decide.scraper import KeptScraper, scraper_objects
+from stoker.generate.fragments import StandIns
 from stoker.select.assets import WholeAssets
 from stoker.select.workload import Owner
 from stoker.settings import Capabilities, ObjectSettings
@@ -28,23 +29,40 @@ from stoker.settings import Capabilities, ObjectSettings
 class _Kind(Struct, frozen=True):
     """What is kept of a workload, what objects it becomes, and what can be told of it before."""
 
-    keep: Callable[[Any, Capabilities, WholeAssets], Kept]
+    keep: Callable[[Any, Capabilities, WholeAssets, StandIns | None], Kept]
     objects: Callable[[Any, Capabilities, ObjectSettings, Any], list[Object]]
     outline: Callable[[Any, Capabilities, ObjectSettings], Outline]
+
+
+def _without_monitors(
+    keep: Callable[[Any, Capabilities, WholeAssets], Kept],
+) -> Callable[[Any, Capabilities, WholeAssets, StandIns | None], Kept]:
+    """For a kind whose workloads scrape nothing, so that nothing can stand in."""
+    return lambda owner, capabilities, assets, _: keep(owner, capabilities, assets)
 
 
 _SCRAPER: Final = _Kind(KeptScraper, scraper_objects, scraper_outline)
 _KINDS: Final[dict[type, _Kind]] = {
     Prometheus: _SCRAPER,
     PrometheusAgent: _SCRAPER,
-    Alertmanager: _Kind(KeptAlertmanager, objects_of_alertmanager, alertmanager_outline),
-    ThanosRuler: _Kind(KeptRuler, objects_of_ruler, ruler_outline),
+    Alertmanager: _Kind(
+        _without_monitors(KeptAlertmanager), objects_of_alertmanager, alertmanager_outline
+    ),
+    ThanosRuler: _Kind(_without_monitors(KeptRuler), objects_of_ruler, ruler_outline),
 }
 
 
-def kept_of(owner: Owner, capabilities: Capabilities, assets: WholeAssets) -> Kept:
-    """What is kept of a workload; WorkloadError where it cannot be read."""
-    return _KINDS[type(owner)].keep(owner, capabilities, assets)
+def kept_of(
+    owner: Owner,
+    capabilities: Capabilities,
+    assets: WholeAssets,
+    stand_ins: StandIns | None = None,
+) -> Kept:
+    """What is kept of a workload; WorkloadError where it cannot be read.
+
+    `stand_ins` says which ScrapeConfigs are scraped in place of a monitor.
+    """
+    return _KINDS[type(owner)].keep(owner, capabilities, assets, stand_ins)
 
 
 def objects_for(

@@ -13,7 +13,7 @@ from stoker.build.site import Site
 from stoker.decide.kept import NOTHING, Existing
 from stoker.errors import WorkloadError
 from stoker.generate.draft import Ignored
-from stoker.generate.fragments import KeptConfiguration, ResourceKey
+from stoker.generate.fragments import KeptConfiguration, ResourceKey, StandIns
 from stoker.generate.prometheus import Additional
 from stoker.generate.rulebook import KeptRules, prometheus_terms
 from stoker.generate.rules import names_to_mount
@@ -44,14 +44,21 @@ class KeptScraper:
     nothing changes.
     """
 
-    def __init__(self, scraper: Scraper, capabilities: Capabilities, assets: Assets) -> None:
+    def __init__(
+        self,
+        scraper: Scraper,
+        capabilities: Capabilities,
+        assets: Assets,
+        stand_ins: StandIns | None = None,
+    ) -> None:
         self._capabilities = capabilities
         workload = workload_of(scraper, capabilities)
         self._rules = KeptRules(prometheus_terms(workload))
         self._mounted: list[str] = names_to_mount(prefix_of(workload), 1)
         self._additional = _additional(workload, assets)
+        mounted = () if workload.agent else self._mounted
         self._configuration = KeptConfiguration(
-            workload, assets, self._additional, () if workload.agent else self._mounted
+            workload, assets, self._additional, mounted, stand_ins
         )
         self._scraper, self.workload = scraper, workload
 
@@ -157,7 +164,7 @@ class KeptScraper:
             self._configuration.set_workload(self.workload, assets, self._additional, mounted)
 
     def _additional_objects(self) -> frozenset[ObjectKey]:
-        sources = (source for _, _, source in _additional_sources(self.workload))
+        sources = (source for _, _, source in additional_sources(self.workload))
         return frozenset((each.kind, each.namespace, each.name) for each in sources)
 
 
@@ -176,8 +183,8 @@ _ADDITIONAL: Final = {
 }
 
 
-def _additional_sources(workload: Workload) -> Iterator[tuple[str, str, Source]]:
-    """The parts that there are: what they are of, the path to them, and where they lie."""
+def additional_sources(workload: Workload) -> Iterator[tuple[str, str, Source]]:
+    """The additional parts: what they are of, the path to them, and where they lie."""
     for part, (attribute, name) in _ADDITIONAL.items():
         reference: SecretKeySelector | None = getattr(workload.spec, attribute, None)
         source = source_of(reference, workload.namespace)
@@ -187,7 +194,7 @@ def _additional_sources(workload: Workload) -> Iterator[tuple[str, str, Source]]
 
 def _additional(workload: Workload, assets: Assets) -> Additional:
     found = {
-        part: _listed(source, path, assets) for part, path, source in _additional_sources(workload)
+        part: _listed(source, path, assets) for part, path, source in additional_sources(workload)
     }
     return Additional(**found)
 

@@ -13,7 +13,7 @@ also where its job has the name of an additional one, or where no Secret could h
 is wrong with the workload itself is raised when its configuration is asked for.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, Final, TypeAlias
 
@@ -22,6 +22,7 @@ from msgspec.structs import replace
 
 from stoker.api.monitors import ServiceMonitor
 from stoker.api.prometheus_common import PrometheusCommonSpec
+from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.api.workload import WorkloadSpec
 from stoker.errors import WorkloadError
 from stoker.generate.block import scalar
@@ -59,6 +60,9 @@ ResourceKey: TypeAlias = tuple[str, str]
 
 OWN: Final[ResourceKey] = ("", "")
 """The workload itself, where it stands among the resources."""
+
+StandIns: TypeAlias = Callable[[Resource, Workload], Sequence[ScrapeConfig]]
+"""The ScrapeConfigs whose jobs are used in place of a monitor's own; none: its own are."""
 
 # What the jobs of resources do not depend on: what is about pods, …
 _ABOUT_PODS: Final = frozenset(WorkloadSpec.__struct_fields__) - {"version"}
@@ -103,6 +107,22 @@ def settings_of_jobs(workload: Workload) -> tuple[Any, ...]:
     return *fixed, *((name, getattr(spec, name)) for name in names)
 
 
+def jobs_of(
+    resource: Resource, workload: Workload, assets: Assets, stand_ins: StandIns | None = None
+) -> Fragment:
+    """The fragment of a resource, with the jobs of the ScrapeConfigs in its place, if any are.
+
+    Everything else about it stays the resource's own.
+    """
+    own = fragment(resource, workload, assets)
+    if stand_ins is None or own.problem:
+        return own
+    made = [fragment(each, workload, assets) for each in stand_ins(resource, workload)]
+    if not made or any(each.problem for each in made):
+        return own
+    return replace(own, text="".join(each.text for each in made))
+
+
 class _Ends(Struct, frozen=True):
     """A frame and its two ends, compressed; the first for a text with and without resources."""
 
@@ -131,7 +151,9 @@ class KeptConfiguration:
         assets: Assets,
         additional: Additional = NOTHING_ADDITIONAL,
         rule_config_maps: Sequence[str] = (),
+        stand_ins: StandIns | None = None,
     ) -> None:
+        self._stand_ins = stand_ins
         self._jobs: Stream[tuple[int, str]] = Stream()
         self._verdicts: dict[ResourceKey, Verdict] = {}
         self._ignored: dict[ResourceKey, tuple[Ignored, ...]] = {}
@@ -297,7 +319,7 @@ class KeptConfiguration:
         verdict = judge(self._workload, resource, assets)
         if not verdict.accepted or verdict.kind not in self._order:
             return verdict, _NOTHING
-        made = fragment(resource, self._workload, assets)
+        made = jobs_of(resource, self._workload, assets, self._stand_ins)
         if made.reads:
             verdict = replace(verdict, reads={**verdict.reads, **made.reads})
         finding = self._finding(made)

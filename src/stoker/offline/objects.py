@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from stoker.api.core import Object, ObjectId, identity_of
+from stoker.consolidate import manifest_of, stand_ins_of
 from stoker.decide import Decision, decide, objects_for, outline_of, shared_service_of
 from stoker.errors import WorkloadError
 from stoker.generate.split import MAIN_FILE
@@ -21,9 +22,10 @@ from stoker.generate.stream import gzip_member
 from stoker.offline.world import World
 from stoker.select.assets import SECRET
 from stoker.select.choice import UNMANAGED, is_unmanaged
-from stoker.select.workload import Owner
+from stoker.select.workload import Owner, Scraper, workload_of
 from stoker.settings import Capabilities, OperatorSettings
 
+_SHARED: Final = ("Service", "ScrapeConfig")
 _PAUSED: Final = "spec.paused: the operator leaves its objects as they are until this is unset"
 
 
@@ -51,9 +53,12 @@ class Rendered(Struct, frozen=True):
 def decided(world: World, owners: Iterable[Owner], settings: OperatorSettings) -> list[Rendered]:
     """What becomes of these workloads of the world, without their objects."""
     facts = _capabilities(settings)
+    stand_ins = stand_ins_of if settings.consolidate_monitors else None
     return [
         Rendered(
-            decide(each, world.resources, world.namespaces, world.assets, facts),
+            decide(
+                each, world.resources, world.namespaces, world.assets, facts, stand_ins=stand_ins
+            ),
             notes=tuple(_notes(each, settings)),
         )
         for each in owners
@@ -86,7 +91,19 @@ def _built(world: World, found: Rendered, settings: OperatorSettings) -> Rendere
     made = (
         _shared(world, owner, settings) if each["kind"] == "Service" else each for each in objects
     )
-    return replace(found, objects=tuple(map(_applicable, made)))
+    both = (*made, *_scrape_configs(found.decision, settings))
+    return replace(found, objects=tuple(map(_applicable, both)))
+
+
+def _scrape_configs(decision: Decision, settings: OperatorSettings) -> Iterator[Object]:
+    """The ScrapeConfigs that the operator would keep for the monitors of a workload."""
+    owner = decision.owner
+    if not settings.consolidate_monitors or not isinstance(owner, Scraper):
+        return
+    workload = workload_of(owner, _capabilities(settings))
+    for verdict in decision.verdicts:
+        if verdict.accepted:
+            yield from map(manifest_of, stand_ins_of(verdict.resource, workload))
 
 
 def _notes(owner: Owner, settings: OperatorSettings) -> Iterator[str]:
@@ -141,7 +158,7 @@ def _distinct(found: Iterable[Rendered]) -> list[Rendered]:
 
 
 def _after(each: Rendered, taken: _Taken) -> Rendered:
-    """A workload after others: the Service of all is there already; nothing else may be."""
+    """A workload after others: what they share is there already; nothing else may be."""
     own, notes = [], list(each.notes)
     for made in each.objects:
         if identity_of(made) not in taken:
@@ -149,8 +166,8 @@ def _after(each: Rendered, taken: _Taken) -> Rendered:
             continue
         kind, namespace, name = identity_of(made)
         other = taken[kind, namespace, name]
-        if kind != "Service":
+        if kind not in _SHARED:
             reason = f"{kind} {namespace}/{name} is that of {other.title}: rename one of them"
             return replace(each, objects=(), problem=reason)
-        notes.append(f"shares Service {namespace}/{name} with {other.title}")
+        notes.append(f"shares {kind} {namespace}/{name} with {other.title}")
     return replace(each, objects=tuple(own), notes=tuple(notes))

@@ -52,11 +52,20 @@ def files_of(found: Iterable[Rendered]) -> dict[str, str]:
     """The files of workloads by their paths: one for each object, and those for reading."""
     files: dict[str, str] = {}
     for each in found:
-        for made in each.objects:
-            kind, namespace, name = identity_of(made)
-            path = safe_name((kind.lower(), namespace, name), _ENDING, files)
-            files[path] = manifest_text(made)
+        files |= manifest_files(each.objects, files)
         files |= readable_files(each)
+    return files
+
+
+def manifest_files(objects: Iterable[Object], taken: Iterable[str] = ()) -> dict[str, str]:
+    """A file for each object, by its path; none has a path that is taken."""
+    files: dict[str, str] = {}
+    known = set(taken)
+    for made in objects:
+        kind, namespace, name = identity_of(made)
+        path = safe_name((kind.lower(), namespace, name), _ENDING, known)
+        files[path] = manifest_text(made)
+        known.add(path)
     return files
 
 

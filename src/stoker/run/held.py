@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Final, TypeVar
 
 from stoker.decide import Kept, kept_of, key_of
+from stoker.generate.fragments import StandIns
 from stoker.run.triggers import Changes
 from stoker.run.values import Values, View
 from stoker.select.choice import Candidate
@@ -34,7 +35,9 @@ class Held:
         values: Values,
         find: Callable[[ObjectKey], Candidate | None],
         capabilities: Capabilities,
+        stand_ins: StandIns | None = None,
     ) -> None:
+        self._stand_ins = stand_ins
         self._values = values
         self._find = find
         self._capabilities = capabilities
@@ -69,7 +72,7 @@ class Held:
 
     async def _begun(self, owner: Owner, view: View) -> Kept:
         while True:
-            kept = kept_of(owner, self._capabilities, view)
+            kept = kept_of(owner, self._capabilities, view, self._stand_ins)
             if not view.unread:
                 self.kept = kept
                 return kept

@@ -1,7 +1,7 @@
 """Every change in the caches reaches those that it concerns.
 
 workloads ───────────────> triggers
-resources ───────────────> triggers, bindings
+resources ───────────────> triggers, bindings; those in place of monitors: consolidation
 namespaces ──────────────> triggers
 Secrets, StatefulSets … ─> what is known of written objects and of values, then triggers
 permissions ─────────────> triggers
@@ -11,9 +11,11 @@ from functools import partial
 from typing import Any
 
 from stoker.run.bindings import Bindings
+from stoker.run.consolidation import Consolidation
 from stoker.run.governing import governed_by
 from stoker.run.kinds import WORKLOADS
 from stoker.run.sight import Sight
+from stoker.run.standins import SCRAPE_CONFIG, monitor_key
 from stoker.run.tools import Tools
 from stoker.run.triggers import Triggers
 
@@ -23,12 +25,15 @@ _VALUES = ("Secret", "ConfigMap")
 class Listeners:
     """Listens to all caches, once `listen` was called."""
 
-    def __init__(self, tools: Tools, triggers: Triggers, bindings: Bindings) -> None:
+    def __init__(
+        self, tools: Tools, triggers: Triggers, bindings: Bindings, consolidation: Consolidation
+    ) -> None:
         self._caches = tools.caches
         self._writer = tools.writer
         self._values = tools.values
         self._triggers = triggers
         self._bindings = bindings
+        self._consolidation = consolidation
 
     def listen(self, sight: Sight) -> None:
         """Listen from now on."""
@@ -36,7 +41,8 @@ class Listeners:
         for kind, reflector in caches.workloads.items():
             reflector.store.listen(partial(self._triggers.workload, kind))
         for kind, reflector in caches.resources.items():
-            reflector.store.listen(partial(self._resource_changed, kind))
+            own = self._scrape_config_changed if kind == SCRAPE_CONFIG else self._resource_changed
+            reflector.store.listen(partial(own, kind))
         caches.namespaces.store.listen(self._triggers.namespace)
         for kind, reflector in caches.owned.items():
             reflector.store.listen(partial(self._object_changed, kind))
@@ -45,6 +51,19 @@ class Listeners:
     def _resource_changed(self, kind: str, old: Any, new: Any) -> None:
         self._triggers.resource(kind, old, new)
         self._bindings.changed(kind, old, new)
+
+    def _scrape_config_changed(self, kind: str, old: Any, new: Any) -> None:
+        """One that stands in for a monitor is nobody's choice; it may become or cease to be one."""
+        before, after = (monitor_key(each.metadata) if each else None for each in (old, new))
+        own = (old if before is None else None, new if after is None else None)
+        if any(own):
+            self._triggers.resource(kind, *own)
+        if before and own[1]:
+            # At once: its job must not be there twice, for itself and for the monitor.
+            self._triggers.stand_in(before)
+        self._bindings.changed(kind, old, new)
+        if before or after:
+            self._consolidation.changed(old, new)
 
     def _object_changed(self, kind: str, old: Any, new: Any) -> None:
         metadata = (new or old).metadata

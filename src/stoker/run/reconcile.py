@@ -95,7 +95,8 @@ class Reconciler:
     async def _reconcile(self, key: WorkloadKey, owner: Owner, changes: Changes) -> Done:
         held = self.held.get(key)
         if held is None:
-            held = Held(self._tools.values, self._caches.resource, self._tools.capabilities)
+            tools = self._tools
+            held = Held(tools.values, self._caches.resource, tools.capabilities, tools.stand_ins)
             self.held[key] = held
         members = self._triggers.members.members(key)
         kept = await held.refresh(owner, changes, members)

@@ -6,6 +6,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from stoker.decide import Outline, outline_of
+from stoker.generate.fragments import StandIns
 from stoker.kube.client import Client
 from stoker.run.caches import Caches
 from stoker.run.values import Values
@@ -18,6 +19,7 @@ class Tools(Struct, frozen=True, kw_only=True):
     """The cluster, what is known of it, and what the flags say.
 
     `client` is for objects, `status_client` for all that must never delay them. `now` is the clock.
+    `stand_ins` finds the ScrapeConfigs in place of monitors; None, where they have none.
     """
 
     client: Client
@@ -28,6 +30,7 @@ class Tools(Struct, frozen=True, kw_only=True):
     settings: OperatorSettings
     capabilities: Capabilities
     now: Callable[[], datetime]
+    stand_ins: StandIns | None = None
 
     def outline(self, owner: Owner) -> Outline:
         """What can be told of a workload before anything is made of it."""

@@ -118,6 +118,13 @@ class Triggers:
             self._rouse(workload, kind, old, new)
         return concerned
 
+    def stand_in(self, monitor: ObjectKey) -> None:
+        """The ScrapeConfigs that stand in for a monitor are others: it is looked at again."""
+        for workload in self.members.users(monitor):
+            self._note(workload).resources.add(monitor)
+            self._count(workload, "ScrapeConfig", "update")
+            self._wake(workload)
+
     def namespace(self, old: Named | None, new: Named | None) -> None:
         """A namespace was added or deleted, or has other labels."""
         if old is not None and new is not None and _labels(old) == _labels(new):

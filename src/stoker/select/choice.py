@@ -19,6 +19,7 @@ from stoker.api.rules import PrometheusRule
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.api.workload import WorkloadSpec
 from stoker.select.labels import Selector, selector_of
+from stoker.select.standins import monitor_behind
 from stoker.select.workload import Owner, Workload
 from stoker.settings import OperatorSettings
 
@@ -139,6 +140,8 @@ def _applies(resource: Candidate, wanted: Choice | None, namespaces: NamespaceLa
     if wanted is None:
         return False
     metadata = resource.metadata
+    if isinstance(resource, ScrapeConfig) and monitor_behind(metadata):
+        return False
     namespace = metadata.namespace or ""
     return wanted.names(namespace, metadata.name or "") or (
         wanted.labels.matches(metadata.labels)

@@ -1,0 +1,100 @@
+"""Turn ServiceMonitors, PodMonitors and Probes into ScrapeConfigs that scrape the same.
+
+  stoker convert monitors/                           print a ScrapeConfig for each endpoint
+  stoker convert monitors/ -o out/                   write them to files
+  stoker convert all.yaml --workload monitoring/main as this Prometheus of them sees them
+  stoker convert . --to v1                           in this version, ScrapeConfigs and
+                                                     AlertmanagerConfigs among the manifests too
+  kubectl get servicemonitors -A -o yaml | stoker convert -
+
+What the operator adds to a monitor's job is written into the ScrapeConfig, so it scrapes the same
+targets with the same labels. Some of that depends on the Prometheus (podTargetLabels,
+ignoreNamespaceSelectors, enforcedNamespaceLabel, …): name it with --workload. Other manifests are
+passed over. Monitors that no ScrapeConfig can express are named on standard error, with the path.
+
+The ScrapeConfigs have the monitor's labels. As long as the monitor exists too, a Prometheus that
+selects both scrapes its targets twice.
+
+Exit status: 0 if everything was converted, 1 if something could not be expressed or read (the rest
+is converted), 2 if the command was not understood, there was nothing to convert, or the folder
+cannot be written.
+"""
+
+import argparse
+import sys
+from io import TextIOWrapper
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stoker.cli.terminal import harmless
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from stoker.api.core import Object
+
+_VERSIONS = ("v1alpha1", "v1beta1", "v1")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `stoker convert`."""
+    parser.add_argument(
+        "paths", metavar="PATH", nargs="+", help="a file, a folder, or - for standard input"
+    )
+    parser.add_argument(
+        "--workload",
+        metavar="[NS/]NAME",
+        default="",
+        help="the Prometheus or PrometheusAgent, among the manifests, to convert for",
+    )
+    parser.add_argument(
+        "--to",
+        choices=_VERSIONS,
+        default="",
+        help="version of the result; converts ScrapeConfigs and AlertmanagerConfigs as well",
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="DIR", default="-", help="write files to this folder; - prints"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print or write what manifests become; return the exit status."""
+    from stoker.errors import StokerError
+    from stoker.offline.conversion import conversion
+    from stoker.offline.manifests import read
+
+    try:
+        made = conversion(read(options.paths), options.workload, options.to)
+        _put_out(made.objects, options.output)
+    except StokerError as error:
+        return _fail(str(error))
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            raise
+        return _fail(f"{error.filename}: {error.strerror}")
+    for line in made.problems:
+        print(harmless(line), file=sys.stderr)
+    if not made.found:
+        return _fail("nothing to convert found")
+    return 1 if made.problems else 0
+
+
+def _fail(reason: str) -> int:
+    print(harmless(f"stoker convert: {reason}"), file=sys.stderr)
+    return 2
+
+
+def _put_out(objects: "Sequence[Object]", output: str) -> None:
+    from stoker.offline.folder import write
+    from stoker.offline.readable import manifest_files, manifest_text
+
+    if output != "-":
+        if objects:
+            write(Path(output), manifest_files(objects))
+        return
+    if isinstance(sys.stdout, TextIOWrapper):
+        # Whatever the terminal speaks, YAML is UTF-8.
+        sys.stdout.reconfigure(encoding="utf-8")
+    for each in objects:
+        print(manifest_text(each), end="")

@@ -1,0 +1,135 @@
+"""Manifests as `stoker convert` gives them back: monitors as ScrapeConfigs, or in other versions.
+
+    monitors ──> consolidate ──> ScrapeConfigs ─┐
+    ScrapeConfigs, AlertmanagerConfigs ─────────┴──> in the version that was asked for
+
+Everything else is nobody's business here. A namespace that a manifest leaves out is `default`, as
+everywhere offline: what a monitor scrapes depends on it.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from stoker.api.convert import converted
+from stoker.api.core import Object
+from stoker.api.crd import GROUP
+from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
+from stoker.consolidate import (
+    DEFAULT_TERMS,
+    Inexpressible,
+    Terms,
+    consolidated,
+    manifest_of,
+    terms_of,
+)
+from stoker.consolidate.configs import Monitor
+from stoker.errors import FieldError, StokerError
+from stoker.offline.manifests import Manifest, Reading
+from stoker.offline.world import World, world_of
+from stoker.select.workload import Scraper, workload_of
+from stoker.settings import Capabilities
+
+_OLDEST: Final = "v1alpha1"
+_SEVERAL_VERSIONS: Final = ("ScrapeConfig", "AlertmanagerConfig")
+
+
+class Conversion(Struct, frozen=True):
+    """What manifests became: objects, and lines about what stays as it is.
+
+    `found` tells whether there was anything to convert.
+    """
+
+    objects: tuple[Object, ...]
+    problems: tuple[str, ...]
+    found: bool
+
+
+def conversion(readings: Iterable[Reading], workload: str, version: str) -> Conversion:
+    """Convert all that can be converted.
+
+    Monitors are converted for the workload of this name, or for one that asks for nothing unusual;
+    StokerError where there is no such workload, or where none of its monitors can be converted.
+    Without a version, only monitors are, to the oldest one.
+    """
+    given = list(readings)
+    world = world_of(given)
+    objects: list[Object] = []
+    problems = [_refusal(each.source, each.subject, each.reasons) for each in world.refused]
+    terms = _terms(world, workload)
+    monitors = [each for each in world.resources if isinstance(each, Monitor)]
+    for monitor in monitors:
+        made = consolidated(monitor, terms)
+        objects += [manifest_of(_unowned(each)) for each in made.configs]
+        problems += [f"{_title(monitor)}: {each}" for each in made.problems]
+    versioned = list(_versioned(given)) if version else []
+    objects += versioned
+    done, failed = _in_version(objects, version or _OLDEST)
+    found = bool(monitors or versioned)
+    return Conversion(tuple(done), (*problems, *failed), found)
+
+
+def _terms(world: World, wanted: str) -> Terms:
+    if not wanted:
+        return DEFAULT_TERMS
+    for owner in world.workloads:
+        metadata = owner.metadata
+        named = (metadata.name, f"{metadata.namespace}/{metadata.name}")
+        if isinstance(owner, Scraper) and wanted in named:
+            return _usable_terms(owner)
+    raise StokerError(f"there is no Prometheus or PrometheusAgent called {wanted}")
+
+
+def _usable_terms(owner: Scraper) -> Terms:
+    try:
+        found = terms_of(workload_of(owner, Capabilities()))
+    except ValueError as error:
+        raise FieldError("spec.version", str(error)) from None
+    if isinstance(found, Inexpressible):
+        metadata = owner.metadata
+        name = f"{type(owner).__name__} {metadata.namespace}/{metadata.name}"
+        raise StokerError(f"{name} keeps its monitors: {found}")
+    return found
+
+
+def _unowned(config: ScrapeConfig) -> ScrapeConfig:
+    """One that a user puts in the place of the monitor: it must not go with the monitor."""
+    return replace(config, metadata=replace(config.metadata, owner_references=None))
+
+
+def _title(monitor: Monitor) -> str:
+    metadata = monitor.metadata
+    return f"{type(monitor).__name__} {metadata.namespace}/{metadata.name}"
+
+
+def _versioned(readings: list[Reading]) -> Iterator[Object]:
+    """The objects whose kinds have several versions, less what only a cluster gives them."""
+    for each in readings:
+        if not isinstance(each, Manifest):
+            continue
+        group = str(each.object.get("apiVersion", "")).partition("/")[0]
+        if group == GROUP and each.object.get("kind") in _SEVERAL_VERSIONS:
+            yield {name: value for name, value in each.object.items() if name != "status"}
+
+
+def _in_version(objects: Iterable[Object], version: str) -> tuple[list[Object], list[str]]:
+    done: list[Object] = []
+    failed: list[str] = []
+    for each in objects:
+        metadata = each.get("metadata") or {}
+        title = f"{each['kind']} {metadata.get('namespace', 'default')}/{metadata.get('name')}"
+        try:
+            made = converted(each, f"{GROUP}/{version}")
+        except FieldError as error:
+            failed.append(f"{title}: {error}")
+            continue
+        done.append(made.object)
+        failed += [f"{title}: {found.path}: {found.message}" for found in made.findings]
+    return done, failed
+
+
+def _refusal(source: str, subject: str, reasons: Iterable[str]) -> str:
+    place = " ".join(part for part in (source, subject) if part)
+    return f"{place}: {'; '.join(reasons)}"
