@@ -7,11 +7,13 @@ drops the lock with its process, so a killed builder blocks nobody.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from tools.progress import say
 
@@ -27,12 +29,37 @@ def root(environ: Mapping[str, str] = os.environ) -> Path:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold a folder for one process at a time, and say so when that means waiting."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            say(f"waiting for another process that works in {folder}")
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+    """Hold a folder for one process at a time, and say so when that means waiting.
+
+    Whoever holds it may remove it; those who wait then begin with a new one.
+    """
+    while True:
+        with _opened(folder / ".lock") as file:
+            _wait_for(file, folder)
+            if _is_there(file):
+                yield
+                return
+
+
+def _opened(lock: Path) -> IO[str]:
+    while True:
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        # Somebody may remove the folder just now.
+        with contextlib.suppress(FileNotFoundError):
+            return lock.open("w")
+
+
+def _is_there(file: IO[str]) -> bool:
+    """Whether a file is still what its name stands for."""
+    try:
+        return os.stat(file.name).st_ino == os.fstat(file.fileno()).st_ino
+    except FileNotFoundError:
+        return False
+
+
+def _wait_for(file: IO[str], folder: Path) -> None:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        say(f"waiting for another process that works in {folder}")
+        fcntl.flock(file, fcntl.LOCK_EX)

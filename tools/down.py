@@ -1,4 +1,4 @@
-"""Ends the cluster that ``tools.up`` left running, and removes its files."""
+"""Ends the cluster that ``tools.up`` left running, and what runs on it, and removes its files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ def down() -> bool:
         process = holder.holder()
         if process is not None:
             _end(process)
-        shutil.rmtree(holder.folder(), ignore_errors=True)
+        # Whoever waits for the lock in there makes the folder anew.
+        shutil.rmtree(holder.home(), ignore_errors=True)
     return process is not None
 
 

@@ -40,6 +40,7 @@ import contextlib
 import http.client
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -55,7 +56,7 @@ from tools.cluster import Cluster, ClusterError
 from tools.crds import install_crds
 from tools.host import ROOT
 from tools.pods.account import token_of
-from tools.pods.gate import Connection
+from tools.pods.gate import Connection, connected
 from tools.pods.images import Images
 from tools.pods.pod import PYTHON, Place, Pod
 from tools.pods.volumes import Sources
@@ -140,6 +141,10 @@ class PodRunner:
         """What a container has said, in all its lives; also when the pod is gone."""
         file = self._place.logs(pod) / f"{container}.log"
         return file.read_text(errors="replace") if file.exists() else ""
+
+    def connected(self, address: str, port: int) -> socket.socket:
+        """A connection to an address inside the cluster's network; OSError where there is none."""
+        return connected(self._directory / "gate", address, port)
 
     def page(self, address: str, port: int, path: str, *, tls: bool = False) -> str:
         """A page of a server inside the cluster's network; `OSError` where there is none."""

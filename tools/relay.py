@@ -1,8 +1,11 @@
-"""Carries TCP connections into the cluster's network namespace.
+"""Carries TCP connections into the cluster's network namespace, and inside it from one to another.
 
 A socket belongs to the namespace in which it was made, whichever process holds it. So the caller
 makes a listening socket outside and hands it to the supervisor, which accepts connections from
 outside on it and opens their counterparts inside.
+
+``python -m tools.relay PORT FILE`` stands for a Service: it relays to the address and the port that
+are in the file, which whoever knows them keeps up to date.
 """
 
 from __future__ import annotations
@@ -10,15 +13,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import sys
 from asyncio import StreamReader, StreamWriter
+from collections.abc import Callable
+from pathlib import Path
+
+Place = tuple[str, int]
 
 
-async def serve(listener: socket.socket, port: int) -> asyncio.Server:
-    """Relay every connection on the listener to a port on this side's loopback address."""
+async def serve(listener: socket.socket, far: Callable[[], Place]) -> asyncio.Server:
+    """Relay every connection on the listener to where the function says."""
 
     async def connected(reader: StreamReader, writer: StreamWriter) -> None:
-        with contextlib.closing(writer), contextlib.suppress(OSError):
-            far_reader, far_writer = await asyncio.open_connection("127.0.0.1", port)
+        with contextlib.closing(writer), contextlib.suppress(OSError, ValueError):
+            far_reader, far_writer = await asyncio.open_connection(*far())
             with contextlib.closing(far_writer):
                 await _both_ways((reader, writer), (far_reader, far_writer))
 
@@ -41,3 +49,21 @@ async def _pump(reader: StreamReader, writer: StreamWriter) -> None:
         writer.write(data)
         await writer.drain()
     writer.write_eof()
+
+
+def written(file: Path) -> Place:
+    """The address and the port in a file."""
+    host, port = file.read_text().split()
+    return host, int(port)
+
+
+async def main(argv: list[str]) -> None:
+    """Relay until the end of the process."""
+    port, file = int(argv[0]), Path(argv[1])
+    with socket.create_server(("0.0.0.0", port)) as listener:  # noqa: S104 - of every pod's name
+        server = await serve(listener, lambda: written(file))
+        await server.serve_forever()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1:]))

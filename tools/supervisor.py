@@ -97,7 +97,7 @@ async def supervise(options: argparse.Namespace) -> bool:
         namespace.furnish_network()
     if options.relay_fd is not None:
         listener = socket.socket(fileno=options.relay_fd)
-        await relay.serve(listener, options.relay_port)
+        await relay.serve(listener, lambda: ("127.0.0.1", options.relay_port))
     loop.add_reader(sys.stdin.fileno(), supervisor.read)
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, lambda: supervisor.end(well=True))

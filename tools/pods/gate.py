@@ -31,6 +31,18 @@ class Request(socketserver.StreamRequestHandler):
             socket.send_fds(self.request, [b"."], [made.fileno()])
 
 
+def connected(gate: Path, host: str, port: int) -> socket.socket:
+    """A connection to an address inside; ConnectionRefusedError where nobody listens."""
+    with socket.socket(socket.AF_UNIX) as asking:
+        asking.settimeout(2 * TIMEOUT)
+        asking.connect(str(gate))
+        asking.sendall(f"{host} {port}\n".encode())
+        files = socket.recv_fds(asking, 1, 1)[1]
+    if not files:
+        raise ConnectionRefusedError(f"{host}:{port} does not answer")
+    return socket.socket(fileno=files[0])
+
+
 class Connection(http.client.HTTPConnection):
     """HTTP, with TLS where wanted, to an address inside; certificates are not verified."""
 
@@ -41,14 +53,7 @@ class Connection(http.client.HTTPConnection):
 
     def connect(self) -> None:
         """Get the connection through the gate."""
-        with socket.socket(socket.AF_UNIX) as asking:
-            asking.settimeout(2 * TIMEOUT)
-            asking.connect(str(self._gate))
-            asking.sendall(f"{self.host} {self.port}\n".encode())
-            files = socket.recv_fds(asking, 1, 1)[1]
-        if not files:
-            raise ConnectionRefusedError(f"{self.host}:{self.port} does not answer")
-        self.sock = socket.socket(fileno=files[0])
+        self.sock = connected(self._gate, self.host, self.port)
         self.sock.settimeout(TIMEOUT)
         if self._tls:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

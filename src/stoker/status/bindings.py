@@ -20,9 +20,10 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stoker.api.common import Binding, BindingCondition
+from stoker.api.common import Binding, BindingCondition, TargetCounts
 from stoker.api.core import Object
 from stoker.api.crd import GROUP
+from stoker.api.decode import convert
 from stoker.generate.draft import Ignored
 from stoker.status.conditions import (
     ACCEPTED,
@@ -34,6 +35,7 @@ from stoker.status.conditions import (
     json_of,
     same_conditions,
 )
+from stoker.status.targets import same_targets
 from stoker.validate.findings import INVALID_CONFIGURATION
 
 _KEYS: Final = ("group", "resource", "namespace", "name")
@@ -80,10 +82,12 @@ def binding(
     judged: Judged,
     generation: int,
     ignored: Iterable[Ignored] = (),
+    targets: TargetCounts | None = None,
 ) -> Binding:
     """What the workload made of the resource at a generation, not dated yet.
 
-    `ignored` are the fields of an accepted resource that the workload's version does not know.
+    `ignored` are the fields of an accepted resource that the workload's version does not know,
+    `targets` what is scraped for it, if that is known.
     """
     reason, message = _words(judged, tuple(ignored))
     condition = BindingCondition(
@@ -99,6 +103,7 @@ def binding(
         namespace=workload.namespace,
         name=workload.name,
         conditions=(condition,),
+        targets=targets if judged.accepted else None,
     )
 
 
@@ -114,20 +119,35 @@ def _words(judged: Judged, ignored: tuple[Ignored, ...]) -> tuple[str, str]:
 def dated_binding(
     previous: Sequence[Mapping[str, Any]] | None, mine: Binding, now: datetime
 ) -> Object:
-    """My binding as JSON; it keeps its time as long as its status stays.
+    """My binding as JSON; what it says keeps its time as long as it stays the same.
 
     `previous` are the bindings that the resource has, whoever wrote them.
     """
-    made = json_of(mine)
-    before = (_found(previous, made) or {}).get("conditions") or ()
-    conditions = tuple(dated(each, before, now) for each in mine.conditions or ())
-    return json_of(replace(mine, conditions=conditions))
+    before = _found(previous, json_of(mine)) or {}
+    stored = before.get("conditions") or ()
+    conditions = tuple(dated(each, stored, now) for each in mine.conditions or ())
+    made = json_of(replace(mine, conditions=conditions))
+    if made.get("targets") and same_targets(before.get("targets"), made["targets"]):
+        made["targets"] = before["targets"]
+    return made
 
 
 def same(a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
     """Whether two bindings say the same of the same workload, no matter since when."""
     conditions = (a.get("conditions") or (), b.get("conditions") or ())
-    return _key(a) == _key(b) and same_conditions(*conditions)
+    return (
+        _key(a) == _key(b)
+        and same_conditions(*conditions)
+        and same_targets(a.get("targets"), b.get("targets"))
+    )
+
+
+def told_targets(
+    previous: Sequence[Mapping[str, Any]] | None, workload: BoundWorkload
+) -> TargetCounts | None:
+    """What the resource says of the targets of a workload."""
+    stored = (_found(previous, msgspec.to_builtins(workload)) or {}).get("targets")
+    return convert(TargetCounts, stored) if stored else None
 
 
 def is_news(previous: Sequence[Mapping[str, Any]] | None, mine: Mapping[str, Any]) -> bool:

@@ -1,0 +1,342 @@
+"""Targets in bindings: every now and then a few questions to each Prometheus and agent (S6).
+
+In a round each workload has its turn for one resource after the other, from where the last round
+ended, until the requests of the round are used up. A resource is asked about in one ready pod of
+each shard, or in all pods of an agent that runs on nodes; with many of them that goes on in the
+next round. A workload that does not answer is left alone for the rest of the round.
+
+    known       the counts, until the next time
+    not asked   whatever the binding says since an earlier life of ours
+    lost        nothing, after a few rounds without an answer, or where there is no way to ask
+
+Nobody waits for any of this: it has connections of its own, and what it finds goes into the queue
+of bindings, which only write what is new.
+"""
+
+import asyncio
+from bisect import bisect_right
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from stoker.api.common import TargetCounts
+from stoker.api.core import Object, ObjectMeta
+from stoker.api.declare import Model
+from stoker.api.prometheus import Prometheus, PrometheusAgent
+from stoker.build.arguments import web_url
+from stoker.errors import StokerError
+from stoker.kube.resources import POD
+from stoker.logs import logger
+from stoker.run.judgements import Judgements, is_managed
+from stoker.run.scraper_api import NotAnsweredError, ScraperApi, TooMuchError
+from stoker.run.tools import Tools
+from stoker.run.workers import tell
+from stoker.select.choice import Candidate, Monitor
+from stoker.select.members import ObjectKey, WorkloadKey
+from stoker.select.workload import Scraper, Workload, workload_of
+from stoker.status.conditions import AVAILABLE, DEGRADED, TRUE, timestamp
+from stoker.status.pods import by_owner, ready
+from stoker.status.targets import NOTHING, SINCE, Scraped, job_names, scraped, target_counts
+from stoker.status.workload import DAEMON_SET
+
+_KINDS: Final = ("Prometheus", "PrometheusAgent")
+_WORKERS: Final = 2
+_PATIENCE: Final = 3
+_PAUSE: Final = 1.0
+_PAGE: Final = "500"
+# Decoding more than this would hold up everybody else.
+_LARGE: Final = 1 << 18
+
+
+class Observed:
+    """What is known of targets; not `wanted`, it is nothing, and no binding speaks of it."""
+
+    def __init__(self, *, wanted: bool) -> None:
+        self._wanted = wanted
+        self._known: dict[WorkloadKey, dict[ObjectKey, TargetCounts | None]] = {}
+        self._lost: set[WorkloadKey] = set()
+
+    def of(
+        self, workload: WorkloadKey, resource: ObjectKey, told: TargetCounts | None
+    ) -> TargetCounts | None:
+        """What a binding should say; `told` is what it says."""
+        if not self._wanted or workload in self._lost:
+            return None
+        return self._known.get(workload, {}).get(resource, told)
+
+    def note(self, workload: WorkloadKey, resource: ObjectKey, found: TargetCounts | None) -> None:
+        """A workload answered; None where that cannot be counted."""
+        self._lost.discard(workload)
+        self._known.setdefault(workload, {})[resource] = found
+
+    def keep(self, workload: WorkloadKey, resources: Iterable[ObjectKey]) -> None:
+        """A workload has no other resources than these."""
+        known = self._known.get(workload, {})
+        for gone in known.keys() - set(resources):
+            del known[gone]
+
+    def lose(self, workload: WorkloadKey) -> bool:
+        """A workload cannot be asked; whether that is news."""
+        self._known.pop(workload, None)
+        news = workload not in self._lost
+        self._lost.add(workload)
+        return news
+
+    def forget(self, workload: WorkloadKey) -> None:
+        """A workload is gone, or another's now."""
+        self._known.pop(workload, None)
+        self._lost.discard(workload)
+
+
+class _Visit(Struct):
+    """The questions about one resource that are left, and the sum of the answers."""
+
+    resource: ObjectKey
+    questions: list[tuple[str, str]]
+    found: Scraped = NOTHING
+
+
+class _Turn(Struct):
+    """What a workload is asked in a round: about these resources, at these URLs."""
+
+    key: WorkloadKey
+    workload: Workload
+    owner: Scraper
+    resources: deque[ObjectKey]
+    urls: list[str] | None = None
+
+
+class _Pod(Model):
+    """What is read of a pod."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    status: Object | None = None
+
+
+class _Continue(Model):
+    """Where the next page begins."""
+
+    continue_: str = msgspec.field(default="", name="continue")
+
+
+class _Pods(Model):
+    """A page of pods."""
+
+    metadata: _Continue = _Continue()
+    items: tuple[_Pod, ...] = ()
+
+
+class TargetRounds:
+    """Asks for as long as `run` runs; `look` is told which bindings have news."""
+
+    def __init__(
+        self,
+        tools: Tools,
+        judgements: Judgements,
+        observed: Observed,
+        look: Callable[[Iterable[ObjectKey]], None],
+    ) -> None:
+        self._tools = tools
+        self._settings = tools.settings.targets
+        self._judgements = judgements
+        self._observed = observed
+        self._look = look
+        self._log = logger("targets")
+        self._left = 0
+        self._last: dict[WorkloadKey, ObjectKey] = {}
+        self._visits: dict[WorkloadKey, _Visit] = {}
+        self._failures: dict[WorkloadKey, int] = {}
+        self._told: dict[WorkloadKey, str] = {}
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        loop = asyncio.get_running_loop()
+        async with ScraperApi() as api:
+            while True:
+                begun = loop.time()
+                try:
+                    await self.one_round(api)
+                except Exception as error:
+                    # The next round may do better.
+                    tell(self._log, "cannot ask for targets", error)
+                spent = loop.time() - begun
+                await asyncio.sleep(max(self._settings.interval_seconds - spent, _PAUSE))
+
+    def forget(self, workload: WorkloadKey) -> None:
+        """A workload is gone, or another's now."""
+        self._observed.forget(workload)
+        for each in (self._last, self._visits, self._failures, self._told):
+            each.pop(workload, None)
+
+    # --- A round ----------------------------------------------------------------------------------
+
+    async def one_round(self, api: ScraperApi) -> None:
+        """Ask as much as one round may."""
+        self._left = self._settings.requests
+        turns = deque(self._turns())
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(_WORKERS):
+                tasks.create_task(self._work(api, turns))
+
+    def _turns(self) -> Iterator[_Turn]:
+        """The workloads that can be asked, those first that the last round left in the middle."""
+        keys = [
+            WorkloadKey(kind, found.metadata.namespace or "", found.metadata.name or "")
+            for kind in _KINDS
+            for found in self._tools.caches.workloads[kind].store
+        ]
+        for key in sorted(keys, key=lambda each: (each not in self._visits, each)):
+            owner = self._tools.caches.workload(key)
+            if isinstance(owner, Prometheus | PrometheusAgent) and self._is_ours(owner):
+                workload = workload_of(owner, self._tools.capabilities)
+                resources = self._resources(key)
+                if never := _never(workload):
+                    self._lose(key, never)
+                elif resources:
+                    yield _Turn(key, workload, owner, resources)
+
+    def _is_ours(self, owner: Scraper) -> bool:
+        managed = is_managed(owner, self._tools.settings)
+        return managed and not owner.metadata.deletion_timestamp
+
+    def _resources(self, key: WorkloadKey) -> deque[ObjectKey]:
+        """All that a workload uses, beginning after the one that was asked about last."""
+        every = self._judgements.accepted(key)
+        self._observed.keep(key, every)
+        last = self._last.get(key)
+        begin = bisect_right(every, last) if last else 0
+        return deque(every[begin:] + every[:begin])
+
+    async def _work(self, api: ScraperApi, turns: deque[_Turn]) -> None:
+        while turns and self._left > 0:
+            turn = turns.popleft()
+            try:
+                more = await self._step(api, turn)
+            except StokerError as error:
+                self._visits.pop(turn.key, None)
+                self._failed(turn.key, str(error))
+            else:
+                if more:
+                    turns.append(turn)
+
+    async def _step(self, api: ScraperApi, turn: _Turn) -> bool:
+        """Ask about one resource; whether there are more."""
+        if turn.urls is None:
+            turn.urls = await self._urls(turn)
+        visit = self._visits.pop(turn.key, None) or self._next(turn)
+        if visit is None:
+            return False
+        while visit.questions:
+            if self._left <= 0:
+                self._visits[turn.key] = visit
+                return False
+            self._left -= 1
+            try:
+                visit.found = visit.found.plus(await _answer(api, *visit.questions.pop()))
+            except TooMuchError as error:
+                self._note(turn.key, visit.resource, None)
+                self._log.info("too many targets to count", **_named(visit.resource), err=error)
+                return True
+        self._note(turn.key, visit.resource, visit.found)
+        return True
+
+    def _next(self, turn: _Turn) -> _Visit | None:
+        while turn.resources:
+            key = turn.resources.popleft()
+            found = self._tools.caches.resource(key)
+            jobs = self._jobs(found, turn.workload) if found is not None else []
+            # Whatever comes of it, the next round begins with another.
+            self._last[turn.key] = key
+            if jobs:
+                return _Visit(key, [(url, job) for url in turn.urls or () for job in jobs])
+        return None
+
+    def _jobs(self, found: Candidate, workload: Workload) -> list[str]:
+        """The jobs of a resource, or of the ScrapeConfigs that stand in for it."""
+        stand_ins = self._tools.stand_ins
+        in_place = stand_ins(found, workload) if stand_ins and isinstance(found, Monitor) else ()
+        return [job for each in in_place or (found,) for job in job_names(each)]
+
+    # --- What came of it --------------------------------------------------------------------------
+
+    def _note(self, key: WorkloadKey, resource: ObjectKey, found: Scraped | None) -> None:
+        self._failures.pop(key, None)
+        self._told.pop(key, None)
+        now = timestamp(self._tools.now())
+        self._observed.note(key, resource, target_counts(found, now) if found else None)
+        self._look([resource])
+
+    def _failed(self, key: WorkloadKey, reason: str) -> None:
+        self._failures[key] = self._failures.get(key, 0) + 1
+        if self._failures[key] >= _PATIENCE:
+            self._lose(key, reason)
+
+    def _lose(self, key: WorkloadKey, reason: str) -> None:
+        if self._told.get(key) != reason:
+            self._told[key] = reason
+            self._log.info("its targets are not known", **_named(key), reason=reason)
+        if self._observed.lose(key):
+            self._look(self._judgements.accepted(key))
+
+    # --- Pods -------------------------------------------------------------------------------------
+
+    async def _urls(self, turn: _Turn) -> list[str]:
+        """Where to ask: in one ready pod of each shard, or in every one on nodes."""
+        conditions = (turn.owner.status and turn.owner.status.conditions) or ()
+        if not any(
+            each.type == AVAILABLE and each.status in (TRUE, DEGRADED) for each in conditions
+        ):
+            raise NotAnsweredError("it is not available")
+        outline = self._tools.outline(turn.owner)
+        owned = by_owner([each async for each in self._pods(outline.namespace, outline.pods)])
+        found: list[str] = []
+        for part in outline.parts:
+            addresses = [each["status"]["podIP"] for each in owned.get((part.kind, part.name), ())]
+            if not addresses:
+                raise NotAnsweredError(f"{part.name} has no pod that is ready")
+            found += addresses if part.kind == DAEMON_SET else addresses[:1]
+        return [web_url(turn.workload, _host(each), "api/v1/targets") for each in found]
+
+    async def _pods(self, namespace: str, selector: str) -> AsyncIterator[Object]:
+        """The pods that can be asked, page by page."""
+        query = {"labelSelector": selector, "limit": _PAGE}
+        while True:
+            body = await self._tools.status_client.request("GET", POD.path(namespace), query=query)
+            page = msgspec.json.decode(body, type=_Pods)
+            for each in page.items:
+                pod: Object = msgspec.to_builtins(each)
+                if ready(pod) and pod["status"].get("podIP"):
+                    yield pod
+            if not page.metadata.continue_:
+                return
+            query["continue"] = page.metadata.continue_
+
+
+def _never(workload: Workload) -> str:
+    """Why a workload cannot be asked as long as it is as it is; empty if it can."""
+    if workload.version < SINCE:
+        return f"Prometheus before {SINCE} cannot be asked for the targets of one job"
+    if workload.spec.listen_local:
+        return "it listens inside its pod only (spec.listenLocal)"
+    return ""
+
+
+async def _answer(api: ScraperApi, url: str, job: str) -> Scraped:
+    body = await api.targets(url, job)
+    try:
+        if len(body) > _LARGE:
+            return await asyncio.to_thread(scraped, body, job)
+        return scraped(body, job)
+    except ValueError as error:
+        raise NotAnsweredError(str(error)) from None
+
+
+def _named(key: WorkloadKey | ObjectKey) -> dict[str, str]:
+    return {"kind": key.kind, "namespace": key.namespace, "name": key.name}
+
+
+def _host(address: str) -> str:
+    return f"[{address}]" if ":" in address else address
