@@ -1,14 +1,14 @@
 """Runs measurements and prints a table for each; all of them, or those that are named.
 
-python -m bench [generate] [rules] [objects] [decoding] [operator] [nodes] [watches]
-                [--monitors N] [--peer PATH]
+python -m bench [generate] [rules] [objects] [decoding] [operator] [nodes] [watches] [page]
+                [--monitors N] [--page-resources N] [--peer PATH]
 """
 
 import argparse
 import sys
 from collections.abc import Callable
 
-from bench import decoding, generate, nodes, objects, operator, rules, watches
+from bench import decoding, generate, nodes, objects, operator, page, rules, watches
 from bench.world import create_monitors
 from tools.cluster import Cluster
 from tools.crds import install_crds
@@ -42,6 +42,7 @@ MEASUREMENTS: dict[str, Callable[[argparse.Namespace], bool]] = {
     "operator": operator.report,
     "nodes": nodes.report,
     "watches": watches.report,
+    "page": page.report,
 }
 
 
@@ -55,6 +56,7 @@ def main() -> int:
     operator.arguments(parser)
     nodes.arguments(parser)
     watches.arguments(parser)
+    page.arguments(parser)
     options = parser.parse_args()
     unknown = set(options.measurement) - MEASUREMENTS.keys()
     if unknown:

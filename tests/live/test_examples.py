@@ -1,4 +1,4 @@
-"""The manifests below example/prometheus-agent, and what becomes of them, on a real API server."""
+"""The manifests below example/, and what becomes of them, on a real API server."""
 
 import subprocess
 import sys
@@ -10,7 +10,8 @@ import pytest
 from tools.cluster import Cluster
 from tools.crds import install_crds
 
-EXAMPLE = Path(__file__).parents[2] / "example" / "prometheus-agent" / "daemonset"
+SHOP = Path(__file__).parents[2] / "example"
+EXAMPLE = SHOP / "prometheus-agent" / "daemonset"
 COMMON = EXAMPLE / "common.yaml"
 _DRY_RUN = ("apply", "--server-side", "--dry-run=server", "--output=name", "-f")
 
@@ -37,3 +38,14 @@ def test_an_api_server_takes_the_examples_and_their_objects(
     made = cluster.kubectl(*_DRY_RUN, "-", input=done.stdout).stdout.split()
     assert len([name for name in made if name.startswith("daemonset.apps/")]) == 6
     assert len([name for name in made if name.startswith("statefulset.apps/")]) == 1
+
+
+def test_an_api_server_takes_the_shop(cluster_with_namespaces: Cluster) -> None:
+    """Every manifest but the mistakes, the surprises among them: they are valid."""
+    cluster = cluster_with_namespaces
+    cluster.kubectl("apply", "--server-side", "-f", str(SHOP / "namespaces.yaml"))
+    clean = sorted(path for path in SHOP.glob("*.yaml") if path.name != "mistakes.yaml")
+    files = [word for path in clean[1:] for word in ("-f", str(path))]
+    taken = cluster.kubectl(*_DRY_RUN, str(clean[0]), *files).stdout.split()
+    ours = [name for name in taken if ".monitoring.coreos.com/" in name]
+    assert len(ours) == 21

@@ -1,8 +1,10 @@
 """The manifests below example/: valid, used to the last of them, and in nobody's way."""
 
+import json
 from pathlib import Path
 
 import pytest
+import yaml
 
 from stoker.__main__ import main
 from stoker.api.prometheus import PrometheusAgent
@@ -10,7 +12,8 @@ from stoker.offline.manifests import read
 from stoker.offline.migration.targets import overlaps
 from stoker.offline.world import World, world_of
 
-DAEMON_SET = Path(__file__).parents[2] / "example" / "prometheus-agent" / "daemonset"
+EXAMPLE = Path(__file__).parents[2] / "example"
+DAEMON_SET = EXAMPLE / "prometheus-agent" / "daemonset"
 COMMON = DAEMON_SET / "common.yaml"
 SCENARIOS = sorted(path for path in DAEMON_SET.glob("*.yaml") if path != COMMON)
 
@@ -58,3 +61,64 @@ def test_scenarios_can_be_applied_together() -> None:
     assert not found.refused
     agents = [each for each in found.workloads if isinstance(each, PrometheusAgent)]
     assert [overlaps(each, found) for each in agents] == [()] * 7
+
+
+# --- The shop, which `make run` shows -------------------------------------------------------------
+
+SURPRISES = {
+    "servicemonitor shop/checkout": "port `metrcis` not found; Service shop/checkout has "
+    "`metrics`, `admin`; did you mean `metrics`?",
+    "servicemonitor shop/recommendations": "has no key `tokne`",
+    "servicemonitor payments/ledger": "spec.endpoints[0].bearerTokenFile: files of the container",
+    "rule monitoring/backups": "has `scope=gloabl` (misspelt?)",
+    "servicemonitor shop/stock": "scraped by Prometheus monitoring/main: 2 targets",
+}
+
+
+@pytest.mark.parametrize("resource", SURPRISES)
+def test_each_surprise_is_explained_as_its_comment_says(resource: str, capsys: Capture) -> None:
+    """The command beside it names the cause in its first line."""
+    path = EXAMPLE / "surprises.yaml"
+    assert f"#    stoker explain {resource} --from example/" in path.read_text()
+    main(["explain", *resource.split(), "--from", str(EXAMPLE)])
+    headline, *others = capsys.readouterr().out.splitlines()
+    assert SURPRISES[resource] in headline
+    if resource.endswith("stock"):
+        assert any("ignored: spec.scrapeNativeHistograms" in line for line in others)
+
+
+@pytest.mark.parametrize(
+    ("resource", "targets"),
+    [
+        ("servicemonitor shop/cart", 3),
+        ("servicemonitor shop/catalogue", 2),
+        ("podmonitor payments/settlement", 2),
+        ("podmonitor monitoring/node-exporter", 3),
+    ],
+)
+def test_the_targets_of_the_shop_can_be_counted(
+    resource: str, targets: int, capsys: Capture
+) -> None:
+    """What runs is among the manifests, and Prometheus may see it."""
+    assert main(["explain", *resource.split(), "--from", str(EXAMPLE), "-o", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [each["targets"] for each in told["searches"]] == [targets]
+    assert [each["lacks"] + each["unknown"] for each in told["access"] if each["lacks"]] == []
+
+
+def test_the_converted_monitor_is_what_convert_makes(tmp_path: Path, capsys: Capture) -> None:
+    """The ScrapeConfig in converted.yaml is the command's own work, not an imitation."""
+    spec = {
+        "selector": {"matchLabels": {"app": "delivery"}},
+        "endpoints": [{"port": "metrics", "interval": "1m"}],
+    }
+    metadata = {"name": "delivery", "namespace": "shop"}
+    kind = {"apiVersion": "monitoring.coreos.com/v1", "kind": "ServiceMonitor"}
+    (tmp_path / "delivery.yaml").write_text(
+        yaml.safe_dump(kind | {"metadata": metadata, "spec": spec})
+    )
+    others = [str(EXAMPLE / name) for name in ("prometheus.yaml", "namespaces.yaml")]
+    assert main(["convert", str(tmp_path), *others, "--workload", "monitoring/main"]) == 0
+    made = yaml.safe_load(capsys.readouterr().out)
+    kept, *_ = yaml.safe_load_all((EXAMPLE / "converted.yaml").read_text())
+    assert kept == made

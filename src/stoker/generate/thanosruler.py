@@ -88,14 +88,25 @@ def remote_write_file(ruler: ThanosRuler, assets: Assets, version: Version) -> R
     scope = Scope(reader, assets, reader.namespace)
     for finding in remote_writes(entries, scope, _PATH):
         raise WorkloadError(finding.path, finding.message)
-    draft = _RulerDraft(reader, assets, reader.namespace)
-    written = [remote_write(entry, draft, f"{_PATH}[{i}]") for i, entry in enumerate(entries)]
+    text, draft = _written(ruler, assets, library)
     return RemoteWriteFile(
-        text_of({"remote_write": written}),
+        text,
         scope.files,
         scope.reads | draft.reads,
         tuple(_ignored(draft, version, library, any_written=bool(entries))),
     )
+
+
+def remote_write_text(ruler: ThanosRuler, assets: Assets, version: Version) -> str:
+    """The text of that file alone, though the values behind its references are not judged."""
+    return _written(ruler, assets, library_version(version))[0]
+
+
+def _written(ruler: ThanosRuler, assets: Assets, library: str) -> tuple[str, Draft]:
+    reader, entries = _reader(ruler, library), ruler.spec.remote_write or ()
+    draft = _RulerDraft(reader, assets, reader.namespace)
+    written = [remote_write(entry, draft, f"{_PATH}[{i}]") for i, entry in enumerate(entries)]
+    return text_of({"remote_write": written}), draft
 
 
 def _reader(ruler: ThanosRuler, library: str) -> Workload:

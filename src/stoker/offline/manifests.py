@@ -72,6 +72,11 @@ def read(paths: Iterable[str], stdin: TextIO | None = None) -> Iterator[Reading]
             yield from [found] if isinstance(found, Unreadable) else _file(found)
 
 
+def files(path: str) -> Iterator[str | Unreadable]:
+    """The files that `read` would read at and below a path, in its order."""
+    return _files(path, set())
+
+
 def _bytes_of(stream: TextIO) -> BinaryIO:
     """The bytes below a text stream: text would have lost what is not UTF-8."""
     below: BinaryIO | None = getattr(stream, "buffer", None)

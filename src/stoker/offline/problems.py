@@ -13,6 +13,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from stoker.api.admit import (
+    DUPLICATE,
     INVALID,
     REQUIRED,
     UNKNOWN_FIELD,
@@ -34,7 +35,24 @@ UNKNOWN_KIND: Final = "UnknownKind"
 UNSERVED_VERSION: Final = "UnservedVersion"
 DEFINED_TWICE: Final = "DefinedTwice"
 UNDECODABLE: Final = "Undecodable"
+UNREADABLE: Final = "Unreadable"
 MORE: Final = "More"
+
+REASONS: Final[dict[str, str]] = {
+    INVALID: "The value is not one that the field takes.",
+    REQUIRED: "A field that an object must have is missing.",
+    UNSUPPORTED: "The value is none of the choices that the field has.",
+    DUPLICATE: "An item stands twice in a list whose items must differ.",
+    WRONG_TYPE: "The value has another type than the field.",
+    UNKNOWN_FIELD: "There is no such field: an API server accepts the object and drops it.",
+    UNKNOWN_KIND: "The group has no such kind.",
+    UNSERVED_VERSION: "The kind exists, but not in this version of the API.",
+    DEFINED_TWICE: "An object of the same kind and name was defined before.",
+    UNDECODABLE: "The schema takes the object, but it cannot be read.",
+    UNREADABLE: "The file or document cannot be read.",
+    MORE: "The object has more problems than are shown.",
+}
+"""Why there is a problem: every word that a `Problem` or a reading can have, in a sentence."""
 
 MAX_PROBLEMS: Final = 100
 """Problems told of one object; what is broken this often was not meant to be our kind."""

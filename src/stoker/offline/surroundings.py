@@ -70,4 +70,5 @@ def view_of(world: World, settings: OperatorSettings) -> View:
             deny_files=settings.deny_files,
         ),
         labels_unknown="there is no Namespace manifest, so only its name is known",
+        rivals=world.rivals,
     )

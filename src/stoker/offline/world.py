@@ -15,12 +15,14 @@ from uuid import NAMESPACE_OID, uuid5
 from msgspec import Struct
 
 from stoker.api.admit import admit
+from stoker.api.convert import typed
 from stoker.api.crd import Version
 from stoker.api.decode import convert
 from stoker.api.kinds import version_of
 from stoker.api.rules import PrometheusRule
 from stoker.errors import DecodeError
 from stoker.explain.objects import MODELS, Named
+from stoker.explain.rivals import rivals_of
 from stoker.offline.manifests import Manifest, Reading, Unreadable
 from stoker.offline.problems import problems
 from stoker.select.assets import CONFIG_MAP, SECRET, Contents
@@ -31,18 +33,23 @@ DEFAULT_NAMESPACE = "default"
 
 
 class Refused(Struct, frozen=True):
-    """An object that a cluster would not have taken, or a file that holds none."""
+    """An object that a cluster would not have taken, or a file that holds none.
+
+    `line` is where it begins, 0 where unknown.
+    """
 
     source: str
     subject: str
     reasons: tuple[str, ...]
+    line: int = 0
 
 
 class World(Struct):
     """What is in the directory; `resources` are what workloads are configured with.
 
     `surroundings` are Services, pods, roles and the like; `unread` those that could not be read,
-    which harms nobody but who asks for an explanation.
+    which harms nobody but who asks for an explanation. `rivals` are the operators that share a
+    workload, where a manifest comes from a cluster and shows that.
     """
 
     workloads: list[Owner] = []
@@ -52,6 +59,7 @@ class World(Struct):
     refused: list[Refused] = []
     surroundings: list[Named] = []
     unread: list[Refused] = []
+    rivals: dict[tuple[str, str, str], tuple[str, ...]] = {}
 
     @property
     def assets(self) -> Contents:
@@ -64,7 +72,7 @@ def world_of(readings: Iterable[Reading]) -> World:
     world = World()
     for reading in readings:
         if isinstance(reading, Unreadable):
-            world.refused.append(Refused(reading.source, "", (reading.reason,)))
+            world.refused.append(Refused(reading.source, "", (reading.reason,), reading.line))
         else:
             _add(world, reading)
     return world
@@ -103,12 +111,15 @@ def _add_ours(world: World, manifest: Manifest, version: Version) -> None:
     if version.model is PrometheusRule:
         metadata = {"uid": _stand_in(metadata)} | metadata
     try:
-        found = convert(version.model, stored | {"metadata": metadata})
+        found = typed(stored | {"metadata": metadata})
     except DecodeError as error:
         _refuse(world, manifest, str(error))
         return
     if isinstance(found, Owner):
         world.workloads.append(found)
+        written = (manifest.object.get("metadata") or {}).get("managedFields")
+        identity = (type(found).__name__, metadata["namespace"], metadata.get("name", ""))
+        world.rivals[identity] = rivals_of(written)
     elif isinstance(found, Candidate):
         world.resources.append(found)
 
@@ -171,4 +182,4 @@ def _refuse(world: World, manifest: Manifest, *reasons: str) -> None:
 def _refused(manifest: Manifest, *reasons: str) -> Refused:
     name, namespace = _identity(manifest)
     subject = f"{manifest.object.get('kind')} {namespace}/{name}"
-    return Refused(manifest.source, subject, reasons)
+    return Refused(manifest.source, subject, reasons, manifest.line)

@@ -35,7 +35,7 @@ class Standing(Enum):
 
 
 class Judgements:
-    """What was published of each workload."""
+    """What was published of each workload; `revision` is another one whenever that is."""
 
     def __init__(
         self, caches: Caches, members: Members, settings: OperatorSettings, client: Client
@@ -47,11 +47,13 @@ class Judgements:
         self._published: dict[WorkloadKey, dict[ResourceKey, Judgement]] = {}
         self._counts: dict[WorkloadKey, Counter[tuple[str, bool]]] = {}
         self._asked: dict[WorkloadKey, Standing] = {}
+        self.revision = 0
 
     # --- From workloads ---------------------------------------------------------------------------
 
     def publish(self, workload: WorkloadKey, kept: Kept, news: Iterable[ResourceKey]) -> None:
         """A workload was reconciled; `news` are the resources that were judged or dropped."""
+        self.revision += 1
         known = self._published.setdefault(workload, {})
         counts = self._counts.setdefault(workload, Counter())
         for key in news:
@@ -64,6 +66,7 @@ class Judgements:
 
     def forget(self, workload: WorkloadKey) -> set[ObjectKey]:
         """A workload is gone, or another's now; the resources that it had."""
+        self.revision += 1
         self._asked.pop(workload, None)
         self._counts.pop(workload, None)
         return object_keys(self._published.pop(workload, ()))
@@ -77,6 +80,15 @@ class Judgements:
             found = self._published.get(workload, {}).get(key)
             if found:
                 yield workload, found
+
+    def accepted(self, workload: WorkloadKey) -> list[ObjectKey]:
+        """The resources that a workload uses, in order."""
+        found = self._published.get(workload, {})
+        return sorted(object_keys(key for key, (verdict, _) in found.items() if verdict.accepted))
+
+    def published(self, workload: WorkloadKey) -> Mapping[ResourceKey, Judgement] | None:
+        """What a workload made of its resources, kept up to date; None as long as nothing."""
+        return self._published.get(workload)
 
     def counts(self, workload: WorkloadKey) -> Mapping[str, tuple[int, int]]:
         """How many resources of each kind a workload accepted, and how many it rejected."""

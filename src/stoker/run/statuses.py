@@ -93,6 +93,12 @@ class Statuses:
         self._attempts[key] = _Attempt(metadata.uid or "", metadata.generation or 0, outcome)
         self.queue.add(key)
 
+    def failure(self, key: WorkloadKey) -> str:
+        """Why the last attempt to reconcile a workload failed; empty if it did not."""
+        attempt = self._attempts.get(key)
+        failure = attempt.outcome.failure if attempt else None
+        return failure.message if failure else ""
+
     def forget(self, key: WorkloadKey) -> None:
         """A workload is gone, or another's now."""
         self._attempts.pop(key, None)

@@ -31,7 +31,9 @@ def words_of(text: str) -> Any:
     try:
         values = parse(text)
     except YamlError as error:
-        raise FieldError("", f"is not YAML: {error}") from None
+        # Only the place: the text is a Secret's, and the reason might quote it.
+        place = f"line {error.line}, column {error.column}"
+        raise FieldError("", f"is not YAML: see {place}") from None
     return _paired(yaml.compose(text, Loader=_NODES), values)
 
 

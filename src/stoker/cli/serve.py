@@ -1,0 +1,102 @@
+"""Show manifests on the status page, and keep up with them while you edit.
+
+  stoker serve example/                          the page at http://127.0.0.1:8095/
+  stoker serve deploy/ --open                    and a browser that shows it
+  stoker serve deploy/ --address 127.0.0.1:9000  elsewhere
+
+It is the page that the operator serves, made of files: each workload with what it selects and
+rejects, each resource with who scrapes it or why nobody does, and the configurations, without the
+values of Secrets. No cluster is needed, and nothing is written. A file that is saved shows a moment
+later; one that cannot be read keeps what it held before, and the page says so.
+
+An operator that was started with flags is described by --operator-flag, which may be repeated:
+
+  stoker serve deploy/ --operator-flag namespaces=shop,monitoring
+
+Exit status: 0 when it is ended with Ctrl-C, 2 if it cannot be served or the command was not
+understood.
+"""
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from stoker.cli.access import flag_arguments
+from stoker.cli.terminal import harmless
+
+if TYPE_CHECKING:
+    from stoker.settings import OperatorSettings
+
+_ADDRESS = "127.0.0.1:8095"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `stoker serve`."""
+    parser.add_argument("path", metavar="DIR", help="a folder with manifests, or one file")
+    parser.add_argument(
+        "--address", metavar="HOST:PORT", default=_ADDRESS, help=f"default: {_ADDRESS}"
+    )
+    parser.add_argument(
+        "--host",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="a name that browsers may use for this machine, beside localhost; may be repeated",
+    )
+    parser.add_argument("--open", action="store_true", help="show the page in a browser")
+    flag_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Serve until told to stop; return the exit status."""
+    import asyncio
+
+    from stoker.cli.flag_values import address
+    from stoker.cli.operator_settings import operator_settings
+    from stoker.errors import StokerError
+
+    if not os.path.exists(options.path):
+        return _fail(f"{options.path}: there is no such folder")
+    try:
+        where = address(options.address)
+        settings = operator_settings([f"--{each.lstrip('-')}" for each in options.operator_flag])
+        asyncio.run(_serve(options, where, settings))
+    except ValueError as error:
+        return _fail(f"--address: {error}")
+    except StokerError as error:
+        return _fail(str(error))
+    return 0
+
+
+def _fail(reason: str) -> int:
+    print(harmless(f"stoker serve: {reason}"), file=sys.stderr)
+    return 2
+
+
+async def _serve(
+    options: argparse.Namespace, where: tuple[str, int], settings: "OperatorSettings"
+) -> None:
+    import asyncio
+    import signal
+    import webbrowser
+
+    from stoker.offline.pages import DirectoryPages
+    from stoker.web.page import PageServer
+
+    pages = DirectoryPages(options.path, settings)
+    server = PageServer(pages, where, options.host)
+    await server.start()
+    reading = asyncio.ensure_future(pages.run())
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, reading.cancel)
+    print(f"{harmless(options.path)} is shown at {server.url}; Ctrl-C ends it", flush=True)
+    if options.open:
+        await asyncio.to_thread(webbrowser.open, server.url)
+    try:
+        await reading
+    except asyncio.CancelledError:
+        pass
+    finally:
+        await server.stop()

@@ -1,0 +1,145 @@
+"""Manifests that somebody is editing: read again when they change, file by file.
+
+A file that did not change is not read again. One that cannot be read as a whole, as it is being
+written or has a mistake, keeps what it held when it last could; the reason is told beside that.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Final, TypeAlias
+
+from msgspec import Struct
+
+from stoker.offline.manifests import Unreadable, files, read
+from stoker.offline.world import Refused, World, world_of
+from stoker.page.answers import Problem
+from stoker.select.choice import Candidate
+from stoker.select.workload import Owner
+
+Stamp: TypeAlias = tuple[int, int, int]
+
+_NOTHING: Final = (0, 0, 0)
+_KEPT: Final = "what the file held before is still shown"
+_UNTOLD: Final = "not shown here, as the file has a Secret; `stoker lint` tells"
+
+
+class _File(Struct, frozen=True):
+    """What a file holds, or held when it could last be read; `whole` if it ever could."""
+
+    stamp: Stamp
+    world: World
+    problems: tuple[Problem, ...] = ()
+    whole: bool = True
+
+
+class Folder:
+    """The manifests at and below a path; `look` finds out what changed."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._base = path if os.path.isdir(path) else os.path.dirname(path) or "."
+        self._files: dict[str, _File] = {}
+        self._lost: tuple[Unreadable, ...] = ()
+        self.read_files = 0
+
+    @property
+    def name(self) -> str:
+        """What the folder is called, without what it lies in."""
+        return f"{os.path.basename(os.path.realpath(self._base))}/"
+
+    def look(self) -> bool:
+        """Read what changed since the last look; whether anything did."""
+        listed = list(files(self._path))
+        lost = tuple(each for each in listed if isinstance(each, Unreadable))
+        before, self._files = self._files, {}
+        for path in listed:
+            if isinstance(path, str):
+                self._files[path] = self._taken(path, before.get(path))
+        changed = len(before) != len(self._files) or any(
+            before.get(path) is not each for path, each in self._files.items()
+        )
+        changed, self._lost = changed or lost != self._lost, lost
+        return changed
+
+    def world(self) -> tuple[World, tuple[Problem, ...]]:
+        """All of it together, and what is wrong; of an object that is there twice the last one."""
+        whole = World()
+        problems = [self._problem(_refused(each), hide=False) for each in self._lost]
+        for each in self._files.values():
+            whole.namespaces |= each.world.namespaces
+            whole.contents |= each.world.contents
+            whole.rivals |= each.world.rivals
+            whole.workloads += each.world.workloads
+            whole.resources += each.world.resources
+            whole.surroundings += each.world.surroundings
+            problems += each.problems
+        problems += _doubled(whole.workloads)
+        problems += _doubled(whole.resources)
+        whole.workloads = list({_title(each): each for each in whole.workloads}.values())
+        whole.resources = list({_title(each): each for each in whole.resources}.values())
+        return whole, tuple(problems)
+
+    def _taken(self, path: str, before: _File | None) -> _File:
+        """A file as it is, or as it was last known."""
+        stamp = _stamp(path)
+        if before is not None and before.stamp == stamp and stamp != _NOTHING:
+            return before
+        self.read_files += 1
+        readings = list(read([path]))
+        world = world_of(readings)
+        whole = not any(isinstance(each, Unreadable) for each in readings)
+        hide = not whole and _has_secrets(path)
+        problems = tuple(
+            self._problem(each, hide=hide and not each.subject)
+            for each in (*world.refused, *world.unread)
+        )
+        if not whole and before is not None and before.whole:
+            return _File(stamp, before.world, tuple(map(_with_rest, problems)))
+        return _File(stamp, world, problems, whole)
+
+    def _problem(self, refused: Refused, *, hide: bool) -> Problem:
+        source = os.path.relpath(refused.source, self._base)
+        place = f"{source}:{refused.line}" if refused.line else source
+        # What a parser quotes may be of a Secret.
+        reasons = (_UNTOLD,) if hide else refused.reasons
+        return Problem(source=place, subject=refused.subject, reasons=reasons)
+
+
+def _stamp(path: str) -> Stamp:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return _NOTHING
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _has_secrets(path: str) -> bool:
+    try:
+        with open(path, "rb") as stream:
+            return b"Secret" in stream.read()
+    except OSError:
+        return True
+
+
+def _refused(lost: Unreadable) -> Refused:
+    return Refused(lost.source, "", (lost.reason,), lost.line)
+
+
+def _with_rest(problem: Problem) -> Problem:
+    if problem.subject:
+        return problem
+    reasons = (*problem.reasons, _KEPT)
+    return Problem(source=problem.source, subject="", reasons=reasons)
+
+
+def _doubled(objects: Iterable[Owner | Candidate]) -> Iterator[Problem]:
+    for title, count in Counter(map(_title, objects)).items():
+        if count > 1:
+            reasons = (f"there are {count} manifests of it; the last one counts",)
+            yield Problem(source="", subject=title, reasons=reasons)
+
+
+def _title(found: Owner | Candidate) -> str:
+    metadata = found.metadata
+    return f"{type(found).__name__} {metadata.namespace or ''}/{metadata.name or ''}"

@@ -1,0 +1,287 @@
+"""The configuration of a workload in parts: its own sections, and a part for each resource.
+
+The texts of resources are written when they are asked for, one by one. Secrets' values are never
+at hand here: whatever assets are given, the writers see them through `Masked`, which only names
+such values, and says of one that it is another than before. What a user keeps whole in a Secret,
+such as additional jobs, is named as well.
+
+    Prometheus, PrometheusAgent   global … scrape_configs, resources, additional, storage …; rules
+    Alertmanager                  the base, and what each AlertmanagerConfig adds to it
+    ThanosRuler                   where results go; rules
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, Protocol, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from stoker.api.alertmanager import Alertmanager
+from stoker.api.rules import PrometheusRule
+from stoker.api.thanosruler import ThanosRuler
+from stoker.build.names import prefix_of
+from stoker.decide.scraper import additional_sources
+from stoker.errors import FieldError, WorkloadError
+from stoker.explain.view import Links, Masked
+from stoker.generate.alertmanager.config import (
+    DEFAULT_CONFIGURATION,
+    base_of,
+    config_source,
+    piece_of,
+    terms_of,
+)
+from stoker.generate.alertmanager.frame import whole_text
+from stoker.generate.block import text_of
+from stoker.generate.fragments import StandIns, jobs_of
+from stoker.generate.prometheus import Frame, agent_frame, kinds_of, server_frame
+from stoker.generate.rulebook import RuleTerms, prometheus_terms, thanos_terms
+from stoker.generate.rules import names_to_mount, rule_file
+from stoker.generate.thanosruler import remote_write_text
+from stoker.page.answers import Named, Part
+from stoker.select.assets import Assets, Missing, Source
+from stoker.select.choice import RULE_KIND, Candidate, Monitor
+from stoker.select.workload import Owner, Scraper, Workload, workload_of
+from stoker.settings import DEFAULT_THANOS_VERSION, Capabilities
+from stoker.version import parse_version
+
+MOST_LINES: Final = 400
+"""A longer part is shown when it is asked for."""
+MOST_TEXTS: Final = 50
+"""So many parts of an answer have their text."""
+
+_SECTION: Final = re.compile(r"^(?=[a-z_]+:)", re.MULTILINE)
+_HIDDEN: Final = "# not shown: it is in {} ({})\n"
+
+
+class Section(Struct, frozen=True):
+    """A part that the workload itself makes."""
+
+    title: str
+    text: str
+
+
+class Known(Protocol):
+    """A resource by its name, whatever else is known of it."""
+
+    @property
+    def kind(self) -> str:
+        """Its kind."""
+        ...
+
+    @property
+    def namespace(self) -> str:
+        """Its namespace."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+
+class Materials(Struct, frozen=True, kw_only=True):
+    """What a configuration is written from.
+
+    `used` are the resources in it. `find` gives one of them, None if it is gone. `before` are the
+    values that there were: others are marked. `rule_files` is how many ConfigMaps hold its rules.
+    `stand_ins` finds the ScrapeConfigs in place of a monitor; None where monitors stay themselves.
+    """
+
+    used: Sequence[Known]
+    find: Callable[[Known], Candidate | None]
+    assets: Assets
+    before: Assets | None = None
+    capabilities: Capabilities = Capabilities()
+    rule_files: int = 1
+    stand_ins: StandIns | None = None
+
+
+Place: TypeAlias = Section | Known
+
+
+class Layout(Struct, frozen=True):
+    """The parts in their order; those of resources are not written yet."""
+
+    places: Sequence[Place]
+    write: Callable[[Known], str]
+
+    def part(self, place: Place, *, whole: bool = False) -> Part:
+        """A part; unless it is wanted whole, without its text if that is long."""
+        text = self.text(place)
+        lines = text.count("\n")
+        return Part(
+            title=title_at(place),
+            resource=_named(place),
+            lines=lines,
+            text=text if whole or lines <= MOST_LINES else None,
+        )
+
+    def text(self, place: Place) -> str:
+        """The whole text of a part."""
+        return place.text if isinstance(place, Section) else self.write(place)
+
+    def parts(self, offset: int, limit: int) -> Iterator[Part]:
+        """Some of the parts, written one after the other; only the first have their text."""
+        for number, place in enumerate(self.places[offset : offset + limit]):
+            part = self.part(place)
+            yield part if number < MOST_TEXTS else replace(part, text=None)
+
+    def titled(self, title: str) -> Place | None:
+        """The part with a title, None if there is none."""
+        return next((each for each in self.places if title_at(each) == title), None)
+
+
+def title_at(place: Place) -> str:
+    """What a part is called."""
+    if isinstance(place, Section):
+        return place.title
+    return f"{place.kind[:1].lower()}{place.kind[1:]}/{place.namespace}/{place.name}"
+
+
+def _named(place: Place) -> Named | None:
+    if isinstance(place, Section):
+        return None
+    return Named(kind=place.kind, namespace=place.namespace, name=place.name)
+
+
+def layout_of(owner: Owner, materials: Materials) -> Layout:
+    """The parts of a workload's configuration; WorkloadError where it cannot be configured."""
+    masked = Masked(materials.assets, materials.before)
+    if isinstance(owner, Alertmanager):
+        return _of_alertmanager(owner, materials, masked)
+    if isinstance(owner, ThanosRuler):
+        return _of_ruler(owner, materials, masked)
+    return _of_scraper(owner, materials, masked)
+
+
+def _written(materials: Materials, write: Callable[[Any], str]) -> Callable[[Known], str]:
+    def text(entry: Known) -> str:
+        found = materials.find(entry)
+        if found is None:
+            return "# it is gone\n"
+        try:
+            return write(found)
+        except FieldError as error:
+            # The writer saw names in place of values, and may take one for a wrong value.
+            return f"# cannot be shown without the values of Secrets: {error}\n"
+
+    return text
+
+
+# --- Prometheus and PrometheusAgent ---------------------------------------------------------------
+
+
+def _of_scraper(owner: Scraper, materials: Materials, masked: Masked) -> Layout:
+    workload = workload_of(owner, materials.capabilities)
+    terms = prometheus_terms(workload)
+    frame = _frame(workload, materials, masked)
+    order = {kind.name: place for place, kind in enumerate(kinds_of(workload))}
+    jobs = [each for each in materials.used if each.kind in order]
+    jobs.sort(key=lambda each: (order[each.kind], f"{each.namespace}/{each.name}"))
+    hidden = list(_hidden(workload, masked))
+    any_jobs = bool(jobs) or any(part == "additional" for part, _ in hidden)
+    places: list[Place] = [
+        *_sections(frame.head),
+        Section("scrape_configs", f"scrape_configs:{'' if any_jobs else ' []'}\n"),
+        *jobs,
+        *(Section(title, text) for title, text in hidden),
+        *_sections(frame.tail),
+        *(each for each in materials.used if each.kind == RULE_KIND.name),
+    ]
+
+    def write(resource: Candidate) -> str:
+        if isinstance(resource, PrometheusRule):
+            return _rules(resource, terms)
+        if not isinstance(resource, Monitor):
+            return ""
+        made = jobs_of(resource, workload, masked, materials.stand_ins)
+        if made.problem:
+            raise made.problem
+        return made.text
+
+    return Layout(places, _written(materials, write))
+
+
+def _frame(workload: Workload, materials: Materials, masked: Masked) -> Frame:
+    if workload.agent:
+        return agent_frame(workload, masked)
+    mounted = names_to_mount(prefix_of(workload), materials.rule_files)
+    return server_frame(workload, masked, rule_config_maps=mounted)
+
+
+def _sections(text: str) -> Iterator[Section]:
+    """A text cut where its members begin."""
+    for part in _SECTION.split(text):
+        if part:
+            yield Section(part.partition(":")[0], part)
+
+
+_ADDITIONAL_TITLES: Final = {
+    "scrape_configs": "additional",
+    "alert_relabel_configs": "additional alert relabelling",
+    "alertmanagers": "additional alertmanagers",
+}
+
+
+def _hidden(workload: Workload, masked: Masked) -> Iterator[tuple[str, str]]:
+    """What stands in Secrets as it is, only named."""
+    for part, path, source in additional_sources(workload):
+        there = isinstance(masked.value(source), str)
+        if there and not (workload.daemon_set and part == "scrape_configs"):
+            yield _ADDITIONAL_TITLES[part], _HIDDEN.format(masked.place(source), path)
+
+
+def _rules(rule: PrometheusRule, terms: RuleTerms) -> str:
+    return rule_file(rule, terms.reader, terms.enforcement).text
+
+
+# --- Alertmanager ---------------------------------------------------------------------------------
+
+
+def _of_alertmanager(owner: Alertmanager, materials: Materials, masked: Masked) -> Layout:
+    terms = terms_of(owner, deny_files=materials.capabilities.deny_files)
+    start = owner.spec.alertmanager_configuration
+    root = (owner.metadata.namespace or "", start.name) if start else None
+    used = [each for each in materials.used if (each.namespace, each.name) != root]
+    places: list[Place] = [_base(owner, materials, masked, root), *used]
+
+    def write(config: Any) -> str:
+        links = Links(masked)
+        return links.undone(text_of(piece_of(config, terms, links).tree))
+
+    return Layout(places, _written(materials, write))
+
+
+def _base(
+    owner: Alertmanager, materials: Materials, masked: Masked, root: tuple[str, str | None] | None
+) -> Section:
+    if root is None:
+        return Section("base", _own_file(config_source(owner), masked))
+    entry = next((each for each in materials.used if (each.namespace, each.name) == root), None)
+    config: Any = materials.find(entry) if entry else None
+    links = Links(masked)
+    try:
+        return Section("base", links.undone(whole_text(base_of(owner, config, links).tree, ())))
+    except WorkloadError as error:
+        return Section("base", f"# cannot be shown without the values of Secrets: {error}\n")
+
+
+def _own_file(source: Source, masked: Masked) -> str:
+    """A user's own file lies in a Secret whole, so nothing of it is shown."""
+    found = masked.assets.value(source)
+    if (isinstance(found, Missing) and not found.problem) or found == "":
+        return f"{DEFAULT_CONFIGURATION}\n"
+    return _HIDDEN.format(masked.place(source), "spec.configSecret")
+
+
+# --- ThanosRuler ----------------------------------------------------------------------------------
+
+
+def _of_ruler(owner: ThanosRuler, materials: Materials, masked: Masked) -> Layout:
+    terms = thanos_terms(owner.spec)
+    places: list[Place] = list(materials.used)
+    if owner.spec.remote_write:
+        version = parse_version(owner.spec.version or DEFAULT_THANOS_VERSION)
+        places.insert(0, Section("remote-write", remote_write_text(owner, masked, version)))
+    return Layout(places, _written(materials, lambda rule: _rules(rule, terms)))

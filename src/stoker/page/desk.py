@@ -1,0 +1,118 @@
+"""Everything at hand to answer with, at one moment.
+
+A shell lays it out: what it sees, what the workloads made of it, and the index of that. What takes
+long with thousands of resources is a generator, so that a shell can do something else in between.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from msgspec import Struct
+
+from stoker.api.kinds import KINDS
+from stoker.decide import OWN, Decision
+from stoker.explain.answer import Explanation
+from stoker.explain.ask import not_found
+from stoker.explain.standings import title_of
+from stoker.explain.view import View
+from stoker.explain.workload import Tally, explained_decision
+from stoker.generate.fragments import StandIns
+from stoker.page.answers import Item, Row, Unknown
+from stoker.page.configuration import Known, Layout, Materials, layout_of
+from stoker.page.index import Found, Index, Query
+from stoker.page.judged import Judged, Users
+from stoker.page.overview import bounded, item_of, row_of
+from stoker.select.assets import Assets
+from stoker.select.choice import Candidate
+from stoker.spelling import nearest
+
+_KINDS = tuple(kind.name for kind in KINDS)
+# To compare a name with thousands takes seconds.
+_MOST_COMPARED = 1000
+
+
+class Desk(Struct, frozen=True, kw_only=True):
+    """What is seen, and what became of it.
+
+    `judged` are all workloads by their titles. `find` gives a resource by kind, namespace and name,
+    None if there is none, `stand_ins` the ScrapeConfigs in place of a monitor.
+    """
+
+    revision: int
+    view: View
+    judged: Mapping[str, Judged]
+    users: Users
+    index: Index
+    find: Callable[[str, str, str], Candidate | None]
+    stand_ins: StandIns | None = None
+
+    def rows(self) -> Iterator[Row]:
+        """All workloads, in the order of their titles."""
+        for title in sorted(self.judged):
+            yield self.row(self.judged[title])
+
+    def row(self, judged: Judged) -> Row:
+        """One workload."""
+        return row_of(self.view, judged, self._tally(judged))
+
+    def items(self, query: Query, found: Found) -> Iterator[Item]:
+        """The resources that were found."""
+        for entry in found.entries:
+            resource = self.at(entry)
+            users = self.users(resource) if resource else ()
+            yield item_of(self.view, entry, resource, users, query.workload)
+
+    def at(self, entry: Known) -> Candidate | None:
+        """The resource of an entry, None if it is gone."""
+        return self.find(entry.kind, entry.namespace, entry.name)
+
+    def explained(self, judged: Judged) -> Explanation:
+        """One workload, explained by what became of it."""
+        # Of those that are accepted, the numbers are enough.
+        refused = [verdict for verdict, _ in judged.verdicts.values() if not verdict.accepted]
+        decision = Decision(
+            judged.owner,
+            judged.version,
+            tuple(sorted(refused, key=lambda each: each.key)),
+            {OWN: judged.ignored},
+            problem=judged.problem,
+            notes=judged.notes,
+        )
+        return bounded(explained_decision(self.view, decision, self._tally(judged)))
+
+    def layout(self, judged: Judged, assets: Assets) -> Layout:
+        """The configuration of a workload; WorkloadError where it cannot be configured."""
+        materials = Materials(
+            used=self.index.used_by(judged.title),
+            find=self.at,
+            assets=assets,
+            capabilities=self.view.capabilities,
+            rule_files=judged.rule_files,
+            stand_ins=self.stand_ins,
+        )
+        return layout_of(judged.owner, materials)
+
+    def unknown(self, kind: str, namespace: str, name: str) -> Unknown:
+        """That there is no such object, and what was probably meant."""
+        if kind not in _KINDS:
+            return Unknown(error=f"there is no kind {kind}", meant=nearest(kind, _KINDS))
+        key, known = f"{namespace}/{name}", list(self._keys(kind))
+        if len(known) > _MOST_COMPARED:
+            near = [each for each in known if each.partition("/")[0] == namespace]
+            known = (near or known)[:_MOST_COMPARED]
+        return Unknown(error=not_found(kind, key, known), meant=nearest(key, known))
+
+    def _keys(self, kind: str) -> Iterator[str]:
+        for each in self.view.workloads:
+            if type(each).__name__ == kind:
+                yield title_of(each).partition(" ")[2]
+        for entry in self.index.found(Query(kind=kind, limit=self.index.totals.total)).entries:
+            yield f"{entry.namespace}/{entry.name}"
+
+    def _tally(self, judged: Judged) -> Tally:
+        return Tally(
+            version=judged.version,
+            selected=self.index.selected(judged.title),
+            rejected=self.index.rejected(judged.title),
+            there=self.index.kinds,
+            problem=judged.problem,
+        )

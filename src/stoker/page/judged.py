@@ -1,0 +1,95 @@
+"""What workloads made of a resource: one state for each of them, and one for all."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, TypeAlias
+
+from msgspec import Struct
+
+from stoker.decide import key_of
+from stoker.explain.answer import State
+from stoker.explain.standings import binding_of
+from stoker.generate.draft import Ignored
+from stoker.generate.fragments import ResourceKey
+from stoker.select.choice import UNMANAGED, Candidate, choices, is_unmanaged
+from stoker.select.workload import Owner
+from stoker.settings import OperatorSettings
+from stoker.validate.findings import Finding
+from stoker.validate.verdicts import Verdict
+
+Judgement: TypeAlias = tuple[Verdict, tuple[Ignored, ...]]
+
+_NOT_JUDGED: Final = "it has not been judged yet"
+# The worst that a workload makes of a resource is what is told of it.
+_BY_GRAVITY: Final = (State.REJECTED, State.USED, State.HELD, State.UNCLEAR)
+
+
+class Judged(Struct, frozen=True, kw_only=True):
+    """A workload, and what it made of the resources that it selects.
+
+    `title` is kind, namespace and name. `problem` is why it cannot be configured, `held` why it
+    uses nothing new, empty where it works. `ignored` is what its version does not know of the
+    workload itself, `rule_files` how many ConfigMaps hold its rules. Not `known` is one that nobody
+    has looked at yet.
+    """
+
+    owner: Owner
+    title: str
+    version: str = ""
+    verdicts: Mapping[ResourceKey, Judgement] = {}
+    problem: str = ""
+    held: str = ""
+    ignored: tuple[Ignored, ...] = ()
+    notes: tuple[Finding, ...] = ()
+    rule_files: int = 1
+    known: bool = True
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of resources that it can select."""
+        return frozenset(choices(self.owner.spec, ""))
+
+    def made_of(self, resource: Candidate) -> tuple[State, str]:
+        """What it made of a resource that it selects, and why it does not use it."""
+        found = self.verdicts.get(key_of(resource))
+        if found is None:
+            return (State.HELD, self.held) if self.held else reported(self.owner, resource)
+        if not found[0].accepted:
+            return State.REJECTED, str(found[0].findings[0])
+        return (State.HELD, self.held) if self.held else (State.USED, "")
+
+    def state_of(self, key: ResourceKey, resource: Candidate) -> tuple[State, int]:
+        """What it made of a resource, and how many fields of that its version does not know."""
+        found = self.verdicts.get(key)
+        if found is None:
+            return self.made_of(resource)[0], 0
+        if found[0].findings:
+            return State.REJECTED, len(found[1])
+        return State.HELD if self.held else State.USED, len(found[1])
+
+
+Users: TypeAlias = Callable[[Candidate], Iterable[Judged]]
+"""The workloads that select a resource."""
+
+
+def held_by(owner: Owner, settings: OperatorSettings, problem: str = "") -> str:
+    """Why a workload does not take up what it accepts; empty if it does."""
+    if problem:
+        return f"the workload cannot be configured: {problem}"
+    if owner.spec.paused:
+        return "the workload is paused"
+    return UNMANAGED if is_unmanaged(owner, settings) else ""
+
+
+def gravest(states: Iterable[State]) -> State:
+    """The state of a resource with several workloads."""
+    found = set(states)
+    return next((each for each in _BY_GRAVITY if each in found), State.NOT_SELECTED)
+
+
+def reported(owner: Owner, resource: Candidate) -> tuple[State, str]:
+    """What the status of a resource says of a workload that another process looks after."""
+    binding = binding_of(owner, resource)
+    for said in (binding and binding.conditions) or ():
+        used = said.status == "True"
+        return (State.USED, "") if used else (State.REJECTED, said.message or "")
+    return State.UNCLEAR, _NOT_JUDGED

@@ -1,0 +1,143 @@
+"""Rows and headlines of lists."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from msgspec.structs import replace
+
+from stoker.build.sets import replicas_of
+from stoker.explain.answer import Explanation, Reason, State
+from stoker.explain.selecting import can_select, first_reason
+from stoker.explain.standings import binding_of, title_of
+from stoker.explain.view import View
+from stoker.explain.workload import Tally, counts_of, headline_of
+from stoker.generate.sharding import shard_count
+from stoker.page.answers import Item, Items, Row, Scraped
+from stoker.page.index import Entry, Found, Query
+from stoker.page.judged import Judged
+from stoker.select.choice import Candidate
+from stoker.select.workload import Owner, Scraper, workload_of
+from stoker.settings import Capabilities
+
+_MOST_REASONS: Final = 100
+# Of more workloads than these nobody reads in a list why they pass a resource over.
+_MOST_ASKED: Final = 8
+
+
+def row_of(view: View, judged: Judged, tally: Tally) -> Row:
+    """A workload in a list."""
+    owner, known = judged.owner, judged.known
+    good, headline = headline_of(view, owner, tally)
+    if good and not known:
+        headline = "nobody has looked at it yet"
+    return Row(
+        kind=type(owner).__name__,
+        namespace=owner.metadata.namespace or "",
+        name=owner.metadata.name or "",
+        version=tally.version or owner.spec.version or "",
+        state="problem" if not good else "good" if known else "unknown",
+        headline=headline,
+        counts=counts_of(owner, tally),
+        ready=_ready(owner),
+    )
+
+
+def _ready(owner: Owner) -> str:
+    """How many pods work, of how many; empty where that is not known."""
+    status = owner.status
+    if status is None or status.available_replicas is None:
+        return ""
+    wanted = replicas_of(owner.spec)
+    if isinstance(owner, Scraper):
+        workload = workload_of(owner, Capabilities())
+        wanted = 0 if workload.daemon_set else wanted * shard_count(workload)
+    return f"{status.available_replicas}/{max(wanted, status.replicas or 0)}"
+
+
+def bounded(explanation: Explanation) -> Explanation:
+    """An explanation of a workload without the reasons that nobody reads: a list has them all."""
+    more = len(explanation.rejected) - _MOST_REASONS
+    if more <= 0:
+        return explanation
+    note = f"{more} more are rejected; the list below has all of them"
+    return replace(
+        explanation,
+        rejected=explanation.rejected[:_MOST_REASONS],
+        notes=(*explanation.notes, note),
+    )
+
+
+# --- Resources ------------------------------------------------------------------------------------
+
+
+def items_of(revision: int, query: Query, found: Found, items: Iterable[Item]) -> Items:
+    """A part of a list."""
+    return Items(
+        revision=revision,
+        total=found.total,
+        offset=query.offset,
+        items=tuple(items),
+        states=found.states,
+        kinds=found.kinds,
+    )
+
+
+def item_of(
+    view: View, entry: Entry, resource: Candidate | None, users: Iterable[Judged], workload: str
+) -> Item:
+    """A resource in a list, for one workload or (without) for all."""
+    state, concerned = entry.state_for(workload), list(users)
+    return Item(
+        kind=entry.kind,
+        namespace=entry.namespace,
+        name=entry.name,
+        state=state,
+        headline=_headline(view, state, resource, concerned, workload) if resource else "",
+        workloads=entry.workloads,
+        ignored=entry.ignored,
+        targets=_scraped(resource, concerned, workload) if resource else None,
+    )
+
+
+def _scraped(resource: Candidate, users: Iterable[Judged], workload: str) -> Scraped | None:
+    """The targets that the status of a resource counts, of one workload or of all together."""
+    asked = (each.owner for each in users if not workload or each.title == workload)
+    bindings = (binding_of(owner, resource) for owner in asked)
+    found = [each.targets for each in bindings if each and each.targets]
+    if not found:
+        return None
+    return Scraped(
+        discovered=sum(each.discovered for each in found),
+        healthy=sum(each.healthy for each in found),
+    )
+
+
+def _headline(
+    view: View, state: State, resource: Candidate, users: list[Judged], workload: str
+) -> str:
+    """The first reason why it is not used."""
+    if state is State.USED:
+        return ""
+    if state is State.NOT_SELECTED:
+        owners = [each for each in view.workloads if not workload or title_of(each) == workload]
+        return why_not(view, resource, owners)
+    for each in users:
+        made, reason = each.made_of(resource)
+        if made is state and (not workload or each.title == workload):
+            return reason if workload else f"{each.title}: {reason}"
+    return ""
+
+
+def why_not(view: View, resource: Candidate, owners: Iterable[Owner]) -> str:
+    """Why the nearest of some workloads does not select a resource."""
+    kind, near = type(resource).__name__, resource.metadata.namespace
+    able = [each for each in owners if can_select(kind, type(each))]
+    able.sort(key=lambda each: (each.metadata.namespace != near, title_of(each)))
+    told: tuple[int, Owner, Reason] | None = None
+    for owner in able[:_MOST_ASKED]:
+        passed, reason = first_reason(view, owner, resource)
+        if reason and (told is None or passed > told[0]):
+            told = passed, owner, reason
+    if told is None:
+        return "there is no workload that could select it"
+    return f"{title_of(told[1])}: {told[2].text}"

@@ -1,0 +1,107 @@
+// The list of resources with its filters: in the search, and of one workload.
+//
+// All of its state is in the address, so that a list can be linked to and survives a reload. One
+// page of it is on the screen, whatever there is in all.
+
+import { ask, url } from "./api.js";
+import { count, counted, h, prose, state } from "./dom.js";
+import { address } from "./links.js";
+import { aside, columns, named, pager } from "./parts.js";
+
+const PAGE = 100;
+const TYPING = 120;
+const STATES = ["used", "rejected", "held", "unclear", "not selected"];
+const KINDS = [
+  "ServiceMonitor", "PodMonitor", "Probe", "ScrapeConfig", "PrometheusRule", "AlertmanagerConfig",
+];
+
+export function listed({ q, kind, state, from = 0 }, workload, signal) {
+  return ask(url(["resources"], { q, kind, state, workload, offset: from, limit: PAGE }), signal);
+}
+
+// `own`: the list of one workload, below other things.
+export function list(found, { segments, parameters }, { own }) {
+  const here = (changes) => address(segments, { ...parameters, from: "", ...changes });
+  return h("section", { class: "list", "aria-labelledby": "list-title" },
+    h("div", { class: "list-head" },
+      h(own ? "h2" : "h1", { id: "list-title", tabindex: own ? null : "-1" }, "Resources"),
+      h("p", { class: "total", role: "status" }, summary(found.total, parameters)),
+      filters(found, parameters, own, (changes) => location.replace(here(changes)))),
+    found.items.length ? table(found.items, own) : h("p", { class: "empty" }, nothing(parameters)),
+    pager(found, found.items.length, PAGE, (from) => here({ from })));
+}
+
+function summary(total, { q }) {
+  return counted(total, "resource") + (q ? ` for “${q}”` : "");
+}
+
+function nothing({ q, kind, state }) {
+  if (q || kind || state) return "Nothing matches. Fewer words or another filter may help.";
+  return "There are none.";
+}
+
+// --- Filters -------------------------------------------------------------------------------------
+
+function filters({ kinds, states }, parameters, own, go) {
+  return h("form", { class: "filters", onsubmit: (event) => event.preventDefault() },
+    own && words(parameters.q, go),
+    choice("kind", "Kind", KINDS, kinds, parameters.kind, go),
+    choice("state", "State", STATES, states, parameters.state, go));
+}
+
+function words(value = "", go) {
+  let waiting;
+  const oninput = ({ target }) => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => go({ q: target.value }), TYPING);
+  };
+  return h("input", {
+    type: "search", value, oninput, "data-key": "words", placeholder: "Filter by words",
+    "aria-label": "Words in kind, namespace, name or labels",
+    maxlength: 300, autocomplete: "off", spellcheck: "false",
+  });
+}
+
+// `numbers` says how many there are of each; what there is none of is not offered.
+function choice(name, label, values, numbers, chosen = "", go) {
+  const some = values.filter((value) => numbers[value] || value === chosen);
+  const option = (value, text) => h("option", { value, selected: value === chosen }, text);
+  const onchange = ({ target }) => go({ [name]: target.value });
+  return h("select", { "data-key": name, "aria-label": label, onchange },
+    option("", `any ${name}`),
+    some.map((value) => option(value, `${value} (${count(numbers[value] ?? 0)})`)));
+}
+
+// --- Rows ----------------------------------------------------------------------------------------
+
+function table(items, own) {
+  return h("table", { class: "resources" },
+    columns("Kind", "Resource", "State", own ? "Why" : "By whom, or why not"),
+    h("tbody", {}, items.map((item) => row(item, own))));
+}
+
+function row(item, own) {
+  const { kind, namespace, name, headline, ignored } = item;
+  const facts = [takers(item, own), ignored ? `${counted(ignored, "field")} ignored` : ""];
+  return h("tr", { "data-key": `${kind}/${namespace}/${name}` },
+    h("td", { class: "kind" }, kind),
+    h("th", { scope: "row" }, named(item)),
+    h("td", {}, state(item.state)),
+    h("td", { class: "says" },
+      prose(headline), " ", aside(facts.filter(Boolean).join(" · ")),
+      item.targets && [" ", scraped(item.targets)]));
+}
+
+// How many targets can be scraped, where the operator counts them; none at all is hardly meant.
+function scraped({ discovered, healthy }) {
+  const well = discovered > 0 && healthy >= discovered;
+  const text = `${count(healthy)}/${counted(discovered, "target")}`;
+  return state(well ? "good" : "problem", text);
+}
+
+// A reason names its workload already; in the list of one workload nobody needs to be told.
+function takers({ headline, workloads }, own) {
+  if (own || headline) return "";
+  const others = workloads.length > 2 ? ` and ${workloads.length - 2} more` : "";
+  return workloads.slice(0, 2).join(", ") + others;
+}

@@ -1,0 +1,112 @@
+// #/: all workloads and how they are, what there is in all, and what could not be read.
+
+import { ask, url } from "./api.js";
+import { count, counted, h, prose, state } from "./dom.js";
+import { object, of } from "./links.js";
+import { aside, facts, more, named, search, section } from "./parts.js";
+
+const SHOWN = 200;
+const WORSE_FIRST = ["problem", "unknown", "good"];
+const KINDS = ["Prometheus", "PrometheusAgent", "Alertmanager", "ThanosRuler"];
+
+export function load(_route, signal) {
+  return ask(url(["overview"]), signal);
+}
+
+export function title() {
+  return "Overview";
+}
+
+export function render({ source, workloads, resources, problems }) {
+  const place = source.kind === "directory" ? "Directory" : "Cluster";
+  return [
+    h("header", { class: "head" },
+      h("p", { class: "eyebrow" }, place, h("code", {}, source.name)),
+      h("h1", { tabindex: "-1" }, headline(workloads, problems.length))),
+    source.note && h("p", { class: "banner", role: "status" }, prose(source.note)),
+    totals(resources),
+    unusable(problems),
+    cards(workloads),
+  ];
+}
+
+function headline(workloads, problems) {
+  const [all, bad] = [workloads.length, workloads.filter((each) => each.state !== "good").length];
+  const unread = problems ? `, and ${counted(problems, "object")} cannot be used` : "";
+  if (!all) return `There is no workload yet${unread}`;
+  if (bad === 1) return `1 workload of ${count(all)} needs a look${unread}`;
+  if (bad) return `${count(bad)} workloads of ${count(all)} need a look${unread}`;
+  if (all === 1) return `The one workload is well${unread}`;
+  return `All ${count(all)} workloads are well${unread}`;
+}
+
+// --- Resources by state --------------------------------------------------------------------------
+
+function totals({ total, used, rejected, held, unclear, notSelected }) {
+  return h("nav", { "aria-label": "Resources by state" }, h("ul", { class: "totals" },
+    figure(total, "resources", ""),
+    figure(used, "used", "used"),
+    figure(rejected, "rejected", "rejected"),
+    held ? figure(held, "held", "held") : null,
+    unclear ? figure(unclear, "unclear", "unclear") : null,
+    figure(notSelected, "not selected", "not selected")));
+}
+
+function figure(value, label, wanted) {
+  const word = wanted ? state(wanted) : h("span", { class: "state" }, label);
+  const link = h("a", { href: search({ state: wanted }) }, h("strong", {}, count(value)), word);
+  return h("li", { "data-key": label }, link);
+}
+
+// --- Workloads -----------------------------------------------------------------------------------
+
+function cards(workloads) {
+  if (!workloads.length) return h("p", { class: "empty" }, `${KINDS.join(", ")}: there is none.`);
+  const sorted = [...workloads].sort((a, b) =>
+    WORSE_FIRST.indexOf(a.state) - WORSE_FIRST.indexOf(b.state)
+    || KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind)
+    || `${a.namespace}/${a.name}`.localeCompare(`${b.namespace}/${b.name}`));
+  return section("workloads", "Workloads",
+    h("ul", { class: "cards" }, sorted.slice(0, SHOWN).map(card)),
+    more(sorted.length, SHOWN, ", all of them no worse"));
+}
+
+function card(each) {
+  return h("li", { class: "card", "data-key": `${each.kind}/${each.namespace}/${each.name}` },
+    h("p", { class: "card-top" }, h("span", { class: "kind" }, each.kind), state(each.state)),
+    h("h3", {}, named(each)),
+    h("p", {}, prose(each.headline)),
+    counts(each.counts),
+    facts(each) && aside(facts(each)));
+}
+
+function counts(all) {
+  const some = all.filter((each) => each.selected);
+  return some.length ? h("ul", { class: "counts" }, some.map(tally)) : null;
+}
+
+function tally({ kind, selected, rejected }) {
+  return h("li", { "data-key": kind },
+    h("strong", {}, count(selected)), ` ${kind}`,
+    rejected ? h("span", { class: "bad" }, `, ${count(rejected)} rejected`) : null);
+}
+
+// --- Problems ------------------------------------------------------------------------------------
+
+function unusable(all) {
+  if (!all.length) return null;
+  return h("section", { class: "problems", "aria-labelledby": "problems" },
+    h("h2", { id: "problems" }, "Cannot be used as written"),
+    h("ul", {}, all.slice(0, SHOWN).map(problem)),
+    more(all.length, SHOWN));
+}
+
+function problem({ source, subject, reasons }) {
+  const found = object(subject);
+  const what = found
+    ? h("a", { href: of(found), "data-row": true }, subject)
+    : h("strong", {}, subject);
+  return h("li", { "data-key": `${source} ${subject}` },
+    h("p", { class: "where" }, what, h("code", {}, source)),
+    reasons.map((reason) => h("p", {}, prose(reason))));
+}

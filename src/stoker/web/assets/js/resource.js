@@ -1,0 +1,171 @@
+// #/resource/KIND/NAMESPACE/NAME: why it is used or not, what it finds, and the job that it makes.
+
+import { ask, url } from "./api.js";
+import { count, counted, h, prose, state, version } from "./dom.js";
+import { object, of } from "./links.js";
+import { aside, columns, fold, head, more, search, section, told, trail } from "./parts.js";
+
+const NEAREST = 3;
+const SHOWN = 200;
+const LONG = 40;
+
+export function load(route, signal) {
+  return ask(url(["resources", ...route.segments.slice(1)]), signal);
+}
+
+export function title({ segments: [, kind, namespace, name] }) {
+  return `${kind} ${namespace}/${name}`;
+}
+
+export function up() {
+  return "#/search";
+}
+
+export function render({ explanation, labels }) {
+  const { kind, namespace, name } = explanation;
+  return [
+    trail({ Overview: "#/", Resources: "#/search" }),
+    head(explanation, word(explanation)),
+    standings(explanation.standings, `${kind}/${namespace}/${name}`),
+    explanation.searches.map(targets),
+    access(explanation.access),
+    told("Notes", explanation.notes, prose),
+    job(explanation.job),
+    labelled(labels),
+  ];
+}
+
+// One word for the whole: the best that a workload makes of it, unless something is wrong there.
+function word({ good, standings, searches }) {
+  const states = new Set(standings.map((each) => each.state));
+  if (good) return states.has("used") ? "used" : "good";
+  if (states.has("used") && !states.has("rejected")) {
+    return searches.some((each) => each.targets === 0) ? "no targets" : "problem";
+  }
+  const worst = ["rejected", "held", "unclear", "not selected"];
+  return worst.find((each) => states.has(each)) ?? "problem";
+}
+
+// --- Workloads -----------------------------------------------------------------------------------
+
+// Those that select it; if there is none, the nearest; the rest is folded away.
+function standings(all, resource) {
+  if (!all.length) return null;
+  const taken = all.filter((each) => each.state !== "not selected");
+  const others = all.filter((each) => each.state === "not selected");
+  const first = taken.length ? taken : others.slice(0, NEAREST);
+  const rest = taken.length ? others : others.slice(NEAREST);
+  return section("standings", "Workloads",
+    h("ul", { class: "standings" }, first.map((each) => standing(each, resource))),
+    rest.length ? passing(rest, resource) : null);
+}
+
+function passing(rest, resource) {
+  const verb = rest.length === 1 ? "does" : "do";
+  return h("details", { class: "more", "data-key": "others" },
+    h("summary", { "data-row": true }, `${counted(rest.length, "workload")} ${verb} not select it`),
+    h("ul", { class: "standings" }, rest.slice(0, SHOWN).map((each) => standing(each, resource))),
+    more(rest.length, SHOWN));
+}
+
+function standing(each, resource) {
+  const { state: word, reason, findings, ignored, notes, reported } = each;
+  const workload = object(each.workload);
+  const part = word === "used" && of(workload, { tab: "configuration", of: resource });
+  return h("li", { "data-key": each.workload },
+    h("p", { class: "standing-top" },
+      state(word),
+      h("a", { href: of(workload), "data-row": true }, each.workload),
+      aside(version(each.version)),
+      part && h("a", { class: "to-part", href: part }, "its part of the configuration")),
+    (findings.length ? findings : [reason]).map((text) => text && h("p", {}, prose(text))),
+    ignored.map((text) => h("p", {}, "Ignored by this version: ", prose(text))),
+    notes.map((text) => h("p", {}, prose(text))),
+    reported && h("p", {}, "The operator says: ", prose(reported)),
+    each.targets && scraped(each.targets));
+}
+
+// What the operator has counted at the running Prometheus.
+function scraped({ discovered, healthy, errors, observedAt }) {
+  const sum = `Of ${counted(discovered, "target")}, ${count(healthy)} can be scraped`;
+  return [
+    h("p", {}, sum, observedAt && aside(`, as of ${observedAt}`)),
+    errors.map((each) => h("p", {}, `${counted(each.count, "target")}: `, prose(each.message))),
+  ];
+}
+
+// --- Targets -------------------------------------------------------------------------------------
+
+function targets({ workloads, looksIn, targets: sum, problems, matches, notes }) {
+  const whose = ` of ${workloads.join(", ") || "nobody yet"}${looksIn && `, in ${looksIn}`}`;
+  const why = (text) =>
+    h("p", { class: "miss" }, state("problem", "why"), h("span", {}, prose(text)));
+  return h("section", { class: "search", "data-key": workloads.join() },
+    h("h2", {}, "Targets"),
+    h("p", { class: "sum" },
+      h("strong", {}, sum === null ? "not known how many" : counted(sum, "target")), aside(whose)),
+    problems.map(why),
+    matches.length ? found(matches, problems) : null,
+    notes.map((text) => h("p", { class: "aside" }, prose(text))));
+}
+
+// One row for each port of each Service or pod.
+function found(matches, problems) {
+  const rows = matches.flatMap(({ object, ports }) =>
+    ports.length ? ports.map((port) => [object, port]) : [[object, null]]);
+  return [
+    h("table", { class: "plain-table matches" },
+      columns("Matches", "Endpoint", "Port", "#Targets"),
+      h("tbody", {}, rows.slice(0, SHOWN).map(([object, port]) => h("tr", {},
+        h("th", { scope: "row" }, object),
+        port ? cells(port, problems) : h("td", { colspan: 3 }))))),
+    more(rows.length, SHOWN),
+  ];
+}
+
+function cells({ path, port, targets, problem }, problems) {
+  const known = problems.some((each) => each.includes(problem));
+  const why = [": ", prose(problem)];
+  return [
+    h("td", {}, h("code", {}, path)),
+    h("td", {}, prose(port), problem && h("span", { class: "bad" }, known ? " (see above)" : why)),
+    h("td", { class: "number" }, targets === null ? "?" : count(targets)),
+  ];
+}
+
+// --- The rest ------------------------------------------------------------------------------------
+
+function access(all) {
+  if (!all.length) return null;
+  return section("access", "Permissions", h("ul", { class: "standings" }, all.map(account)));
+}
+
+function account({ workload, account, lacks, unknown }) {
+  const doubt = `Nothing here says whether it may ${unknown.join("; ")}.`;
+  return h("li", { "data-key": workload },
+    h("p", { class: "standing-top" },
+      permitted(lacks, unknown),
+      h("span", {}, "service account ", h("code", {}, account), ` of ${workload}`)),
+    lacks.map((lack) => h("p", {}, `It may not ${lack}.`)),
+    unknown.length ? h("p", { class: "aside" }, doubt) : null);
+}
+
+function permitted(lacks, unknown) {
+  if (lacks.length) return state("problem", "lacking");
+  return unknown.length ? state("unknown", "not known") : state("good", "granted");
+}
+
+function job(text) {
+  if (!text) return null;
+  const lines = text.trimEnd().split("\n").length;
+  const attributes = { "data-key": "Job", open: lines <= LONG };
+  return section("job", "Job", fold("What Prometheus gets", lines, text, attributes));
+}
+
+function labelled(labels) {
+  const names = Object.keys(labels).sort();
+  if (!names.length) return null;
+  return section("labels", "Labels", h("ul", { class: "labels" }, names.map((name) =>
+    h("li", { "data-key": name },
+      h("a", { href: search({ q: labels[name] }) }, h("code", {}, `${name}=${labels[name]}`))))));
+}

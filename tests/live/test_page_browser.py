@@ -1,0 +1,411 @@
+"""The status page of `stoker serve`, in a real Chromium."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from stoker.__main__ import main
+from tools.browser import Browser, Page, found
+from tools.served import Served, served
+
+EXAMPLE = Path(__file__).parents[2] / "example"
+HOSTILE = """
+apiVersion: monitoring.coreos.com/v1
+kind: ServiceMonitor
+metadata:
+  name: hostile
+  namespace: shop
+  labels:
+    team: "<img src=x onerror=window.harm=1>"
+spec:
+  jobLabel: "</script><script>window.harm=1</script>"
+  selector: {matchLabels: {app: cart}}
+  endpoints:
+    - port: "<img src=x onerror=window.harm=1>"
+      path: "/</pre><b>bold</b>"
+---
+apiVersion: monitoring.coreos.com/v1
+kind: PodMonitor
+metadata: {name: "<img src=x onerror=window.harm=1>", namespace: shop}
+spec:
+  selector: {}
+  podMetricsEndpoints: [{port: "`<b>`", interval: "<script>window.harm=1</script>"}]
+"""
+MONITOR = """
+apiVersion: monitoring.coreos.com/v1
+kind: PodMonitor
+metadata: {{name: m-{:03}, namespace: x}}
+spec: {{selector: {{}}, podMetricsEndpoints: [{{port: metrics}}]}}
+"""
+VIEWS = (
+    "#/",
+    "#/search",
+    "#/search?q=nothing-is-called-so",
+    "#/workload/Prometheus/monitoring/main",
+    "#/workload/Prometheus/monitoring/main?tab=configuration&of=ServiceMonitor/shop/cart",
+    "#/resource/ServiceMonitor/shop/checkout",
+    "#/resource/ServiceMonitor/shop/recommendations",
+    "#/resource/PrometheusRule/monitoring/backups",
+)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Chromium, which CI must have."""
+    binary = found()
+    if binary is None:
+        reason = "there is no Chromium; `python -m tools.browser` installs one"
+        pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
+    with Browser.start(binary) as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the examples, with some strangers among them."""
+    folder = tmp_path_factory.mktemp("manifests")
+    for path in EXAMPLE.glob("*.yaml"):
+        shutil.copy(path, folder)
+    (folder / "hostile.yaml").write_text(HOSTILE)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def site(folder: Path) -> Iterator[Served]:
+    """The page of that folder."""
+    with served(folder) as site:
+        yield site
+
+
+@contextmanager
+def faultless(browser: Browser, site: Served) -> Iterator[Page]:
+    """A tab that in the end must have asked nobody else, and complained of nothing."""
+    with browser.page() as page:
+        yield page
+        assert page.complaints == []
+        assert page.requests
+        assert [url for url in page.requests if not url.startswith(site.url)] == []
+
+
+@pytest.fixture
+def page(browser: Browser, site: Served) -> Iterator[Page]:
+    """A tab at the overview."""
+    with faultless(browser, site) as page:
+        visit(page, site, "#/")
+        yield page
+
+
+def visit(page: Page, site: Served, address: str) -> None:
+    """Open a view and wait until it is there, live."""
+    page.goto(site.url + address)
+    arrived(page, address)
+    page.says("live", "#live")
+
+
+def go(page: Page, address: str, words: str = "") -> None:
+    """Follow a link within the page, and wait for what is to be read there."""
+    page.evaluate(f"location.hash = {json.dumps(address)}")
+    arrived(page, address)
+    page.says(words)
+
+
+def arrived(page: Page, address: str) -> None:
+    """Wait until the view of an address is shown."""
+    shown = f"document.querySelector('main').dataset.at === {json.dumps(address)}"
+    page.until(f"the view {address}", shown)
+
+
+# --- What it shows --------------------------------------------------------------------------------
+
+
+def test_the_overview_shows_every_workload_and_what_cannot_be_used(page: Page) -> None:
+    """Those with problems come first, and each mistake is told with its file and line."""
+    cards = page.evaluate("[...document.querySelectorAll('.card')].map((each) => each.innerText)")
+    assert len(cards) == 4
+    assert all(word in cards[0] for word in ("Prometheus", "monitoring/main", "problem"))
+    assert "good" in cards[1]
+    problems = page.text(".problems")
+    assert "ServiceMonitor shop/misspelt" in problems
+    assert "mistakes.yaml:" in problems
+    assert "30 seconds is not a duration" in problems
+
+
+def test_search_finds_while_one_types(page: Page) -> None:
+    """After `/`, each letter narrows the list; words of the name and kind count."""
+    page.press("/", *"cart")
+    page.until("the results", "location.hash === '#/search?q=cart'")
+    page.says("for “cart”", ".total")
+    names = page.evaluate(
+        "[...document.querySelectorAll('tbody tr')].map((row) => row.dataset.key)"
+    )
+    assert names == ["ServiceMonitor/shop/cart", "PrometheusRule/shop/cart"]
+    page.press(*" rule")
+    page.says("1 resource for “cart rule”", ".total")
+    assert page.evaluate("document.activeElement.id") == "find"
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("ServiceMonitor", "shop/cart"),
+        ("ServiceMonitor", "shop/checkout"),
+        ("ServiceMonitor", "shop/recommendations"),
+        ("PrometheusRule", "monitoring/backups"),
+        ("Prometheus", "monitoring/main"),
+    ],
+)
+def test_the_page_says_what_explain_says(
+    page: Page, folder: Path, kind: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The headline is the same sentence as in the terminal."""
+    main(["explain", kind.lower(), name, "--from", str(folder), "-o", "json"])
+    headline = json.loads(capsys.readouterr().out)["headline"].replace("`", "")
+    room = "workload" if kind == "Prometheus" else "resource"
+    go(page, f"#/{room}/{kind}/{name}", name)
+    assert page.text(".headline") == headline
+
+
+def test_targets_are_counted_in_lists(page: Page) -> None:
+    """All well, some not, none at all, not counted: three looks, and nothing."""
+    counts = [(1200, 1200), (8, 6), (0, 0), None]
+    targets = [each and {"discovered": each[0], "healthy": each[1]} for each in counts]
+    named = {"kind": "Probe", "namespace": "shop", "state": "used", "headline": "", "workloads": []}
+    items = [{**named, "name": str(n), "targets": each} for n, each in enumerate(targets)]
+    found = json.dumps({"total": 4, "offset": 0, "kinds": {}, "states": {}, "items": items})
+    shown = page.evaluate(
+        f"import('/js/list.js').then(({{ list }}) => {{ const made = list({found}, "
+        "{ segments: [], parameters: {} }, { own: false }); return [...made.querySelectorAll("
+        "'.says')].map((cell) => [cell.textContent.trim(), cell.querySelector('.state')?.className]"
+        ") })"
+    )
+    assert [tuple(each) for each in shown] == [
+        ("1,200/1,200 targets", "state good"),
+        ("6/8 targets", "state warn"),
+        ("0/0 targets", "state warn"),
+        ("", None),
+    ]
+
+
+def test_a_near_miss_is_named_with_what_was_meant(page: Page) -> None:
+    """The port that is not there, the ports that are, and how many targets that makes."""
+    go(page, "#/resource/ServiceMonitor/shop/checkout", "0 targets")
+    assert "did you mean metrics?" in page.text(".miss")
+    assert "port metrcis (see above)" in page.text(".matches")
+
+
+def test_a_resource_leads_to_its_part_of_the_configuration(page: Page) -> None:
+    """That part is marked and unfolded, the others are folded; no Secret is in it."""
+    go(page, "#/resource/ServiceMonitor/shop/catalogue", "its part of the configuration")
+    page.evaluate("document.querySelector('.to-part').click()")
+    page.says("job_name: serviceMonitor/shop/catalogue/0", ".part.marked pre")
+    opened = "[...document.querySelectorAll('.part[open]')].map((part) => part.dataset.key)"
+    assert page.evaluate(opened) == ["serviceMonitor/shop/catalogue"]
+    assert "change-me" not in page.evaluate("document.body.textContent")
+    page.evaluate("document.querySelector('.part.marked .from a').click()")
+    page.says("2 targets")
+
+
+def test_what_does_not_exist_is_told_with_a_near_name(browser: Browser, site: Served) -> None:
+    """A mistyped address leads to what was meant."""
+    with browser.page() as page:
+        visit(page, site, "#/resource/ServiceMonitor/shop/catr")
+        page.says("did you mean shop/cart?")
+        page.evaluate("document.querySelector('.head a').click()")
+        page.says("3 targets")
+
+
+# --- What changes ---------------------------------------------------------------------------------
+
+
+def test_a_saved_file_shows_without_a_reload(page: Page, folder: Path) -> None:
+    """Focus, folds and the page itself stay as they are."""
+    go(page, "#/resource/ServiceMonitor/shop/stock", "2 targets")
+    page.evaluate("window.same = document.querySelector('h1')")
+    page.evaluate("document.querySelector('.more summary').focus()")
+    page.press("Enter")
+    path = folder / "surprises.yaml"
+    path.write_text(
+        path.read_text().replace(
+            "name: stock\n  namespace: shop\nspec:\n  replicas: 2",
+            "name: stock\n  namespace: shop\nspec:\n  replicas: 5",
+        )
+    )
+    page.says("5 targets")
+    assert page.evaluate("window.same === document.querySelector('h1')")
+    assert page.evaluate("document.querySelector('.more').open")
+    assert page.evaluate("document.activeElement.matches('.more summary')")
+
+
+def test_a_broken_stream_is_told_and_mended(browser: Browser, tmp_path: Path) -> None:
+    """The page keeps what it shows, says that it is not connected, and catches up by itself."""
+    shutil.copy(EXAMPLE / "prometheus.yaml", tmp_path)
+    with browser.page() as page:
+        with served(tmp_path) as site:
+            visit(page, site, "#/")
+            page.says("The one workload is well")
+        page.says("not connected, trying again", "#live")
+        assert "monitoring/main" in page.text("main")
+        shutil.copy(EXAMPLE / "alertmanager.yaml", tmp_path)
+        with served(tmp_path, site.port):
+            page.says("All 2 workloads are well")
+            page.says("live", "#live")
+
+
+# --- Whom it serves -------------------------------------------------------------------------------
+
+
+def test_hostile_text_stays_text(page: Page) -> None:
+    """Names, labels and messages with markup are shown as they were written."""
+    image = "<img src=x onerror=window.harm=1>"
+    part = "#/workload/Prometheus/monitoring/main?tab=configuration&of=ServiceMonitor/shop/hostile"
+    for view, words in (
+        ("#/", f"PodMonitor shop/{image}"),
+        ("#/search?q=hostile", "shop/hostile"),
+        ("#/resource/ServiceMonitor/shop/hostile", f"port {image} not found"),
+        (part, "/</pre><b>bold</b>"),
+    ):
+        go(page, view, words)
+        assert page.evaluate(_MADE) == 0
+    page.press("/", *image)
+    page.says(f"for “{image}”")
+    assert page.evaluate(_MADE) == 0
+    assert page.evaluate("window.harm === undefined")
+
+
+_MADE = "document.querySelectorAll('main :is(img, script, b)').length"
+
+
+def test_everything_can_be_done_by_keyboard(page: Page) -> None:
+    """Search, through the results, into one, and back to where one was."""
+    page.press("/", *"shop")
+    page.says("for “shop”", ".total")
+    page.press(*" monitor")
+    page.says("for “shop monitor”", ".total")
+    page.press("ArrowDown", "j", "j", "k")
+    where = "document.activeElement.closest('tr')?.dataset.key"
+    chosen = page.evaluate(where)
+    rows = page.evaluate("[...document.querySelectorAll('tbody tr')].map((row) => row.dataset.key)")
+    assert chosen == rows[1]
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    page.press("Enter")
+    page.until("the resource", f"location.hash === '#/resource/{chosen}'")
+    page.until("its heading", "document.activeElement.tagName === 'H1'")
+    page.press("Escape")
+    page.until("the row again", f"{where} === {json.dumps(chosen)}")
+    page.press("?")
+    page.until("the keys", "document.getElementById('keys').open")
+    page.press("Escape")
+    page.until("no keys", "!document.getElementById('keys').open")
+    page.press("g")
+    page.says("needs a look")
+
+
+def test_dark_as_the_system_says_until_one_chooses(page: Page, site: Served) -> None:
+    """The choice is remembered; choosing what the system says is to follow it again."""
+    theme = "document.documentElement.dataset.theme"
+    ground = "getComputedStyle(document.body).backgroundColor"
+    page.prefers("light")
+    page.until("light", f"{theme} === 'light'")
+    light = page.evaluate(ground)
+    page.prefers("dark")
+    page.until("dark", f"{theme} === 'dark'")
+    assert page.evaluate(ground) != light
+    page.press("t")
+    assert page.evaluate(ground) == light
+    page.goto("about:blank")
+    visit(page, site, "#/")
+    assert page.evaluate(theme) == "light"
+    page.press("t")
+    page.prefers("light")
+    page.until("light again", f"{theme} === 'light'")
+
+
+_FAINT = """
+(() => {
+  const canvas = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
+  const rgba = (colour) => {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = colour;
+    canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data];
+  };
+  const light = (colour) => {
+    const [r, g, b] = rgba(colour).map((c) => c / 255)
+      .map((c) => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const ground = (node) => {
+    const colour = getComputedStyle(node).backgroundColor;
+    return rgba(colour)[3] > 200 || !node.parentElement ? colour : ground(node.parentElement);
+  };
+  const found = [];
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const node = walk.currentNode.parentElement;
+    if (!walk.currentNode.data.trim() || !node.checkVisibility()) continue;
+    const [a, b] = [light(getComputedStyle(node).color), light(ground(node))].sort((x, y) => y - x);
+    const contrast = (a + 0.05) / (b + 0.05);
+    if (contrast < 4.5) found.push(`${contrast.toFixed(2)} ${node.outerHTML}`);
+  }
+  return found;
+})()
+"""
+
+
+def test_all_text_can_be_read(page: Page) -> None:
+    """A contrast of 4.5 at least, which is WCAG's AA, in each view, light and dark."""
+    for view in VIEWS:
+        go(page, view)
+        for scheme in ("light", "dark"):
+            page.prefers(scheme)
+            page.until(scheme, f"document.documentElement.dataset.theme === '{scheme}'")
+            page.until("the end of transitions", "document.getAnimations().length === 0")
+            assert (view, scheme, page.evaluate(_FAINT)) == (view, scheme, [])
+
+
+def test_it_fits_a_telephone(page: Page) -> None:
+    """360 pixels are enough: nothing is to be scrolled sideways."""
+    page.size(360, 780)
+    for view in VIEWS:
+        go(page, view)
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        assert (view, wide) == (view, 360)
+
+
+_NAMELESS = """
+[...document.querySelectorAll("a, button, input, select, summary")]
+  .filter((each) => !(each.textContent.trim() || each.ariaLabel || each.labels?.length))
+  .map((each) => each.outerHTML)
+"""
+
+
+def test_every_control_has_a_name_and_every_view_one_heading(page: Page) -> None:
+    """What a reader of the screen needs."""
+    for view in VIEWS:
+        go(page, view)
+        assert page.evaluate(_NAMELESS) == []
+        assert page.evaluate("document.querySelectorAll('h1').length") == 1
+        assert page.evaluate("document.querySelectorAll('th:not([scope])').length") == 0
+
+
+def test_a_long_list_is_shown_page_by_page(browser: Browser, tmp_path: Path) -> None:
+    """Whatever there is in all, at most a hundred rows are on the page; `n` and `p` turn it."""
+    shutil.copy(EXAMPLE / "prometheus.yaml", tmp_path)
+    (tmp_path / "many.yaml").write_text("---".join(MONITOR.format(each) for each in range(250)))
+    rows = "document.querySelectorAll('tbody tr').length"
+    with served(tmp_path) as site, faultless(browser, site) as page:
+        visit(page, site, "#/search")
+        page.says("1–100 of 250", ".pager")
+        assert page.evaluate(rows) == 100
+        page.press("n")
+        page.says("101–200 of 250", ".pager")
+        page.press("n")
+        page.says("x/m-249", "tbody")
+        assert page.evaluate(rows) == 50
+        page.press("p")
+        page.says("101–200 of 250", ".pager")
