@@ -58,7 +58,7 @@ class Binary:
     def _own_version(self) -> str:
         if "/prometheus/prometheus/" in self.package:
             return prometheus_version(self.version)
-        return self.version if self.module == "kubernetes" else self.version.removeprefix("v")
+        return self.version if self.module in WITH_V else self.version.removeprefix("v")
 
     def _go_mod(self) -> str:
         return (self.folder / "go.mod").read_text()
@@ -73,6 +73,9 @@ def prometheus_version(module_version: str) -> str:
 
 KUBERNETES_VERSION = "k8s.io/component-base/version.gitVersion"
 PROMETHEUS_VERSION = "github.com/prometheus/common/version.Version"
+HELM_VERSION = "helm.sh/helm/v4/internal/version.version"
+# These say `v1.2.3` of themselves, the others `1.2.3`.
+WITH_V = ("kubernetes", "helm")
 
 
 def _kubernetes(name: str) -> Binary:
@@ -94,6 +97,8 @@ BINARIES = {
         _kubernetes("kubectl"),
         Binary("etcd", "kubernetes", "go.etcd.io/etcd/server/v3"),
         Binary("kwok", "kubernetes", "sigs.k8s.io/kwok/cmd/kwok"),
+        # A module of its own, with the same libraries as kubectl: most is compiled already.
+        Binary("helm", "helm", "helm.sh/helm/v4/cmd/helm", HELM_VERSION),
         _prometheus("prometheus", "prometheus", "prometheus"),
         _prometheus("promtool", "prometheus", "prometheus"),
         _prometheus("amtool", "prometheus", "alertmanager"),

@@ -1,0 +1,93 @@
+{{/* What all names begin with. */}}
+{{- define "stoker.name" -}}
+{{- .Values.fullnameOverride | default .Release.Name | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+
+{{/* By what pods are found. A component's name is given: (list . "operator"). */}}
+{{- define "stoker.selector" -}}
+{{- $top := index . 0 -}}
+app.kubernetes.io/name: stoker
+app.kubernetes.io/instance: {{ $top.Release.Name }}
+app.kubernetes.io/component: {{ index . 1 }}
+{{- end -}}
+
+{{- define "stoker.labels" -}}
+{{- $top := index . 0 -}}
+{{ include "stoker.selector" . }}
+app.kubernetes.io/version: {{ $top.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ $top.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" $top.Chart.Name $top.Chart.Version | replace "+" "_" }}
+{{- with $top.Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "stoker.image" -}}
+{{- $image := .Values.image -}}
+{{- if $image.digest -}}
+{{ $image.repository }}@{{ $image.digest }}
+{{- else -}}
+{{ $image.repository }}:{{ $image.tag | default .Chart.AppVersion }}
+{{- end -}}
+{{- end -}}
+
+{{/* How a pod is spread, shielded and placed: the same for all components. (list . "operator" values) */}}
+{{- define "stoker.placement" -}}
+{{- $top := index . 0 -}}
+{{- $values := index . 2 -}}
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: kubernetes.io/hostname
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchLabels:
+        {{- include "stoker.selector" . | nindent 8 }}
+{{- with $top.Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $values.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- end -}}
+
+{{- define "stoker.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 65534
+runAsGroup: 65534
+seccompProfile:
+  type: RuntimeDefault
+{{- end -}}
+
+{{- define "stoker.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: [ALL]
+{{- end -}}
+
+{{/* What the components of deploy/ add to the operator's role. */}}
+{{- define "stoker.rulesOfComponents" -}}
+{{- if .Values.repair.enabled }}
+- apiGroups: [""]
+  resources: [pods/eviction]
+  verbs: [create]
+{{- end }}
+{{- if or .Values.consolidate.enabled .Values.consolidate.cleanUp }}
+- apiGroups: [monitoring.coreos.com]
+  resources: [scrapeconfigs]
+  verbs: [get, create, patch, delete]
+{{- end }}
+{{- end -}}
