@@ -5,32 +5,33 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check up down bench format reference lock clean
+.PHONY: help run test check static unit up down bench format reference sbom lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
 
-run: .venv/ready ## what the manifests in example/ become, one configuration, and their mistakes; no cluster
-	@echo '$$ stoker render example/*.yaml >/dev/null    # the summary alone, without the objects'
-	@$(BIN)/stoker render example/*.yaml >/dev/null || [ $$? -eq 1 ]
-	@echo; echo '$$ stoker render example/*.yaml --config-only --workload nodes'
-	@$(BIN)/stoker render example/*.yaml --config-only --workload nodes --quiet || [ $$? -eq 1 ]
-	@echo; echo '$$ stoker lint example/*.yaml'
-	@$(BIN)/stoker lint example/*.yaml || [ $$? -eq 1 ]
+run: .venv/ready ## the status page of the manifests in example/, which follows as you edit them; no cluster
+	@$(BIN)/python -m tools.run $(ARGS)
 
 test: .venv/ready ## everything: `make check`, then the tests on a real control plane
 	@$(MAKE) --no-print-directory check
 	$(BIN)/python -m tools.build
+	$(BIN)/python -m tools.browser || [ "$$CI" != true ] # elsewhere the tests in a browser are skipped
 	$(BIN)/python -m pytest -m live
 
 check: .venv/ready ## format, lint, types, layers, unit and golden tests; no cluster, under two minutes
+	@$(MAKE) --no-print-directory -j2 static unit
+
+static: .venv/ready
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+unit: .venv/ready
 	$(BIN)/python -m pytest -m "not live"
 
-up: .venv/ready ## start a local Kubernetes control plane with three nodes and print its kubeconfig
+up: .venv/ready ## a local control plane with three nodes, the operator, a Prometheus that scrapes, and the page
 	@$(BIN)/python -m tools.up
 
 down: .venv/ready ## end what `make up` started
@@ -43,8 +44,11 @@ format: .venv/ready ## put the code in the house's format
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-reference: .venv/ready ## write docs/reference/ anew from the declarations
+reference: .venv/ready ## write docs/reference/ and the definitions of the chart anew
 	$(BIN)/python -m tools.reference
+
+sbom: .venv/ready ## write what the image installs as CycloneDX JSON to dist/stoker.cdx.json
+	$(BIN)/python -m tools.sbom --output dist/stoker.cdx.json
 
 lock: .venv/ready ## choose the newest dependencies and pin them with hashes
 	$(BIN)/python -m tools.lock

@@ -7,12 +7,14 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tools.cluster import Cluster
 from tools.waiting import until
 
+# Of a processor: what an API server uses that nobody asks for anything.
+_HARDLY = 0.1
 OURS = [sys.executable, "-m", "stoker", "operator"]
 
 
@@ -50,6 +52,29 @@ def await_quiet(cluster: Cluster) -> None:
         return time.monotonic() - last[1] > 3
 
     until("the operator to be done", quiet, seconds=1200)
+
+
+def await_idle(cluster: Cluster) -> None:
+    """Wait until the API server has done with what it was given: two seconds of hardly any work."""
+    pid = _api_server(cluster)
+    last = [cpu_seconds(pid), time.monotonic()]
+
+    def idle() -> bool:
+        used, now = cpu_seconds(pid), time.monotonic()
+        if used - last[0] > _HARDLY * 2:
+            last[:] = [used, now]
+        return now - last[1] > 2
+
+    until("the API server to be idle", idle, seconds=600)
+
+
+def _api_server(cluster: Cluster) -> int:
+    for found in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            words = found.read_text().split("\0")
+            if words[0].endswith("kube-apiserver") and str(cluster.directory) in " ".join(words):
+                return int(found.parent.name)
+    raise RuntimeError("there is no API server")
 
 
 def counted_writes(cluster: Cluster, mark: int) -> Counter[str]:

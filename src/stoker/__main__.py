@@ -8,13 +8,16 @@ from importlib import import_module
 from stoker import __version__
 
 COMMANDS = {
+    "convert": "turn monitors into ScrapeConfigs, and kinds into other versions of theirs",
     "crds": "print the CustomResourceDefinitions of the ten kinds",
+    "diff": "show what manifests would change: objects, configuration, and whether pods roll",
     "explain": "say who selects a resource, which targets it has, and if none, why",
     "lint": "check manifests as an API server would, without one",
     "migrate": "show what a change for good takes, step by step, before it is made",
     "operator": "run the operator in a cluster",
     "reloader": "unpack a configuration, fill in the pod's values, and have it reloaded",
     "render": "print the objects that manifests become, without a cluster",
+    "serve": "show manifests on the status page, and keep up with them while you edit",
     "webhook": "answer the API server: validate, mutate and convert objects",
 }
 # Their flags are written as Go reads them, which argparse cannot.

@@ -64,12 +64,13 @@ class ObjectSettings(Struct, frozen=True, kw_only=True):
 
 # --- The running operator -------------------------------------------------------------------------
 
+STATUS_GATE: Final = "StatusForConfigurationResources"
 DEFAULT_GATES: Final = {
     "PrometheusAgentDaemonSet": True,
     "PrometheusShardRetentionPolicy": True,
     "PrometheusTopologySharding": True,
     "RemoteWriteCustomResourceDefinition": False,
-    "StatusForConfigurationResources": True,
+    STATUS_GATE: True,
 }
 """The feature gates, named as prometheus-operator's; two that are off there are finished here."""
 
@@ -165,6 +166,23 @@ class LeaderSettings(Struct, frozen=True, kw_only=True):
     name: str = "stoker-operator"
 
 
+class TargetSettings(Struct, frozen=True, kw_only=True):
+    """How often workloads are asked for their targets (0: never), and how much at a time."""
+
+    interval_seconds: float = 0.0
+    requests: int = 100
+
+
+class PageSettings(Struct, frozen=True, kw_only=True):
+    """Where the status page is served (None: nowhere), and the names it may be asked for by.
+
+    The names of the machine itself, such as localhost, need not be among `hosts`.
+    """
+
+    address: tuple[str, int] | None = ("127.0.0.1", 8095)
+    hosts: tuple[str, ...] = ()
+
+
 class OperatorSettings(Struct, frozen=True, kw_only=True):
     """Everything that flags say to `stoker operator`.
 
@@ -172,6 +190,7 @@ class OperatorSettings(Struct, frozen=True, kw_only=True):
     `references_everywhere`: Secrets and ConfigMaps are watched wherever monitors may be, not only
     beside workloads. `repair_policy`: `none`, `evict` or `delete` for pods of a stuck StatefulSet.
     `deny_files`: configuration resources may not name files of the container that reads them.
+    `consolidate_monitors`: monitors are kept, and scraped, as ScrapeConfigs that belong to them.
     """
 
     objects: ObjectSettings = ObjectSettings()
@@ -183,9 +202,12 @@ class OperatorSettings(Struct, frozen=True, kw_only=True):
     unmanaged_configurations: bool = True
     references_everywhere: bool = False
     deny_files: bool = False
+    consolidate_monitors: bool = False
     workers: int = 4
     kubelet: KubeletSettings = KubeletSettings()
+    targets: TargetSettings = TargetSettings()
     web: WebSettings = WebSettings()
+    page: PageSettings = PageSettings()
     log: LogSettings = LogSettings()
     api: ApiSettings = ApiSettings()
     leader: LeaderSettings = LeaderSettings()

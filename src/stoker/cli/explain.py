@@ -27,6 +27,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from stoker.cli.access import access_arguments, access_of, flag_arguments
 from stoker.cli.terminal import harmless
 
 if TYPE_CHECKING:
@@ -52,15 +53,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="extend",
         help="files and folders with manifests, or - for standard input, instead of a cluster",
     )
-    parser.add_argument("--kubeconfig", metavar="FILE", help="default: $KUBECONFIG, as for kubectl")
-    parser.add_argument("--context", metavar="NAME", help="default: the current one")
-    parser.add_argument(
-        "--operator-flag",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="a flag that the operator runs with, such as namespaces=shop",
-    )
+    access_arguments(parser)
+    flag_arguments(parser)
     parser.add_argument("--job", action="store_true", help="show the text that Prometheus gets")
     parser.add_argument(
         "-o", "--output", choices=("text", "json"), default="text", help="default: text"
@@ -127,7 +121,8 @@ def _found(
 ) -> "Explanation | str":
     if options.paths:
         return _in_directory(options.paths, settings, kind, namespace or _DEFAULT_NAMESPACE, name)
-    return _in_cluster(_access(options), settings, kind, namespace, name)
+    access = access_of(options.kubeconfig, options.context)
+    return _in_cluster(access, settings, kind, namespace, name)
 
 
 # --- Manifests ------------------------------------------------------------------------------------
@@ -138,7 +133,7 @@ def _in_directory(
 ) -> "Explanation | str":
     from msgspec.structs import replace
 
-    from stoker.explain.ask import explanation, not_found, unusable
+    from stoker.explain.ask import beside_unusable, explanation, not_found, unusable
     from stoker.offline.manifests import read
     from stoker.offline.surroundings import view_of
     from stoker.offline.world import world_of
@@ -154,6 +149,7 @@ def _in_directory(
         names = (f"{each.metadata.namespace}/{each.metadata.name}" for each in known)
         return not_found(kind, f"{namespace}/{name}", names)
     unread = [*world.refused, *world.unread]
+    found = beside_unusable(found, ((each.subject, each.reasons) for each in world.refused))
     if unread:
         shown = ", ".join(each.subject or each.source for each in unread[:3])
         told = f"not everything could be read, which `stoker lint` explains: {shown}"
@@ -184,17 +180,3 @@ def _in_cluster(
             return await explained_in_cluster(client, settings, kind, where, name)
 
     return asyncio.run(ask())
-
-
-def _access(options: argparse.Namespace) -> "Access":
-    """The cluster that is named, or of the kubeconfig, or the one that we run in."""
-    import os
-    from pathlib import Path
-
-    from stoker.kube import access
-
-    chosen = options.kubeconfig or options.context or os.environ.get("KUBECONFIG")
-    if not chosen and os.environ.get("KUBERNETES_SERVICE_HOST"):
-        return access.in_cluster()
-    path = Path(options.kubeconfig) if options.kubeconfig else None
-    return access.kubeconfig(path, options.context)

@@ -18,6 +18,7 @@ from stoker.explain.answer import (
     Search,
     Standing,
     State,
+    Targets,
 )
 
 _BOLD, _RED, _GREEN, _YELLOW, _GREY = 1, 31, 32, 33, 90
@@ -95,6 +96,17 @@ def _standing(each: Standing, paint: _Paint) -> Iterator[str]:
     yield from (f"    {paint(note)}" for note in each.notes)
     if each.reported:
         yield f"    the operator says: {paint(each.reported)}"
+    if each.targets:
+        yield from (f"    {line}" for line in _targets(each.targets, paint))
+
+
+def _targets(found: Targets, paint: _Paint) -> Iterator[str]:
+    """What is scraped, as the operator saw it."""
+    well = found.discovered and found.healthy == found.discovered
+    text = f"{found.healthy} of {found.discovered} targets healthy" if found.discovered else ""
+    yield paint(f"{text or 'no targets'} since {found.observed_at}", _GREEN if well else _RED)
+    for error in found.errors:
+        yield f"  {paint(f'{error.count} with: {error.message}', _RED)}"
 
 
 def _count_line(kind: str, each: Count, paint: _Paint) -> str:

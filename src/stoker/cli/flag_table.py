@@ -165,6 +165,13 @@ GROUPS: Final[dict[str, tuple[Flag, ...]]] = {
             False,
         ),
         Flag(
+            "consolidate-monitors",
+            read.boolean,
+            "Keep ServiceMonitors, PodMonitors and Probes as ScrapeConfigs that belong to them, and"
+            " make the configuration of those. Not a flag of prometheus-operator.",
+            False,
+        ),
+        Flag(
             "feature-gates",
             read.gates,
             "Turn features on or off, as in StatusForConfigurationResources=false. On unless"
@@ -246,6 +253,24 @@ GROUPS: Final[dict[str, tuple[Flag, ...]]] = {
             " selectors and controller id share.",
         ),
     ),
+    "Targets in status (ours)": (
+        Flag(
+            "target-status-interval",
+            read.duration_or_none,
+            "How often Prometheuses and PrometheusAgents are asked for their targets, which are"
+            " counted in the status of monitors, Probes and ScrapeConfigs; 0 means never.",
+            0.0,
+            "0",
+        ),
+        Flag(
+            "target-status-requests",
+            read.positive,
+            "How many requests that may take each time, for all of them together; what is left"
+            " has its turn the next time.",
+            100,
+            "100",
+        ),
+    ),
     "Web server": (
         Flag(
             "web.listen-address",
@@ -288,6 +313,22 @@ GROUPS: Final[dict[str, tuple[Flag, ...]]] = {
             read.some_of(*CURVES),
             f"Curves for the key exchange: {', '.join(CURVES)}. Python before 3.15 can hold to one"
             " only: the first that its OpenSSL has.",
+            (),
+        ),
+    ),
+    "Status page (ours)": (
+        Flag(
+            "status-page-address",
+            read.address_or_none,
+            "Where the status page is served, which has no login of its own: reach it with"
+            " `kubectl port-forward`. An empty value turns it off.",
+            ("127.0.0.1", 8095),
+            "127.0.0.1:8095",
+        ),
+        Flag(
+            "status-page-host",
+            read.host_names,
+            "Names under which browsers may ask for the page, beside localhost.",
             (),
         ),
     ),

@@ -79,6 +79,11 @@ def duration(value: str, _: Any = None) -> float:
     return seconds
 
 
+def duration_or_none(value: str, _: Any = None) -> float:
+    """Seconds as above; 0 means never."""
+    return 0.0 if value in ("0", "0s") else duration(value)
+
+
 def quantity(value: str, _: Any = None) -> str:
     """An amount of a resource, such as `100m` or `50Mi`; `0` asks for none."""
     if not _QUANTITY.fullmatch(value):
@@ -204,3 +209,17 @@ def address(value: str, _: Any = None) -> tuple[str, int]:
     if not (port.isascii() and port.isdigit() and int(port) <= 65535):
         raise ValueError(f"`{port}` is not a port")
     return host[1:-1] if bracketed else host, int(port)
+
+
+def address_or_none(value: str, _: Any = None) -> tuple[str, int] | None:
+    """Host and port to listen on; an empty text for nowhere."""
+    return address(value) if value else None
+
+
+def host_names(value: str, before: Any = None) -> tuple[str, ...]:
+    """Names of machines, with commas between them; a second use adds to the first."""
+    names = tuple(each.strip().lower() for each in value.split(",") if each.strip())
+    for name in names:
+        if not _SUBDOMAIN.fullmatch(name):
+            raise ValueError(f"`{name}` is not the name of a machine")
+    return (*(before or ()), *names)

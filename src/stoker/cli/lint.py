@@ -3,6 +3,8 @@
   stoker lint deploy/                            every .yaml, .yml and .json file below a folder
   helm template chart/ | stoker lint -           what a tool prints
   stoker lint --format json deploy/ | jq .path   one JSON object for each problem
+  stoker lint --format github deploy/            marks in a pull request, by GitHub Actions
+  stoker lint --format sarif deploy/ > out.sarif for code scanning
 
 Each problem stands on a line: file, line, document, object, severity, field, reason.
 
@@ -19,7 +21,7 @@ import argparse
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from stoker.cli.terminal import harmless
 
@@ -28,9 +30,10 @@ if TYPE_CHECKING:
 
     from stoker.offline.manifests import Manifest, Reading, Unreadable
     from stoker.offline.problems import Problem
+    from stoker.offline.reports import Entry
     from stoker.yamltree import Places
 
-_UNREADABLE = "Unreadable"
+_FORMATS = ("text", "json", "github", "sarif")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +42,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "paths", metavar="PATH", nargs="+", help="a file, a folder, or - for standard input"
     )
     parser.add_argument(
-        "--format", choices=("text", "json"), default="text", help="how to report (default: text)"
+        "--format", choices=_FORMATS, default="text", help="how to report (default: text)"
     )
     parser.add_argument("--strict", action="store_true", help="count warnings as errors")
 
@@ -49,9 +52,9 @@ def run(options: argparse.Namespace) -> int:
     from stoker.offline.manifests import read
 
     tally = _Tally()
-    show = _as_json if options.format == "json" else _as_text
-    for entry in _entries(read(options.paths), tally, options.strict):
-        _print(show(entry), sys.stdout)
+    entries = _entries(read(options.paths), tally, options.strict)
+    for line in _lines(entries, options.format):
+        _print(line, sys.stdout)
     if not tally.files:
         _print(f"stoker lint: no manifest found in {', '.join(options.paths)}", sys.stderr)
         return 2
@@ -59,19 +62,17 @@ def run(options: argparse.Namespace) -> int:
     return 1 if tally.faulty or tally.unreadable else 0
 
 
-class _Entry(NamedTuple):
-    """A line of the report; its names are the keys of the JSON format."""
+def _lines(entries: "Iterable[Entry]", form: str) -> "Iterator[str]":
+    """The report; what is one document is printed when all is known, the rest at once."""
+    from stoker import __version__
+    from stoker.offline.reports import github_line, sarif
 
-    file: str
-    document: int
-    line: int
-    kind: str
-    namespace: str
-    name: str
-    path: str
-    severity: str
-    reason: str
-    message: str
+    if form == "sarif":
+        yield json.dumps(sarif(entries, __version__), indent=2)
+        return
+    show = {"json": _as_json, "github": github_line, "text": _as_text}[form]
+    for entry in entries:
+        yield show(entry) if form == "text" else harmless(show(entry))
 
 
 class _Tally:
@@ -103,7 +104,7 @@ def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
-def _entries(readings: "Iterable[Reading]", tally: _Tally, strict: bool) -> "Iterator[_Entry]":
+def _entries(readings: "Iterable[Reading]", tally: _Tally, strict: bool) -> "Iterator[Entry]":
     from stoker.offline.manifests import Manifest
     from stoker.offline.problems import is_ours, without_kind
 
@@ -126,14 +127,17 @@ def _entries(readings: "Iterable[Reading]", tally: _Tally, strict: bool) -> "Ite
             tally.passed_over += 1
 
 
-def _unreadable(found: "Unreadable") -> _Entry:
+def _unreadable(found: "Unreadable") -> "Entry":
+    from stoker.offline.problems import UNREADABLE
+    from stoker.offline.reports import Entry
+
     where = (found.source, found.document, found.line)
-    return _Entry(*where, "", "", "", found.path, "error", "Unreadable", found.reason)
+    return Entry(*where, "", "", "", found.path, "error", UNREADABLE, found.reason)
 
 
 def _verdict(
     manifest: "Manifest", known: dict[tuple[str, str, str], str], strict: bool
-) -> list[_Entry]:
+) -> "list[Entry]":
     """The problems of an object in the order of their lines."""
     from stoker.offline.problems import defined_twice, problems
 
@@ -148,12 +152,15 @@ def _verdict(
 
 def _entry(
     manifest: "Manifest", places: "Places", problem: "Problem", strict: bool = False
-) -> _Entry:
+) -> "Entry":
+    from stoker.offline.reports import Entry
+
     path = ".".join(part for part in (manifest.path, problem.path) if part)
-    where = (manifest.source, manifest.document, places.line(path))
+    line, column = places.place(path)
+    where = (manifest.source, manifest.document, line)
     severity = "warning" if problem.warning and not strict else "error"
     subject = _identity(manifest.object)
-    return _Entry(*where, *subject, path, severity, problem.reason, problem.message)
+    return Entry(*where, *subject, path, severity, problem.reason, problem.message, column)
 
 
 def _places(manifest: "Manifest") -> "Places":
@@ -186,17 +193,15 @@ def _defined_before(
     return ""
 
 
-def _as_json(entry: _Entry) -> str:
+def _as_json(entry: "Entry") -> str:
     return json.dumps(entry._asdict())
 
 
-def _as_text(entry: _Entry) -> str:
+def _as_text(entry: "Entry") -> str:
     place = entry.file + (f":{entry.line}" if entry.line else "")
     document = f"doc {entry.document}" if entry.document else ""
-    name = "/".join(part for part in (entry.namespace, entry.name) if part)
-    subject = " ".join(part for part in (place, document, entry.kind, name) if part)
-    what = f"{entry.path}: {entry.message}" if entry.path else entry.message
-    return f"{harmless(subject)}  {_severity(entry.severity)}  {harmless(what)}"
+    subject = " ".join(part for part in (place, document, entry.subject) if part)
+    return f"{harmless(subject)}  {_severity(entry.severity)}  {harmless(entry.text)}"
 
 
 def _severity(word: str) -> str:

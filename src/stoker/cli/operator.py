@@ -6,7 +6,6 @@ import sys
 from collections.abc import Awaitable, Sequence
 from contextlib import AsyncExitStack
 from itertools import count
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 # What one replica may ask of the API server: enough for a storm, too little to be one.
 _OBJECTS_PER_SECOND = 100
 _STATUSES_PER_SECOND = 100
+_NEW_OBJECTS = 100_000
 
 
 def main(words: Sequence[str]) -> int:
@@ -39,11 +39,19 @@ def main(words: Sequence[str]) -> int:
             return 0
         settings = settings_of(given)
         configure(settings.log.level, settings.log.format)
+        _spare_the_collector()
         asyncio.run(_run(settings))
     except StokerError as error:
         print(f"stoker operator: {error}", file=sys.stderr)
         return 2
     return 0
+
+
+def _spare_the_collector() -> None:
+    """Look for cycles rarely: nearly all that is made here is resources, which have none."""
+    import gc
+
+    gc.set_threshold(_NEW_OBJECTS, 20, 50)
 
 
 async def _run(settings: "OperatorSettings") -> None:
@@ -96,7 +104,28 @@ class _Replica:
             await self._capabilities(),
             self._metrics,
         )
-        await self._operator.run()
+        async with AsyncExitStack() as stack:
+            await self._show(self._operator, stack)
+            await self._operator.run()
+
+    async def _show(self, operator: "Operator", stack: AsyncExitStack) -> None:
+        """Serve the status page; work that cannot be shown is done all the same."""
+        from stoker.errors import StokerError
+        from stoker.logs import logger
+        from stoker.run.pages import ClusterPages
+        from stoker.web.page import PageServer
+
+        page = self._settings.page
+        if page.address is None:
+            return
+        pages = ClusterPages(operator.inside)
+        server = PageServer(pages, page.address, page.hosts)
+        try:
+            await server.start()
+        except StokerError as error:
+            logger("page").warn("there is no status page", err=error)
+            return
+        stack.push_async_callback(server.stop)
 
     def not_ready(self) -> str:
         """Why this replica cannot do its work; empty when it can."""
@@ -149,8 +178,7 @@ def _client(access: "Access", metrics: "OperatorMetrics", qps: int) -> "Client":
 
 def _access(settings: "ApiSettings") -> "Access":
     """The API server that flags name, or the kubeconfig, or the cluster that we run in."""
-    import os
-
+    from stoker.cli.access import access_of
     from stoker.kube import access
 
     if settings.url:
@@ -162,7 +190,6 @@ def _access(settings: "ApiSettings") -> "Access":
             tls_insecure=settings.insecure,
             impersonate=settings.impersonate,
         )
-    if settings.kubeconfig or settings.context or "KUBECONFIG" in os.environ:
-        path = Path(settings.kubeconfig) if settings.kubeconfig else None
-        return access.kubeconfig(path, settings.context or None, impersonate=settings.impersonate)
-    return access.in_cluster(impersonate=settings.impersonate)
+    return access_of(
+        settings.kubeconfig, settings.context, impersonate=settings.impersonate, at_home=False
+    )

@@ -1,6 +1,6 @@
 """From the flags of `stoker operator` to its settings."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -9,6 +9,7 @@ from stoker.errors import FieldError
 from stoker.select.namespaces import contradiction
 from stoker.settings import (
     DEFAULT_GATES,
+    STATUS_GATE,
     ApiSettings,
     KubeletSettings,
     LeaderSettings,
@@ -16,8 +17,10 @@ from stoker.settings import (
     NamespaceSettings,
     ObjectSettings,
     OperatorSettings,
+    PageSettings,
     Reloader,
     SelectorSettings,
+    TargetSettings,
     WebSettings,
     gates_with,
     lease_name,
@@ -35,19 +38,23 @@ def settings_of(given: Given) -> OperatorSettings:
     wrong = contradiction(namespaces)
     if wrong:
         raise wrong
+    gates = _gates(given)
     settings = OperatorSettings(
         objects=_objects(given),
         namespaces=namespaces,
         selectors=_selectors(given),
-        gates=_gates(given),
+        gates=gates,
         controller_id=given["controller-id"],
         repair_policy=given["repair-policy-for-statefulsets"],
         unmanaged_configurations=not given["disable-unmanaged-prometheus-configuration"],
         references_everywhere=given["watch-referenced-objects-in-all-namespaces"],
         deny_files=given["deny-file-access-in-configuration-resources"],
+        consolidate_monitors=given["consolidate-monitors"],
         workers=given["workers"],
         kubelet=_kubelet(given),
+        targets=_targets(given, gates),
         web=web_settings(given),
+        page=PageSettings(address=given["status-page-address"], hosts=given["status-page-host"]),
         log=LogSettings(level=given["log-level"], format=given["log-format"]),
         api=_api(given),
     )
@@ -116,6 +123,13 @@ def _kubelet(given: Given) -> KubeletSettings:
         address_priority=given["kubelet-node-address-priority"],
         sync_seconds=given["kubelet-sync-period"],
     )
+
+
+def _targets(given: Given, gates: Mapping[str, bool]) -> TargetSettings:
+    interval = given["target-status-interval"]
+    if interval and not gates[STATUS_GATE]:
+        raise FieldError("--target-status-interval", f"needs the feature gate {STATUS_GATE}")
+    return TargetSettings(interval_seconds=interval, requests=given["target-status-requests"])
 
 
 def web_settings(given: Given) -> WebSettings:

@@ -13,6 +13,7 @@ import socket
 import time
 import uuid
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
@@ -30,15 +31,19 @@ from stoker.run.announcements import Announcements
 from stoker.run.bindings import Bindings
 from stoker.run.caches import Caches
 from stoker.run.checks import AwaitedError
+from stoker.run.consolidation import Consolidation
 from stoker.run.events import Events
 from stoker.run.judgements import Judgements, is_managed
 from stoker.run.kinds import WORKLOADS
 from stoker.run.kubelet import Kubelets
 from stoker.run.leading import lead
 from stoker.run.listeners import Listeners
+from stoker.run.looking import Inside
 from stoker.run.reconcile import Done, Reconciler
 from stoker.run.sight import Sight
+from stoker.run.standins import StandingIn
 from stoker.run.statuses import Statuses
+from stoker.run.targets import Observed, TargetRounds
 from stoker.run.tools import Tools
 from stoker.run.triggers import Named, Triggers
 from stoker.run.values import Values
@@ -48,16 +53,18 @@ from stoker.select.choice import Choice, choices
 from stoker.select.members import ObjectKey, WorkloadKey
 from stoker.select.references import ObjectKey as Referenced
 from stoker.select.workload import Owner
-from stoker.settings import Capabilities, OperatorSettings
+from stoker.settings import STATUS_GATE, Capabilities, OperatorSettings
 from stoker.status.workload import Reconciliation, failed
 from stoker.web.operator_metrics import OperatorMetrics, QueueMetrics
 
-_STATUS_GATE: Final = "StatusForConfigurationResources"
 _STATUS_WORKERS: Final = 2
 _BINDING_WORKERS: Final = 4
+_CONSOLIDATION_WORKERS: Final = 2
 _PASSING: Final = (Conflict, TooManyRequests, Unavailable)
 # Attempts, the last of them about two seconds after the first.
 _PATIENCE: Final = 3
+# How long the first look at all workloads may hold up the sweep for bindings that are left over.
+_FIRST_SECONDS: Final = 10.0
 
 
 class Operator:
@@ -93,8 +100,16 @@ class Operator:
         )
         self._reconciler = Reconciler(self._tools, self._triggers)
         judgements = Judgements(self._tools.caches, self._triggers.members, settings, status_client)
+        self._judgements = judgements
         self._statuses = Statuses(self._tools, self._metrics)
-        self._bindings = Bindings(self._tools, judgements, enabled=settings.gates[_STATUS_GATE])
+        observed = Observed(wanted=settings.targets.interval_seconds > 0)
+        self._bindings = Bindings(
+            self._tools, judgements, observed, enabled=settings.gates[STATUS_GATE]
+        )
+        self._targets = TargetRounds(self._tools, judgements, observed, self._bindings.look)
+        self._consolidation = Consolidation(
+            self._tools, judgements, self._triggers.members, self._triggers.stand_in
+        )
         self._events = Events(status_client, self._event_failed)
         self._announcements = Announcements(
             self._tools.caches, judgements, self._bindings, self._events, self._metrics
@@ -108,8 +123,12 @@ class Operator:
         }
         # Those that must be looked at when pods become ready.
         self._waiting: set[WorkloadKey] = set()
+        # Those that were not yet reconciled since we lead, and that there are none left.
+        self._first: set[WorkloadKey] = set()
+        self._begun = asyncio.Event()
         self._jobs = self._made_jobs(metrics)
-        Listeners(self._tools, self._triggers, self._bindings).listen(self._sight)
+        listeners = Listeners(self._tools, self._triggers, self._bindings, self._consolidation)
+        listeners.listen(self._sight)
         for kind, controller in self._metrics.items():
             controller.watches(self._sight.reports(kind))
 
@@ -126,6 +145,7 @@ class Operator:
             settings=self._settings,
             capabilities=capabilities,
             now=lambda: datetime.now(UTC),
+            stand_ins=StandingIn(caches) if self._settings.consolidate_monitors else None,
         )
 
     def _made_leadership(self) -> Leadership | None:
@@ -152,7 +172,7 @@ class Operator:
                     WORKLOADS[kind].controller,
                     WORKLOADS[kind].controller,
                     queue=queue,
-                    work=self._reconcile,
+                    work=self._work_on,
                     failed=self._failed,
                     workers=self._settings.workers,
                 )
@@ -173,6 +193,14 @@ class Operator:
                 work=self._bindings.write,
                 failed=self._binding_failed,
                 workers=_BINDING_WORKERS,
+            ),
+            job(
+                "consolidation",
+                "resources",
+                queue=self._consolidation.queue,
+                work=self._consolidation.keep,
+                failed=self._consolidation_failed,
+                workers=_CONSOLIDATION_WORKERS,
             ),
         ]
 
@@ -196,6 +224,19 @@ class Operator:
             return unseen
         return "waiting for the Lease by which a leader is elected"
 
+    @property
+    def inside(self) -> Inside:
+        """What there is to see of this replica."""
+        return Inside(
+            tools=self._tools,
+            members=self._triggers.members,
+            judgements=self._judgements,
+            held=self._reconciler.held,
+            failure=self._statuses.failure,
+            leadership=self._leadership,
+            not_ready=self.not_ready,
+        )
+
     async def _work(self) -> None:
         """Reconcile everything, then whatever changes."""
         self._begin_anew()
@@ -203,9 +244,12 @@ class Operator:
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._events.run(), name="events")
+                tasks.create_task(self._sweep(), name="sweep")
                 for job in self._jobs:
                     for _ in range(job.workers):
                         tasks.create_task(worker(job))
+                if self._settings.targets.interval_seconds:
+                    tasks.create_task(self._targets.run(), name="targets")
                 if self._settings.kubelet.name:
                     tasks.create_task(self._kubelets().run(), name="kubelets")
         finally:
@@ -216,16 +260,39 @@ class Operator:
         self._tools.writer.forget_all()
         for key in list(self._reconciler.held):
             self._forget(key)
+        self._first.clear()
         for kind, reflector in self._tools.caches.workloads.items():
             for found in reflector.store:
+                self._first.add(_key(kind, found))
                 self._triggers.everything(_key(kind, found))
+        self._begun.clear()
+        self._seen()
+
+    async def _sweep(self) -> None:
+        """Look at all bindings, after the configurations: with thousands it takes a while."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_FIRST_SECONDS):
+                await self._begun.wait()
         self._bindings.look_at_all()
+        self._consolidation.look_at_all()
+
+    def _seen(self, *keys: WorkloadKey) -> None:
+        """These were reconciled, or at least tried."""
+        self._first.difference_update(keys)
+        if not self._first:
+            self._begun.set()
 
     def _set_ready(self, ready: bool) -> None:
         for metrics in self._metrics.values():
             metrics.ready(ready)
 
     # --- One workload -----------------------------------------------------------------------------
+
+    async def _work_on(self, key: WorkloadKey) -> None:
+        try:
+            await self._reconcile(key)
+        finally:
+            self._seen(key)
 
     async def _reconcile(self, key: WorkloadKey) -> None:
         owner = self._tools.caches.workload(key)
@@ -281,14 +348,15 @@ class Operator:
         """Say what became of the resources that were judged anew."""
         held = self._reconciler.held.get(key)
         if held is not None and held.kept is not None:
-            self._announcements.reconciled(key, held.kept)
+            self._consolidation.look(self._announcements.reconciled(key, held.kept))
 
     def _forget(self, key: WorkloadKey) -> None:
         """Clean up after a workload that is gone, or is another's now."""
         self._waiting.discard(key)
-        self._announcements.forget(key)
+        self._consolidation.look(self._announcements.forget(key))
         self._reconciler.forget(key)
         self._statuses.forget(key)
+        self._targets.forget(key)
         self._metrics[key.kind].forget(key.namespace, key.name)
 
     async def _write_status(self, key: WorkloadKey) -> None:
@@ -336,6 +404,9 @@ class Operator:
 
     def _binding_failed(self, key: ObjectKey, error: Exception) -> None:
         tell(self._log, "cannot write a binding", error, **_named(key))
+
+    def _consolidation_failed(self, key: ObjectKey, error: Exception) -> None:
+        tell(self._log, "cannot keep the ScrapeConfigs of a monitor", error, **_named(key))
 
     def _event_failed(self, error: StokerError) -> None:
         self._log.debug("cannot write an event", err=error)

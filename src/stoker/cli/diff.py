@@ -1,0 +1,166 @@
+"""Show what manifests would change, before they are applied.
+
+  stoker diff deploy/                        against the cluster of your kubeconfig
+  helm template chart/ | stoker diff -       what a tool prints
+  stoker diff --from old/ new/               two folders, without a cluster, for a pull request
+  stoker diff deploy/ -o json | jq '.changes[] | select(.pods == "roll") | .workload'
+
+For each workload one line: what is written, whether its pods stay or roll, and which resources are
+selected, no longer selected, rejected or accepted; then, as a unified diff, its configuration, its
+rule files, and the objects that change. Values of Secrets are named, never shown.
+
+Against a cluster a manifest takes the place of the object of its kind and name; all else is read
+there, with your own permissions. Nothing is written. What is not among the manifests is not
+removed, as with `kubectl apply`. An operator that runs with flags is described by --operator-flag,
+which may be repeated:
+
+  stoker diff deploy/ --operator-flag namespaces=shop,monitoring
+
+Exit status, as of `kubectl diff`: 0 if nothing would change, 1 if something would, 2 if a manifest
+cannot be read or would be refused, the command was not understood, or the cluster does not answer.
+"""
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from stoker.cli.access import access_arguments, access_of, flag_arguments
+from stoker.cli.terminal import harmless
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from stoker.compare.change import Comparison
+    from stoker.kube.access import Access
+    from stoker.offline.manifests import Reading
+    from stoker.offline.world import World
+    from stoker.settings import OperatorSettings
+
+_DEFAULT_NAMESPACE = "default"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `stoker diff`."""
+    parser.add_argument(
+        "paths", metavar="PATH", nargs="+", help="a file, a folder, or - for standard input"
+    )
+    parser.add_argument(
+        "--from",
+        dest="old",
+        metavar="OLD",
+        action="append",
+        help="files and folders to compare with instead of a cluster; may be repeated",
+    )
+    parser.add_argument("-n", "--namespace", metavar="NS", help="of manifests that name none")
+    access_arguments(parser)
+    flag_arguments(parser)
+    parser.add_argument(
+        "-o", "--output", choices=("text", "json"), default="text", help="default: text"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Show what would change; return the exit status."""
+    from stoker.cli.diff_text import printed
+    from stoker.cli.operator_settings import operator_settings
+    from stoker.errors import StokerError
+
+    try:
+        settings = operator_settings([f"--{each.lstrip('-')}" for each in options.operator_flag])
+        if options.old:
+            namespace = options.namespace or _DEFAULT_NAMESPACE
+            old, world = _read(options.old, namespace), _read(options.paths, namespace)
+            for fault in _faults(old):
+                _fail(f"left out of what is compared with: {fault}")
+            found = _between(old, world, settings)
+        else:
+            access = access_of(options.kubeconfig, options.context)
+            world = _read(options.paths, options.namespace or access.namespace or "default")
+            found = _in_cluster(access, settings, world)
+    except StokerError as error:
+        return _fail(_advice(str(error), options))
+    faults = _faults(world)
+    for fault in faults:
+        _fail(fault)
+    if not (world.workloads or world.resources or world.contents or world.namespaces):
+        return _fail(f"no manifest of ours in {', '.join(options.paths)}")
+    printed(found, as_json=options.output == "json")
+    return 2 if faults else int(any(not each.is_nothing for each in found.changes))
+
+
+def _fail(reason: str) -> int:
+    print(harmless(f"stoker diff: {reason}"), file=sys.stderr)
+    return 2
+
+
+def _advice(reason: str, options: argparse.Namespace) -> str:
+    if options.old:
+        return reason
+    return f"{reason}; name a cluster with --kubeconfig and --context, or a folder with --from"
+
+
+# --- Manifests ------------------------------------------------------------------------------------
+
+
+def _read(paths: "Sequence[str]", namespace: str) -> "World":
+    from stoker.offline.manifests import read
+    from stoker.offline.world import world_of
+
+    return world_of(_placed(read(paths), namespace))
+
+
+def _placed(readings: "Iterable[Reading]", namespace: str) -> "Iterable[Reading]":
+    """The readings; an object that names no namespace is in this one, as for kubectl."""
+    from msgspec.structs import replace
+
+    from stoker.offline.manifests import Manifest
+
+    for reading in readings:
+        metadata = reading.object.get("metadata") if isinstance(reading, Manifest) else None
+        if isinstance(reading, Manifest) and isinstance(metadata, dict):
+            inside = {"metadata": {"namespace": namespace} | metadata}
+            if reading.object.get("kind") not in ("Namespace", "ClusterRole", "ClusterRoleBinding"):
+                reading = replace(reading, object=reading.object | inside)  # noqa: PLW2901
+        yield reading
+
+
+def _faults(world: "World") -> list[str]:
+    """What would be refused, in sentences."""
+    return [
+        f"{' '.join(part for part in (each.source, each.subject) if part)}: {reason}"
+        for each in world.refused
+        for reason in each.reasons
+    ]
+
+
+def _between(old: "World", new: "World", settings: "OperatorSettings") -> "Comparison":
+    """What happens to each workload from one folder to another."""
+    from stoker.compare.between import changes_between
+    from stoker.offline.surroundings import view_of
+
+    return changes_between(view_of(old, settings), view_of(new, settings))
+
+
+# --- A cluster ------------------------------------------------------------------------------------
+
+
+def _in_cluster(access: "Access", settings: "OperatorSettings", world: "World") -> "Comparison":
+    import asyncio
+
+    from stoker import __version__
+    from stoker.compare.overlay import Manifests
+    from stoker.kube.client import Client
+    from stoker.run.comparing import compared_with_cluster
+
+    manifests = Manifests(
+        workloads=tuple(world.workloads),
+        resources=tuple(world.resources),
+        namespaces=world.namespaces,
+        contents=world.assets,
+    )
+
+    async def ask() -> "Comparison":
+        async with Client(access, user_agent=f"stoker-diff/{__version__}") as client:
+            return await compared_with_cluster(client, settings, manifests)
+
+    return asyncio.run(ask())
