@@ -71,42 +71,46 @@ def json_number(value: float) -> float:
 
 
 class Places:
-    """Finds the lines of paths in a document, which is read only when the first is asked for."""
+    """Finds paths in a document, which is read only when the first is asked for."""
 
     def __init__(self, text: str, first_line: int = 1) -> None:
         self._text = text
         self._first_line = first_line
-        self._members: dict[int, dict[str, tuple[int, Any]]] = {}
+        self._members: dict[int, dict[str, tuple[Any, Any]]] = {}
         self._root: Any = None
         self._composed = False
 
     def line(self, path: str) -> int:
         """The line of a path, or of its nearest existing parent."""
+        return self.place(path)[0]
+
+    def place(self, path: str) -> tuple[int, int]:
+        """The line and the column, in characters from 1, of a path or its nearest parent."""
         if not self._composed:
             self._composed, self._root = True, _nodes(self._text)
         node = self._root
-        offset = node.start_mark.line if node else 0
+        mark = node.start_mark if node else None
         while path and (found := self._step(node, path)):
-            offset, node, path = found
-        return self._first_line + offset
+            mark, node, path = found
+        return (self._first_line + mark.line, mark.column + 1) if mark else (self._first_line, 1)
 
-    def _step(self, node: Any, path: str) -> tuple[int, Any, str] | None:
+    def _step(self, node: Any, path: str) -> tuple[Any, Any, str] | None:
         if isinstance(node, yaml.SequenceNode) and (index := _INDEX.match(path)):
             number = int(index[1])
             if number >= len(node.value):
                 return None
             item = node.value[number]
-            return item.start_mark.line, item, path[index.end() :]
+            return item.start_mark, item, path[index.end() :]
         if not isinstance(node, yaml.MappingNode):
             return None
         members = self._members_of(node)
         name = leading_name(path, members)
         return (*members[name], rest_after(path, name)) if name is not None else None
 
-    def _members_of(self, node: Any) -> dict[str, tuple[int, Any]]:
+    def _members_of(self, node: Any) -> dict[str, tuple[Any, Any]]:
         if id(node) not in self._members:
             self._members[id(node)] = {
-                key.value: (key.start_mark.line, value)
+                key.value: (key.start_mark, value)
                 for key, value in node.value
                 if isinstance(key, yaml.ScalarNode)
             }

@@ -217,7 +217,7 @@ NOT_SELECTED: dict[str, tuple[Object, Object, OperatorSettings, Cause, str]] = {
         monitor(),
         flags(namespaces=NamespaceSettings(denied=("monitoring",))),
         Cause.WORKLOAD_NOT_WATCHED,
-        "looks for Prometheus objects everywhere but in monitoring, not in monitoring",
+        "the operator was told to stay away from namespace monitoring",
     ),
     "a workload that a flag leaves out": (
         prometheus(),

@@ -407,6 +407,7 @@ def test_json_is_one_object_for_each_problem(check: Any) -> None:
         "severity": "error",
         "reason": "WrongType",
         "message": "expected a string, got an integer (80)",
+        "column": 7,
     }
     assert run.err.startswith("1 file, 1 object: ")
 

@@ -26,9 +26,49 @@ def drift(wanted: Object, live: Object, manager: str) -> str | None:
 
     `manager` is the name under which we write.
     """
-    return next(_differences(wanted, live, ""), None) or next(
-        _left_over(wanted, live, manager), None
-    )
+    return next(differences(wanted, live, manager), None)
+
+
+def differences(wanted: Object, live: Object, manager: str) -> Iterator[str]:
+    """The paths to all differences: what is not as wanted, then what is wanted no longer."""
+    yield from _differences(wanted, live, "")
+    yield from _left_over(wanted, live, manager)
+
+
+def as_far_as_wanted(wanted: Any, live: Any, *, quantities: bool = False) -> Any:
+    """Of a live value the part that is compared, in the words of what is wanted.
+
+    What others added and what the API server filled in is left out, so that the two can be laid
+    side by side.
+    """
+    if (_is_empty(wanted) and _is_empty(live)) or _is_equal(wanted, live, quantities=quantities):
+        return wanted
+    if isinstance(wanted, Mapping) and isinstance(live, Mapping):
+        return {
+            name: as_far_as_wanted(
+                wanted.get(name), value, quantities=quantities or name in _QUANTITIES
+            )
+            if name not in _WHOLE
+            else value
+            for name, value in live.items()
+            if name in wanted
+        } | {name: each for name, each in wanted.items() if name not in live and _is_empty(each)}
+    if isinstance(wanted, Sequence) and not isinstance(wanted, str) and isinstance(live, list):
+        return [
+            as_far_as_wanted(_partner(wanted, one, index), one, quantities=quantities)
+            for index, one in enumerate(live)
+        ]
+    return live
+
+
+def _partner(wanted: Sequence[Any], one: Any, index: int) -> Any:
+    """The item of a list that a live item is to be laid beside: of its name, or in its place."""
+    name = one.get("name") if isinstance(one, Mapping) else None
+    for each in wanted if name is not None else ():
+        if isinstance(each, Mapping) and each.get("name") == name:
+            return each
+    unnamed = name is None and index < len(wanted)
+    return wanted[index] if unnamed else one
 
 
 def _differences(wanted: Any, live: Any, path: str, *, quantities: bool = False) -> Iterator[str]:

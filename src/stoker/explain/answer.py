@@ -24,6 +24,8 @@ class Cause(StrEnum):
     WORKLOAD_NOT_WATCHED = "WorkloadNotWatched"
     NAMESPACE_NOT_WATCHED = "NamespaceNotWatched"
     KIND_NOT_SELECTED = "KindNotSelected"
+    STANDS_IN = "StandsIn"
+    PRUNED = "Pruned"
     INVALID_SELECTOR = "InvalidSelector"
     LABELS = "Labels"
     OWN_NAMESPACE_ONLY = "OwnNamespaceOnly"
@@ -46,11 +48,27 @@ class _Answer(Struct, frozen=True, kw_only=True, rename="camel"):
     """The base of all parts."""
 
 
+class TargetError(_Answer, frozen=True, kw_only=True):
+    """Why targets cannot be scraped, in the words of Prometheus, and how many of them."""
+
+    message: str
+    count: int
+
+
+class Targets(_Answer, frozen=True, kw_only=True):
+    """What a workload scrapes for the resource, as the operator last saw it change."""
+
+    discovered: int
+    healthy: int
+    errors: tuple[TargetError, ...] = ()
+    observed_at: str = ""
+
+
 class Standing(_Answer, frozen=True, kw_only=True):
     """What one workload makes of the resource, and the first reason why it does not use it.
 
     `findings` are why it was rejected, `ignored` what the workload's version does not know,
-    `reported` what the operator says in the status of the resource.
+    `reported` what the operator says in the status of the resource, `targets` what that counts.
     """
 
     workload: str
@@ -62,6 +80,7 @@ class Standing(_Answer, frozen=True, kw_only=True):
     ignored: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     reported: str = ""
+    targets: Targets | None = None
 
     @property
     def selects(self) -> bool:

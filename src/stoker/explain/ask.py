@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
 from stoker.api.kinds import WORKLOADS
 from stoker.explain.answer import Explanation
 from stoker.explain.resource import explained
@@ -37,6 +39,23 @@ def unusable(kind: str, namespace: str, name: str, reasons: tuple[str, ...]) -> 
         headline=f"not valid: {told}",
         notes=reasons[1:],
     )
+
+
+def beside_unusable(
+    found: Explanation, unusables: Iterable[tuple[str, tuple[str, ...]]]
+) -> Explanation:
+    """What is said of a resource that nobody could select, with the workload that cannot be read.
+
+    `unusables` are objects (`Kind namespace/name`) and what is wrong with them.
+    """
+    if found.kind in IS_WORKLOAD or found.standings:
+        return found
+    for subject, reasons in unusables:
+        kind, space, _ = subject.partition(" ")
+        if space and reasons and kind in IS_WORKLOAD:
+            told = f"{found.headline} that is valid; {subject} is not: {reasons[0]}"
+            return replace(found, headline=told)
+    return found
 
 
 def not_found(kind: str, key: str, known: Iterable[str]) -> str:

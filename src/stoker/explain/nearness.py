@@ -36,13 +36,13 @@ def near_miss(selector: Selector, candidates: Iterable[L]) -> str:
 
 def nearest_of(selector: Selector, candidates: Iterable[L]) -> L | None:
     """The object that misses a selector by least, if it has anything to do with it."""
-    distances = ((_distance(selector, each.labels), each.title, each) for each in candidates)
-    distance, _, found = min(distances, key=lambda each: each[:2], default=(1.0, "", None))
-    return found if distance < 1 else None
+    distances = ((distance(selector, each.labels), each.title, each) for each in candidates)
+    least, _, found = min(distances, key=lambda each: each[:2], default=(1.0, "", None))
+    return found if least < 1 else None
 
 
-def _distance(selector: Selector, labels: Mapping[str, str]) -> float:
-    """From 0, where all holds, to 1, where nothing does and nothing is similar."""
+def distance(selector: Selector, labels: Mapping[str, str]) -> float:
+    """How far labels are off: from 0, where all holds, to 1, where nothing is even similar."""
     if selector.nothing or not selector.requirements:
         return 1.0
     missed = failing(selector, labels)

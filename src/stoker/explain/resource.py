@@ -1,4 +1,4 @@
-"""A monitor, Probe, ScrapeConfig or PrometheusRule explained."""
+"""A monitor, Probe, ScrapeConfig, PrometheusRule or AlertmanagerConfig explained."""
 
 from collections.abc import Iterable, Iterator
 
@@ -9,13 +9,15 @@ from stoker.api.rules import PrometheusRule
 from stoker.decide import decide
 from stoker.explain.access import access_of
 from stoker.explain.answer import Access, Explanation, Search, Standing, State
+from stoker.explain.pruned import losses
+from stoker.explain.remarks import remark
 from stoker.explain.selecting import can_select
 from stoker.explain.standings import standings, title_of
 from stoker.explain.targets import search_of
 from stoker.explain.view import Masked, View
 from stoker.explain.wording import counted
 from stoker.generate.prometheus import fragment
-from stoker.select.choice import Candidate, Monitor
+from stoker.select.choice import AlertmanagerConfig, Candidate, Monitor
 from stoker.select.workload import Owner, Scraper, workload_of
 
 
@@ -32,14 +34,19 @@ def explained(view: View, resource: Candidate) -> Explanation:
     if not selecting:
         searches = tuple(replace(each, workloads=()) for each in searches)
     access = tuple(_accesses(view, resource, selecting))
-    deleting = _deleting(resource)
-    problem = deleting or _selection_problem(resource, told) or _target_problem(searches, access)
+    problem = (
+        _deleting(resource)
+        or _selection_problem(resource, told)
+        or _target_problem(searches, access)
+        or _loss(resource)
+        or _scrape_problem(told)
+    )
     return Explanation(
         kind=type(resource).__name__,
         namespace=metadata.namespace or "",
         name=metadata.name or "",
         good=not problem,
-        headline=problem or _summary(resource, told, searches),
+        headline=problem or _summary(resource, told, searches) + remark(resource, found),
         standings=told,
         searches=searches,
         access=access,
@@ -88,12 +95,31 @@ def _target_problem(searches: tuple[Search, ...], access: tuple[Access, ...]) ->
     return f"selected, but without targets: {empty.problems[0]}" if empty else ""
 
 
+def _loss(resource: Candidate) -> str:
+    """What of it the cluster dropped; empty if nothing."""
+    lost = losses(resource)
+    more = f" (and {len(lost) - 1} more)" if len(lost) > 1 else ""
+    return f"{lost[0]}{more}" if lost else ""
+
+
+def _scrape_problem(told: tuple[Standing, ...]) -> str:
+    """Why targets cannot be scraped, where the operator counts them; empty if they can, or may."""
+    for each in told:
+        found = each.targets
+        if found and found.errors and each.state is State.USED:
+            failing = f"{found.discovered - found.healthy} of {counted(found.discovered, 'target')}"
+            return f"{each.workload} cannot scrape {failing}: {found.errors[0].message}"
+    return ""
+
+
 def _summary(resource: Candidate, told: tuple[Standing, ...], searches: tuple[Search, ...]) -> str:
     used = [each.workload for each in told if each.state is State.USED]
     by = used[0] if len(used) == 1 else f"{used[0]} and {len(used) - 1} more"
     if isinstance(resource, PrometheusRule):
         groups = resource.spec.groups or ()
         return f"used by {by}: {counted(sum(len(each.rules or ()) for each in groups), 'rule')}"
+    if isinstance(resource, AlertmanagerConfig):
+        return f"used by {by}: {counted(len(resource.spec.receivers or ()), 'receiver')}"
     targets = searches[0].targets if searches else None
     partly = "; some endpoints have none" if searches and searches[0].problems else ""
     return f"scraped by {by}: " + (

@@ -1,5 +1,6 @@
 """The targets of a ScrapeConfig: those that it lists; others are found outside, by Prometheus."""
 
+from stoker.api.convert import as_written
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.explain.answer import Search
 from stoker.explain.view import View
@@ -13,7 +14,7 @@ def scrape_config_search(_view: View, config: ScrapeConfig, _workload: Workload)
     listed = sum(len(each.targets) for each in spec.static_configs or ())
     names = json_names(type(spec))
     others = [
-        f"spec.{names[name]}"
+        as_written(config.api_version, "ScrapeConfig", f"spec.{names[name]}")[0]
         for name in spec.__struct_fields__
         if name.endswith("_sd_configs") and getattr(spec, name)
     ]

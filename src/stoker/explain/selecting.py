@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from stoker.api.core import LabelSelector
+from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.explain.answer import Cause, Reason
+from stoker.explain.pruned import losses
 from stoker.explain.view import View
 from stoker.explain.wording import asked_for, failing, present, selector_of_text
 from stoker.generate.prometheus import kinds_of
@@ -20,6 +22,7 @@ from stoker.select.choice import (
 )
 from stoker.select.labels import problems, selector_of
 from stoker.select.namespaces import Scope, scope_of
+from stoker.select.standins import monitor_behind
 from stoker.select.workload import CONTROLLER_ID, Owner, Scraper, controller_of, workload_of
 from stoker.validate.findings import json_name
 
@@ -82,7 +85,7 @@ def _workload_out_of_sight(view: View, owner: Owner) -> Reason | None:
     scope = scope_of(kind, view.settings.namespaces)
     if scope.covers(namespace):
         return None
-    text = f"the operator looks for {kind} objects {_scope_words(scope)}, not in {namespace}"
+    text = _out_of_scope(kind, namespace, scope)
     return Reason(Cause.WORKLOAD_NOT_WATCHED, text)
 
 
@@ -107,10 +110,11 @@ def _left_out_by_flag(view: View, owner: Owner) -> Reason | None:
     return Reason(Cause.WORKLOAD_NOT_WATCHED, told)
 
 
-def _scope_words(scope: Scope) -> str:
-    if scope.allowed is not None:
-        return f"in {', '.join(sorted(scope.allowed))} alone"
-    return f"everywhere but in {', '.join(sorted(scope.denied))}"
+def _out_of_scope(kind: str, namespace: str, scope: Scope) -> str:
+    if scope.allowed is None:
+        return f"the operator was told to stay away from namespace {namespace}"
+    where = ", ".join(sorted(scope.allowed))
+    return f"the operator looks for {kind} objects in {where} alone, not in {namespace}"
 
 
 _OF_WORKLOAD: Final[tuple[Callable[[View, Owner], Reason | None], ...]] = (
@@ -133,7 +137,7 @@ def _resource_out_of_sight(view: View, _: Owner, resource: Candidate) -> Reason 
     scope = scope_of(kind, view.settings.namespaces)
     if scope.covers(namespace):
         return None
-    text = f"the operator looks for {kind} objects {_scope_words(scope)}, not in {namespace}"
+    text = _out_of_scope(kind, namespace, scope)
     return Reason(Cause.NAMESPACE_NOT_WATCHED, text)
 
 
@@ -146,7 +150,11 @@ def _not_its_kind(view: View, owner: Owner, resource: Candidate) -> Reason | Non
             text = f"an agent on every node (mode DaemonSet) takes no {kind.name} objects"
             return Reason(Cause.KIND_NOT_SELECTED, text)
     if getattr(owner.spec, kind.selector) is None:
-        text = f"{_path(owner, kind.selector)} is not set, which selects nothing; `{{}}` is all"
+        path = _path(owner, kind.selector)
+        for lost in losses(owner):
+            if lost.path == path:
+                return Reason(Cause.PRUNED, str(lost))
+        text = f"{path} is not set, which selects nothing; `{{}}` is all"
         return Reason(Cause.KIND_NOT_SELECTED, text)
     return None
 
@@ -202,9 +210,19 @@ def _path(owner: Owner, attribute: str) -> str:
     return f"spec.{json_name(owner.spec, attribute)}"
 
 
+def _stands_in(_view: View, _owner: Owner, resource: Candidate) -> Reason | None:
+    behind = monitor_behind(resource.metadata) if isinstance(resource, ScrapeConfig) else None
+    if behind is None:
+        return None
+    of = f"{behind.kind} `{behind.name}`"
+    text = f"it stands in for {of}, which workloads select in its place: ask for that"
+    return Reason(Cause.STANDS_IN, text)
+
+
 _CHECKS: Final[tuple[Callable[[View, Owner, Candidate], Reason | None], ...]] = (
     _not_managed,
     _not_its_kind,
+    _stands_in,
     _resource_out_of_sight,
     _own_namespace_only,
     _other_namespace,

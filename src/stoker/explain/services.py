@@ -73,10 +73,11 @@ def service_search(view: View, monitor: ServiceMonitor, workload: Workload) -> S
     found = everywhere(view.surroundings.services, names)
     selector = selector_of(spec.selector)
     chosen = [each for each in found.items if selector.matches(each.labels)]
+    ignored = restricted(spec.namespace_selector, workload)
     base = Search(
         workloads=(),
         looks_in=place_words(names),
-        notes=(*restricted(spec.namespace_selector, workload), *_relabelled(spec.endpoints)),
+        notes=(*ignored, *_relabelled(spec.endpoints)),
     )
     if not chosen:
         return without_matches(
@@ -84,7 +85,7 @@ def service_search(view: View, monitor: ServiceMonitor, workload: Workload) -> S
             "Service",
             selector,
             found.unknown,
-            lambda: _instead(view, selector, found, names),
+            lambda: _instead(view, selector, found, names, ignored=bool(ignored)),
         )
     matches = tuple(_match(view, each, spec.endpoints) for each in chosen)
     return with_matches(base, matches, _unknown(view, chosen))
@@ -138,7 +139,12 @@ def without_matches(
 
 
 def _instead(
-    view: View, selector: Selector, found: Listing[Service], names: tuple[str, ...]
+    view: View,
+    selector: Selector,
+    found: Listing[Service],
+    names: tuple[str, ...],
+    *,
+    ignored: bool,
 ) -> str:
     """What was probably meant."""
     for each in found.items:
@@ -147,7 +153,10 @@ def _instead(
     if names:
         others = view.surroundings.services(None).items
         if there := [each.title for each in others if selector.matches(each.labels)]:
-            return f"; {listed(there)} has, which spec.namespaceSelector leaves out"
+            why = "leaves out"
+            if ignored:
+                why = "does not reach, as the workload sets ignoreNamespaceSelectors"
+            return f"; {listed(there)} has, which spec.namespaceSelector {why}"
     return near_miss(selector, found.items)
 
 

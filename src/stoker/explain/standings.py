@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable
 
+from stoker.api.common import Binding
 from stoker.api.kinds import kind_called
 from stoker.decide import Decision, decide, key_of
-from stoker.explain.answer import Cause, Reason, Standing, State
+from stoker.explain.answer import Cause, Reason, Standing, State, TargetError, Targets
+from stoker.explain.nearness import distance
 from stoker.explain.selecting import can_select, first_reason
 from stoker.explain.view import Noting, View
-from stoker.select.choice import UNMANAGED, Candidate, is_unmanaged
+from stoker.select.choice import UNMANAGED, Candidate, choices, is_unmanaged
 from stoker.select.workload import Owner
 
 _ACCEPTED = "Accepted=True"
@@ -23,9 +25,16 @@ def standings(view: View, resource: Candidate) -> list[tuple[Owner, Standing]]:
         passed, reason = first_reason(view, owner, resource)
         made = _passed_over(owner, reason) if reason else _judged(view, owner, resource)
         elsewhere = owner.metadata.namespace != resource.metadata.namespace
-        ranked.append(((-passed, elsewhere, made.workload), owner, made))
+        rank = (-passed, _miss(owner, resource), elsewhere, made.workload)
+        ranked.append((rank, owner, made))
     ranked.sort(key=lambda each: each[0])
     return [(owner, made) for _, owner, made in ranked]
+
+
+def _miss(owner: Owner, resource: Candidate) -> float:
+    """By how much the labels miss what a workload asks for: a typing error is nearer than none."""
+    wanted = choices(owner.spec, owner.metadata.namespace or "").get(type(resource).__name__)
+    return distance(wanted.labels, resource.metadata.labels or {}) if wanted else 1.0
 
 
 def title_of(owner: Owner) -> str:
@@ -65,6 +74,7 @@ def _judged(view: View, owner: Owner, resource: Candidate) -> Standing:
         ignored=tuple(f"{each.path}: {each.reason}" for each in ignored),
         notes=tuple(_notes(decision, str(unread or ""))),
         reported=reported,
+        targets=_targets(owner, resource),
     )
 
 
@@ -93,15 +103,36 @@ def _notes(decision: Decision, unread: str) -> Iterable[str]:
 
 def _reported(owner: Owner, resource: Candidate) -> str:
     """What the operator says of a workload in the status of a resource."""
+    binding = binding_of(owner, resource)
+    said = (binding.conditions or (None,))[0] if binding else None
+    if said is None:
+        return ""
+    text = f"Accepted={said.status}" + (f": {said.message}" if said.message else "")
+    generation = resource.metadata.generation
+    behind = said.observed_generation not in (None, generation)
+    return text + (" (of an earlier generation)" if behind else "")
+
+
+def _targets(owner: Owner, resource: Candidate) -> Targets | None:
+    """What a workload scrapes for a resource, if the operator counts that."""
+    binding = binding_of(owner, resource)
+    found = binding.targets if binding else None
+    if found is None:
+        return None
+    errors = (TargetError(message=e.message, count=e.count) for e in found.errors or ())
+    return Targets(
+        discovered=found.discovered,
+        healthy=found.healthy,
+        errors=tuple(errors),
+        observed_at=found.observed_at,
+    )
+
+
+def binding_of(owner: Owner, resource: Candidate) -> Binding | None:
+    """What the status of a resource says of a workload; None if nothing."""
     kind = kind_called(type(owner).__name__)
     wanted = (kind.plural if kind else "", owner.metadata.namespace, owner.metadata.name)
     for binding in (resource.status and resource.status.bindings) or ():
         if (binding.resource, binding.namespace, binding.name) == wanted:
-            said = (binding.conditions or (None,))[0]
-            if said is None:
-                return ""
-            text = f"Accepted={said.status}" + (f": {said.message}" if said.message else "")
-            generation = resource.metadata.generation
-            behind = said.observed_generation not in (None, generation)
-            return text + (" (of an earlier generation)" if behind else "")
-    return ""
+            return binding
+    return None

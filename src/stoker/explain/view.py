@@ -81,6 +81,7 @@ class View(Struct, frozen=True, kw_only=True):
     """What can be seen of a cluster or a directory.
 
     `labels_unknown` says why a namespace that is not in `namespaces` is known by its name alone.
+    `rivals` are the operators that look after the same workload, by its kind, namespace and name.
     """
 
     workloads: tuple[Owner, ...]
@@ -91,6 +92,7 @@ class View(Struct, frozen=True, kw_only=True):
     settings: OperatorSettings = OperatorSettings()
     capabilities: Capabilities = Capabilities()
     labels_unknown: str = ""
+    rivals: Mapping[tuple[str, str, str], tuple[str, ...]] = {}
 
 
 class Noting(Struct):
@@ -112,9 +114,13 @@ class Noting(Struct):
 
 
 class Masked(Struct, frozen=True):
-    """Assets whose values from Secrets are only named, for texts that people look at."""
+    """Assets whose values from Secrets are only named, for texts that people look at.
+
+    `before` are the values as they were: one that is another now is marked.
+    """
 
     assets: Assets
+    before: Assets | None = None
 
     def value(self, source: Source) -> str | Missing:
         """A stand-in for a Secret's text, the text behind a ConfigMap's key, or why there is none.
@@ -125,5 +131,34 @@ class Masked(Struct, frozen=True):
         if isinstance(found, Missing) and not found.problem:
             return found
         if source.kind == SECRET or isinstance(found, Missing):
-            return f"<{source.kind} {source.namespace}/{source.name}, key {source.key}>"
+            return f"<{self.place(source)}>"
         return found
+
+    def place(self, source: Source) -> str:
+        """Where a value is, and whether it is another one than before."""
+        known = f"{source.kind} {source.namespace}/{source.name}, key {source.key}"
+        changed = self.before and self.before.value(source) != self.assets.value(source)
+        return f"{known}, another value" if changed else known
+
+
+class Links:
+    """Masked assets whose stand-ins look like URLs: writers refuse others where one belongs."""
+
+    def __init__(self, masked: Masked) -> None:
+        self._masked = masked
+        self._plain: dict[str, str] = {}
+
+    def value(self, source: Source) -> str | Missing:
+        """A stand-in for what a Secret holds, the text of anything else, or why there is none."""
+        found = self._masked.value(source)
+        if isinstance(found, Missing) or source.kind != SECRET:
+            return found
+        link = f"https://masked.invalid/{source.namespace}/{source.name}/{source.key}/value"
+        self._plain[link] = found
+        return link
+
+    def undone(self, text: str) -> str:
+        """A text with the usual stand-ins."""
+        for link, plain in self._plain.items():
+            text = text.replace(link, plain)
+        return text

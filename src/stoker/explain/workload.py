@@ -1,7 +1,9 @@
 """A workload explained: what it selects, and what becomes of that."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+
+from msgspec import Struct
 
 from stoker.decide import OWN, Decision, decide
 from stoker.explain.answer import Count, Explanation
@@ -21,32 +23,74 @@ from stoker.select.workload import Owner
 from stoker.validate.findings import json_name
 
 
+class Tally(Struct, frozen=True, kw_only=True):
+    """What becomes of a workload in numbers, which are by the kinds of resources.
+
+    `there` is how many there are to choose from. `problem` is why it cannot be configured, `unread`
+    why not everything can be judged; empty where there is nothing to say.
+    """
+
+    version: str = ""
+    selected: Mapping[str, int] = {}
+    rejected: Mapping[str, int] = {}
+    there: Mapping[str, int] = {}
+    problem: str = ""
+    unread: str = ""
+
+
 def explained_workload(view: View, owner: Owner) -> Explanation:
     """What a workload selects, how much of it is rejected, and how the workload is."""
-    metadata = owner.metadata
     seen = [each for each in view.resources if _is_in_sight(view, each)]
     assets = Noting(view.assets)
     decision = decide(owner, seen, view.namespaces, assets, view.capabilities)
     unread = str(assets.unreadable[0]) if assets.unreadable else ""
-    counts = tuple(_counts(owner, seen, decision))
-    rejected = tuple(
-        f"{each.kind} {each.key[1]}/{each.key[2]}: {each.message}"
-        for each in decision.verdicts
-        if not each.accepted
+    there = Counter(type(each).__name__ for each in seen)
+    return explained_decision(view, decision, tally_of(decision, there, unread))
+
+
+def tally_of(decision: Decision, there: Mapping[str, int], unread: str = "") -> Tally:
+    """A decision in numbers."""
+    return Tally(
+        version=decision.version,
+        selected=Counter(each.kind for each in decision.verdicts),
+        rejected=Counter(each.kind for each in decision.verdicts if not each.accepted),
+        there=there,
+        problem=decision.problem,
+        unread=unread,
     )
-    problem = _problem(view, owner, decision, unread, len(rejected))
+
+
+def explained_decision(view: View, decision: Decision, tally: Tally) -> Explanation:
+    """A workload by what was decided, of which the numbers are known."""
+    owner, metadata = decision.owner, decision.owner.metadata
+    good, headline = headline_of(view, owner, tally)
     return Explanation(
         kind=type(owner).__name__,
         namespace=metadata.namespace or "",
         name=metadata.name or "",
-        good=not problem,
-        headline=problem or _summary(decision, counts),
-        counts=counts,
-        rejected=rejected,
+        good=good,
+        headline=headline,
+        counts=counts_of(owner, tally),
+        rejected=tuple(
+            f"{each.kind} {each.key[1]}/{each.key[2]}: {each.message}"
+            for each in decision.verdicts
+            if not each.accepted
+        ),
         ignored=tuple(f"{each.path}: {each.reason}" for each in decision.ignored.get(OWN, ())),
         conditions=tuple(_conditions(owner)),
-        notes=tuple(_notes(decision, unread)),
+        notes=tuple(_notes(decision, tally.unread)),
     )
+
+
+def headline_of(view: View, owner: Owner, tally: Tally) -> tuple[bool, str]:
+    """Whether all is as it should be, and how a workload is, in one sentence."""
+    problem = _problem(view, owner, tally)
+    return not problem, problem or _summary(tally)
+
+
+def counts_of(owner: Owner, tally: Tally) -> tuple[Count, ...]:
+    """How many resources of each kind a workload selects, and if none, why."""
+    return tuple(_counts(owner, tally))
 
 
 def _is_in_sight(view: View, resource: Candidate) -> bool:
@@ -54,12 +98,12 @@ def _is_in_sight(view: View, resource: Candidate) -> bool:
     return scope.covers(resource.metadata.namespace or "")
 
 
-def _problem(view: View, owner: Owner, decision: Decision, unread: str, rejected: int) -> str:
-    reason = not_managed(view, owner)
-    if reason:
-        return f"not looked after: {reason.text}"
-    if decision.problem and not unread:
-        return f"cannot be configured: {decision.problem}"
+def _problem(view: View, owner: Owner, tally: Tally) -> str:
+    reason, rejected = not_managed(view, owner), sum(tally.rejected.values())
+    if reason or _rivalry(view, owner):
+        return f"not looked after: {reason.text}" if reason else _rivalry(view, owner)
+    if tally.problem and not tally.unread:
+        return f"cannot be configured: {tally.problem}"
     if owner.spec.paused:
         return "paused: its objects are left as they are until spec.paused is unset"
     if is_unmanaged(owner, view.settings):
@@ -70,29 +114,30 @@ def _problem(view: View, owner: Owner, decision: Decision, unread: str, rejected
     return f"its condition {failing}" if failing else ""
 
 
-def _summary(decision: Decision, counts: tuple[Count, ...]) -> str:
-    total = sum(each.selected for each in counts)
-    return f"version {decision.version} uses {counted(total, 'resource')}"
+def _rivalry(view: View, owner: Owner) -> str:
+    """That several operators look after a workload; empty where that is not seen."""
+    metadata = owner.metadata
+    identity = (type(owner).__name__, metadata.namespace or "", metadata.name or "")
+    names = " and ".join(view.rivals.get(identity, ()))
+    told = "two operators look after it; stop one, or give it a --controller-id"
+    return f"{names} both write its status: {told}" if names else ""
 
 
-def _counts(owner: Owner, seen: list[Candidate], decision: Decision) -> Iterator[Count]:
-    selected = Counter(each.kind for each in decision.verdicts)
-    rejected = Counter(each.kind for each in decision.verdicts if not each.accepted)
-    there = Counter(type(each).__name__ for each in seen)
+def _summary(tally: Tally) -> str:
+    return f"version {tally.version} uses {counted(sum(tally.selected.values()), 'resource')}"
+
+
+def _counts(owner: Owner, tally: Tally) -> Iterator[Count]:
     wanted = choices(owner.spec, owner.metadata.namespace or "")
     for kind in SELECTED_KINDS:
         if kind.name not in wanted:
             continue
-        note = ""
-        if not selected[kind.name]:
+        selected, note = tally.selected.get(kind.name, 0), ""
+        if not selected:
             path = f"spec.{json_name(owner.spec, kind.selector)}"
-            note = _why_none(wanted[kind.name], path, there[kind.name])
-        yield Count(
-            kind=kind.name,
-            selected=selected[kind.name],
-            rejected=rejected[kind.name],
-            note=note,
-        )
+            note = _why_none(wanted[kind.name], path, tally.there.get(kind.name, 0))
+        rejected = tally.rejected.get(kind.name, 0)
+        yield Count(kind=kind.name, selected=selected, rejected=rejected, note=note)
 
 
 def _why_none(wanted: Choice, path: str, there: int) -> str:

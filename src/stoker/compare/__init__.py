@@ -1,0 +1,16 @@
+"""What would change: two states of a cluster or of folders, compared workload by workload.
+
+    View ──plan──> Planned ─┐
+                            ├─> Change: objects, configuration, selection, and whether pods roll
+    View ──plan──> Planned ─┘   or what is in the cluster
+
+    plan.py      the objects that a state makes of a workload, as the operator would write them
+    shown.py     its configuration with values of Secrets named instead of shown
+    objects.py   two states of one object: where they differ, and how that looks
+    lines.py     two texts as a unified diff
+    change.py    all of it for one workload, and in one sentence
+    overlay.py   a state with manifests on top of it
+    between.py   two states that are known whole
+
+All of it is pure.
+"""

@@ -1,0 +1,21 @@
+"""Two states that are known whole, such as two folders, compared."""
+
+from stoker.compare.change import Comparison, change_of
+from stoker.compare.overlay import identity
+from stoker.compare.plan import planned
+from stoker.explain.view import View
+
+
+def changes_between(before: View, after: View) -> Comparison:
+    """What happens to each workload that something happens to, in the order of kinds and names."""
+    old = {identity(each): each for each in before.workloads}
+    new = {identity(each): each for each in after.workloads}
+    found = []
+    for key in sorted(old.keys() | new.keys()):
+        change = change_of(
+            planned(before, old[key]) if key in old else None,
+            planned(after, new[key], before=before.assets) if key in new else None,
+        )
+        if not change.is_nothing:
+            found.append(change)
+    return Comparison(tuple(found))

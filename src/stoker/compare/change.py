@@ -1,0 +1,216 @@
+"""What happens to one workload, and in one sentence."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from enum import StrEnum
+
+from msgspec import Struct
+
+from stoker.api.core import Object, ObjectId, identity_of
+from stoker.compare.lines import FileDiff, file_diff
+from stoker.compare.objects import (
+    Action,
+    ObjectChange,
+    changed_from_before,
+    changed_from_live,
+    gone,
+)
+from stoker.compare.plan import Planned
+from stoker.explain.wording import counted
+from stoker.generate.fragments import ResourceKey
+
+_SHOWN = 3
+
+
+class Pods(StrEnum):
+    """What happens to the pods of a workload."""
+
+    STAY = "stay"
+    ROLL = "roll"
+    START = "start"
+    END = "end"
+
+
+class Change(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What happens to one workload.
+
+    `selected` and `deselected` are resources that the workload takes now or no longer; `rejected`
+    those that it refuses now, with the reason; `accepted` those that it refused. `configuration`
+    is the diff of what its pods read, `objects` are those that are written or removed; `blocked`
+    says why nothing is written, where that is new.
+    """
+
+    workload: str
+    pods: Pods = Pods.STAY
+    objects: tuple[ObjectChange, ...] = ()
+    configuration: FileDiff | None = None
+    selected: tuple[str, ...] = ()
+    deselected: tuple[str, ...] = ()
+    rejected: tuple[str, ...] = ()
+    accepted: tuple[str, ...] = ()
+    blocked: str = ""
+    notes: tuple[str, ...] = ()
+    action: Action = Action.CHANGED
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether nothing happens at all."""
+        resources = (self.selected, self.deselected, self.rejected, self.accepted)
+        return not (self.objects or self.configuration or self.blocked or any(resources))
+
+    @property
+    def sentence(self) -> str:
+        """The whole in one line."""
+        return "; ".join(_parts(self))
+
+
+class Comparison(Struct, frozen=True):
+    """What happens to workloads, and what could not be seen."""
+
+    changes: tuple[Change, ...]
+    notes: tuple[str, ...] = ()
+
+
+def change_of(
+    before: Planned | None,
+    after: Planned | None,
+    live: Mapping[ObjectId, Object] | None = None,
+    manager: str = "",
+) -> Change:
+    """What happens to a workload, of which there is one state at least.
+
+    `live` are the objects that are there, as `manager` would have left them; without them the
+    objects of `before` are.
+    """
+    title = _title(before, after)
+    blocked = _blocked(after)
+    objects = () if blocked else tuple(_objects(before, after, live, manager))
+    old, new = (before.text if before else ""), (after.text if after else "")
+    action = Action.NEW if before is None else Action.GONE if after is None else Action.CHANGED
+    return Change(
+        workload=title,
+        pods=_pods(objects),
+        objects=objects,
+        blocked=blocked if blocked != _blocked(before) else "",
+        configuration=None
+        if blocked or action is not Action.CHANGED
+        else file_diff(f"{title} configuration", old, new),
+        notes=tuple(_notes(before, after, blocked)),
+        action=action,
+        **_resources(before, after),
+    )
+
+
+def _title(before: Planned | None, after: Planned | None) -> str:
+    return next(each.title for each in (after, before) if each)
+
+
+def _blocked(after: Planned | None) -> str:
+    """Why nothing is written, whatever would be right."""
+    if after is None:
+        return ""
+    if after.problem:
+        return f"nothing is written: {after.problem}"
+    return (
+        "paused: nothing is written until spec.paused is unset" if after.owner.spec.paused else ""
+    )
+
+
+def _notes(before: Planned | None, after: Planned | None, blocked: str) -> Iterator[str]:
+    if blocked:
+        yield blocked
+    elif before and before.problem:
+        yield f"before, nothing was written: {before.problem}"
+    unread = (after and after.unread) or (before and before.unread)
+    if unread:
+        yield f"not everything can be judged from here: {unread}"
+
+
+def _objects(
+    before: Planned | None,
+    after: Planned | None,
+    live: Mapping[ObjectId, Object] | None,
+    manager: str,
+) -> Iterator[ObjectChange]:
+    old = {identity_of(each): each for each in (before.objects if before else ())}
+    wanted = {identity_of(each): each for each in (after.objects if after else ())}
+    for identity, each in wanted.items():
+        found = (
+            changed_from_before(each, old.get(identity))
+            if live is None
+            else changed_from_live(each, live.get(identity), manager)
+        )
+        if found:
+            yield found
+    for identity, each in old.items():
+        shared = after is None and each["kind"] == "Service"
+        if identity not in wanted and not shared and (live is None or identity in live):
+            yield gone(each)
+
+
+def _pods(objects: Iterable[ObjectChange]) -> Pods:
+    sets = [each for each in objects if each.runs_pods]
+    if any(each.rolls for each in sets):
+        return Pods.ROLL
+    actions = {each.action for each in sets}
+    if Action.NEW in actions:
+        return Pods.START
+    return Pods.END if Action.GONE in actions else Pods.STAY
+
+
+# --- Resources ------------------------------------------------------------------------------------
+
+
+def _resources(before: Planned | None, after: Planned | None) -> dict[str, tuple[str, ...]]:
+    old, new = (before.verdicts if before else {}), (after.verdicts if after else {})
+    both = [key for key in new if key in old]
+    refused = [key for key, each in new.items() if not each.accepted]
+    return {
+        "selected": _names(key for key in new if key not in old),
+        "deselected": _names(key for key in old if key not in new),
+        "rejected": tuple(
+            f"{_name(key)}: {new[key].message}"
+            for key in sorted(refused)
+            if key not in old or old[key].accepted or old[key].message != new[key].message
+        ),
+        "accepted": _names(key for key in both if new[key].accepted and not old[key].accepted),
+    }
+
+
+def _names(keys: Iterable[ResourceKey]) -> tuple[str, ...]:
+    return tuple(map(_name, sorted(keys)))
+
+
+def _name(key: ResourceKey) -> str:
+    return " ".join(key)
+
+
+# --- In one sentence ------------------------------------------------------------------------------
+
+_PODS = {
+    Pods.STAY: "pods stay",
+    Pods.ROLL: "pods roll",
+    Pods.START: "pods start",
+    Pods.END: "pods end",
+}
+
+
+def _parts(change: Change) -> Iterator[str]:
+    if change.action is not Action.CHANGED:
+        yield {Action.NEW: "new", Action.GONE: "gone"}[change.action]
+    if change.configuration:
+        yield "configuration changes"
+    written = [each for each in change.objects if each.action is not Action.GONE]
+    removed = len(change.objects) - len(written)
+    if written:
+        yield f"{counted(len(written), 'object')} written"
+    if removed:
+        yield f"{counted(removed, 'object')} removed"
+    if any(each.replaced for each in change.objects):
+        yield "a StatefulSet is replaced"
+    yield _PODS[change.pods]
+    for word in ("selected", "deselected", "rejected", "accepted"):
+        found: tuple[str, ...] = getattr(change, word)
+        if found:
+            more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+            yield f"{word}: {', '.join(found[:_SHOWN])}{more}"
+    yield from change.notes

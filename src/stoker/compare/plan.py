@@ -1,0 +1,102 @@
+"""What a state of the world makes of a workload: its objects, and what became of its resources."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from stoker.api.core import Object
+from stoker.compare.shown import shown_text, stand_ins_in
+from stoker.decide import Existing, kept_of, key_of, objects_for, shared_service_of
+from stoker.errors import WorkloadError
+from stoker.explain.selecting import not_managed
+from stoker.explain.standings import title_of
+from stoker.explain.view import Noting, View
+from stoker.generate.fragments import ResourceKey
+from stoker.select.assets import Assets
+from stoker.select.choice import Candidate, choices, chosen, is_unmanaged
+from stoker.select.namespaces import scope_of
+from stoker.select.workload import Owner
+from stoker.validate.verdicts import Verdict
+
+NOTHING_THERE = Existing()
+
+
+class Planned(Struct, frozen=True, kw_only=True):
+    """What becomes of a workload; with a `problem` there are no objects.
+
+    `text` is the configuration as people may see it. `unread` names values that could not be read.
+    """
+
+    owner: Owner
+    verdicts: Mapping[ResourceKey, Verdict] = {}
+    objects: tuple[Object, ...] = ()
+    text: str = ""
+    problem: str = ""
+    unread: str = ""
+
+    @property
+    def title(self) -> str:
+        """Kind, namespace and name of the workload."""
+        return title_of(self.owner)
+
+
+def planned(
+    view: View, owner: Owner, existing: Existing = NOTHING_THERE, before: Assets | None = None
+) -> Planned:
+    """What an operator makes of a workload, on top of what exists.
+
+    Values that are not those of `before` are marked as other ones in the text.
+    """
+    reason = not_managed(view, owner)
+    if reason:
+        return Planned(owner=owner, problem=f"not looked after: {reason.text}")
+    assets = Noting(view.assets)
+    try:
+        kept = kept_of(owner, view.capabilities, assets, stand_ins_in(view))
+        kept.put_all(_applicable(view, owner), assets)
+    except WorkloadError as error:
+        return Planned(owner=owner, problem=str(error), unread=_unread(assets))
+    found = Planned(owner=owner, verdicts=dict(kept.verdicts))
+    try:
+        contents = kept.contents(assets, existing)
+        if is_unmanaged(owner, view.settings):
+            contents = replace(contents, config_files={})
+        objects = _objects(view, owner, contents)
+    except WorkloadError as error:
+        return replace(found, problem=str(error), unread=_unread(assets))
+    text = shown_text(view, owner, found.verdicts, contents, before)
+    return replace(found, objects=tuple(objects), text=text, unread=_unread(assets))
+
+
+def _unread(assets: Noting) -> str:
+    return str(assets.unreadable[0]) if assets.unreadable else ""
+
+
+def _applicable(view: View, owner: Owner) -> dict[ResourceKey, Candidate]:
+    wanted = choices(owner.spec, owner.metadata.namespace or "")
+    seen = (each for each in view.resources if _is_in_sight(view, each))
+    return {key_of(each): each for each in chosen(wanted, seen, view.namespaces)}
+
+
+def _is_in_sight(view: View, resource: Candidate) -> bool:
+    scope = scope_of(type(resource).__name__, view.settings.namespaces)
+    return scope.covers(resource.metadata.namespace or "")
+
+
+def _objects(view: View, owner: Owner, contents: Any) -> list[Object]:
+    objects = objects_for(owner, view.capabilities, view.settings.objects, contents)
+    sharing = [each for each in view.workloads if _shares(view, each, owner)]
+    return [
+        shared_service_of(sharing, view.capabilities, view.settings.objects)
+        if each["kind"] == "Service"
+        else each
+        for each in objects
+    ]
+
+
+def _shares(view: View, one: Owner, other: Owner) -> bool:
+    """Whether two workloads have the same Service, as the operator looks after both."""
+    alike = type(one) is type(other) and one.metadata.namespace == other.metadata.namespace
+    return alike and not not_managed(view, one)

@@ -1,0 +1,71 @@
+"""The configuration of a workload as people may see it: values of Secrets are named, not shown.
+
+It is the text of the status page (`stoker.page.configuration`) in one piece, without the rules,
+which are compared file by file.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from stoker.api.alertmanager import Alertmanager
+from stoker.consolidate import stand_ins_of
+from stoker.errors import StokerError
+from stoker.explain.view import View
+from stoker.generate.fragments import ResourceKey, StandIns
+from stoker.page.configuration import Known, Layout, Materials, layout_of, title_at
+from stoker.select.assets import Assets
+from stoker.select.choice import RULE_KIND, Candidate
+from stoker.select.members import ObjectKey
+from stoker.select.workload import Owner
+from stoker.validate.verdicts import Verdict
+
+
+def shown_text(
+    view: View,
+    owner: Owner,
+    verdicts: Mapping[ResourceKey, Verdict],
+    contents: Any,
+    before: Assets | None = None,
+) -> str:
+    """The configuration; empty where there is none, a remark where it cannot be shown.
+
+    Values that are not those of `before` are marked.
+    """
+    used = [key for key, each in verdicts.items() if each.accepted and key[0] != RULE_KIND.name]
+
+    def find(known: Known) -> Candidate | None:
+        found: Candidate = verdicts[known.kind, f"{known.namespace}/{known.name}"].resource
+        return found
+
+    materials = Materials(
+        used=[_known(key) for key in sorted(used)],
+        find=find,
+        assets=view.assets,
+        before=before,
+        capabilities=view.capabilities,
+        rule_files=max(len(getattr(contents, "rule_files", ())), 1),
+        stand_ins=stand_ins_in(view),
+    )
+    try:
+        layout = layout_of(owner, materials)
+    except StokerError as error:
+        return f"# the configuration cannot be shown without the values of Secrets: {error}\n"
+    return _titled(layout) if isinstance(owner, Alertmanager) else _joined(layout)
+
+
+def _known(key: ResourceKey) -> ObjectKey:
+    return ObjectKey(key[0], *key[1].split("/", 1))
+
+
+def _joined(layout: Layout) -> str:
+    return "".join(map(layout.text, layout.places))
+
+
+def _titled(layout: Layout) -> str:
+    """Alertmanager gets its parts merged; one below the other, each needs its name."""
+    return "".join(f"# {title_at(each)}\n{layout.text(each)}" for each in layout.places)
+
+
+def stand_ins_in(view: View) -> StandIns | None:
+    """What finds the ScrapeConfigs in place of a monitor; None where monitors stay themselves."""
+    return stand_ins_of if view.settings.consolidate_monitors else None

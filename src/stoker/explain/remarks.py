@@ -1,0 +1,56 @@
+"""What else belongs into the first line: a resource is used, though not quite as it is written."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from stoker.api.alertmanager import Alertmanager
+from stoker.explain.answer import Standing, State
+from stoker.generate.alertmanager.config import terms_of
+from stoker.select.choice import AlertmanagerConfig, Candidate
+from stoker.select.workload import Owner, Scraper
+from stoker.validate.findings import json_name
+
+# What a workload may set bounds to, in its own `enforced_…`.
+_LIMITS: Final = (
+    "sample_limit",
+    "target_limit",
+    "label_limit",
+    "label_name_length_limit",
+    "label_value_length_limit",
+    "keep_dropped_targets",
+)
+
+
+def remark(resource: Candidate, found: Sequence[tuple[Owner, Standing]]) -> str:
+    """The end of a sentence about a resource that is used; empty where nothing is to be said."""
+    used = [each for each in found if each[1].state is State.USED]
+    said = next((each for owner, standing in used for each in _said(resource, owner, standing)), "")
+    return f"; {said}" if said else ""
+
+
+def _said(resource: Candidate, owner: Owner, standing: Standing) -> Iterator[str]:
+    if standing.ignored:
+        more = f" and {len(standing.ignored) - 1} more" if len(standing.ignored) > 1 else ""
+        yield f"version {standing.version} ignores {standing.ignored[0]}{more}"
+    if isinstance(owner, Scraper):
+        yield from _lowered(resource, owner)
+    if isinstance(owner, Alertmanager) and isinstance(resource, AlertmanagerConfig):
+        namespace = terms_of(owner).seen_by(resource.metadata.namespace or "")
+        if namespace and not _is_root(resource, owner):
+            yield f"it sees only alerts with the label `namespace={namespace}`"
+
+
+def _lowered(resource: Candidate, scraper: Scraper) -> Iterator[str]:
+    for name in _LIMITS:
+        own = getattr(resource.spec, name, None)
+        most = getattr(scraper.spec, f"enforced_{name}", None)
+        if own and most and own > most:
+            field = json_name(resource.spec, name)
+            bound = json_name(scraper.spec, f"enforced_{name}")
+            yield f"spec.{field} is lowered from {own} to {most} by spec.{bound} of the workload"
+
+
+def _is_root(resource: Candidate, owner: Alertmanager) -> bool:
+    start = owner.spec.alertmanager_configuration
+    beside = resource.metadata.namespace == owner.metadata.namespace
+    return beside and start is not None and start.name == resource.metadata.name

@@ -1,0 +1,259 @@
+"""What would change in a cluster if manifests were applied.
+
+    the cluster, as the user sees it ──> View ──overlaid with manifests──> View
+                                          └──planned──┐                     └──planned──┐
+    objects that are there ───────────────────────────┴─────────────────────────────────┴─> Change
+
+Everything is read with the rights of the user who asks, and nothing is written. Values of Secrets
+are read where resources refer to them, for a resource with a wrong one is rejected; they are never
+part of the answer.
+"""
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from msgspec.structs import replace
+
+from stoker.api.core import Object, ObjectId, identity_of
+from stoker.api.decode import convert
+from stoker.api.prometheus import PrometheusAgent
+from stoker.build.names import config_secret_name, daemon_set_name
+from stoker.build.secrets import config_file_secret_name
+from stoker.compare.change import Change, Comparison, change_of
+from stoker.compare.overlay import Manifests, identity, overlaid
+from stoker.compare.plan import Planned, planned
+from stoker.decide import Existing, Outline, key_of, outline_of
+from stoker.errors import WorkloadError
+from stoker.explain.view import View
+from stoker.generate.fragments import ResourceKey
+from stoker.generate.rules import config_map_name
+from stoker.generate.split import file_name
+from stoker.kube import resources as kube
+from stoker.kube.client import Client
+from stoker.kube.errors import Forbidden, NotFound
+from stoker.kube.resources import Resource, resource_of
+from stoker.run.caches import Running
+from stoker.run.capabilities import capabilities_of
+from stoker.run.inventory import NOWHERE, Inventory
+from stoker.run.switching import Found, Switch, switch_of, switch_secret_name, switched
+from stoker.run.values import Values
+from stoker.run.writer import MANAGER, as_claimed, beside_others
+from stoker.select.workload import Owner, Scraper, workload_of
+from stoker.settings import Capabilities, OperatorSettings
+
+_AT_ONCE: Final = 16
+
+
+async def compared_with_cluster(
+    client: Client, settings: OperatorSettings, manifests: Manifests
+) -> Comparison:
+    """What happens to each workload; ApiError where the cluster cannot be asked at all."""
+    seen = await Inventory(client, _namespaces_of(manifests)).read()
+    values = Values(client, lambda _: False)
+    assets = values.view()
+    before = View(
+        workloads=tuple(seen.workloads),
+        resources=tuple(seen.resources),
+        namespaces=seen.namespaces,
+        assets=assets,
+        surroundings=NOWHERE,
+        settings=settings,
+        capabilities=await capabilities_of(client, settings),
+    )
+    after = overlaid(before, manifests, seen.foreign)
+    comparing = _Comparing(client, before, after, manifests)
+    while True:
+        found = await comparing.changes()
+        if not await values.load(assets):
+            return Comparison(tuple(found), (*seen.notes, *comparing.unselected(manifests)))
+
+
+class _Comparing:
+    """Two states of a cluster, and what it holds now."""
+
+    def __init__(self, client: Client, before: View, after: View, manifests: Manifests) -> None:
+        self._client = client
+        self._before, self._after = before, after
+        self._named = {identity(each) for each in manifests.workloads}
+        self._live: dict[ObjectId, Object | None] = {}
+        self._unreadable: dict[ObjectId, str] = {}
+        self._selected: set[ResourceKey] = set()
+
+    async def changes(self) -> list[Change]:
+        """What happens to each workload that something happens to."""
+        old = {identity(each): each for each in self._before.workloads}
+        found = []
+        for owner in sorted(self._after.workloads, key=identity):
+            change = await self._change(old.get(identity(owner)), owner)
+            if change is not None and not (change.is_nothing and not change.notes):
+                found.append(change)
+        return found
+
+    def unselected(self, manifests: Manifests) -> Iterator[str]:
+        """The resources that nobody takes, for which nothing changes therefore."""
+        for each in manifests.resources:
+            kind, name = key_of(each)
+            if (kind, name) not in self._selected:
+                yield f"nobody selects {kind} {name}; `stoker explain` says why"
+
+    async def _change(self, old: Owner | None, new: Owner) -> Change | None:
+        existing = await self._existing(new)
+        before = planned(self._before, old, existing) if old else None
+        after = planned(self._after, new, existing, self._before.assets)
+        self._selected |= after.verdicts.keys()
+        if before and identity(new) not in self._named and _is_same(before, after):
+            return None
+        switch = await self._switch(after)
+        if switch is not None:
+            before, after = _as_switched(before, after, switch, self._after.capabilities)
+        live = await self._found((*(before.objects if before else ()), *after.objects))
+        change = change_of(before, _beside(after, live), live, MANAGER)
+        notes = (*change.notes, *self._notes(before, change), *_waits(switch))
+        return replace(change, notes=notes)
+
+    async def _switch(self, after: Planned) -> Switch | None:
+        """Where the change of an agent's mode stands; None for what cannot change it."""
+        owner = after.owner
+        if not isinstance(owner, PrometheusAgent) or not after.objects:
+            return None
+        workload = workload_of(owner, self._after.capabilities)
+        sets = {part.name for part in self._outline(owner).parts} | {
+            each["metadata"]["name"] for each in after.objects if each["kind"] == "StatefulSet"
+        }
+        secrets = (config_secret_name(workload), switch_secret_name(workload))
+        found = Found(
+            await self._running(kube.STATEFUL_SET, workload.namespace, sets),
+            await self._running(kube.DAEMON_SET, workload.namespace, {daemon_set_name(workload)}),
+            [
+                name
+                for name in secrets
+                if await self._get(kube.SECRET, ("Secret", workload.namespace, name))
+            ],
+        )
+        return switch_of(workload, after.objects, found)
+
+    async def _running(
+        self, resource: Resource, namespace: str, names: Iterable[str]
+    ) -> list[Running]:
+        live = [
+            await self._get(resource, (resource.kind, namespace, name)) for name in sorted(names)
+        ]
+        return [convert(Running, each) for each in live if each is not None]
+
+    def _outline(self, owner: Owner) -> Outline:
+        return outline_of(owner, self._after.capabilities, self._after.settings.objects)
+
+    def _notes(self, before: Planned | None, change: Change) -> Iterable[str]:
+        behind = change.objects and not change.configuration and before is not None
+        if behind and any(each.kind == "Secret" for each in change.objects):
+            yield "a Secret in the cluster is not what the operator would write now"
+        yield from dict.fromkeys(self._unreadable.values())
+
+    async def _existing(self, owner: Owner) -> Existing:
+        """What there is already, so that the plan puts nothing elsewhere without need."""
+        try:
+            outline = self._outline(owner)
+            return Existing(
+                rules=await self._rules(outline.namespace, outline.rules),
+                secrets=await self._secrets(owner),
+            )
+        except (WorkloadError, ValueError):
+            return Existing()
+
+    async def _rules(self, namespace: str, prefix: str) -> list[Mapping[str, str]]:
+        found: list[Mapping[str, str]] = []
+        while prefix:
+            name = config_map_name(prefix, len(found))
+            live = await self._get(kube.CONFIG_MAP, ("ConfigMap", namespace, name))
+            if live is None:
+                break
+            found.append(live.get("data") or {})
+        return found
+
+    async def _secrets(self, owner: Owner) -> list[str]:
+        """The Secrets with further files of a configuration that did not fit into one."""
+        names: list[str] = []
+        while isinstance(owner, Scraper):
+            workload = workload_of(owner, self._after.capabilities)
+            name = config_file_secret_name(workload, file_name(len(names)))
+            if await self._get(kube.SECRET, ("Secret", workload.namespace, name)) is None:
+                break
+            names.append(name)
+        return names
+
+    async def _found(self, objects: Iterable[Object]) -> dict[ObjectId, Object]:
+        """Of these objects those that are there; what may not be read is taken to be right."""
+        wanted = {identity_of(each): each for each in objects}
+        gate = asyncio.Semaphore(_AT_ONCE)
+
+        async def read(key: ObjectId, each: Object) -> None:
+            async with gate:
+                await self._get(resource_of(each), key)
+
+        await asyncio.gather(*(read(key, each) for key, each in wanted.items()))
+        found = {key: self._live[key] for key in wanted}
+        unseen = {key: each for key, each in wanted.items() if key in self._unreadable}
+        return {key: _as_ours(each) for key, each in found.items() if each is not None} | unseen
+
+    async def _get(self, resource: Resource, key: ObjectId) -> Object | None:
+        if key not in self._live:
+            try:
+                self._live[key] = await self._client.get(resource, key[1], key[2])
+            except NotFound:
+                self._live[key] = None
+            except Forbidden as error:
+                self._live[key] = None
+                where = f"{error.resource} in namespace {error.namespace}"
+                self._unreadable[key] = f"you may not {error.verb} {where}: taken as they should be"
+        return self._live[key]
+
+
+def _is_same(before: Planned, after: Planned) -> bool:
+    return (before.objects, before.problem, before.verdicts) == (
+        after.objects,
+        after.problem,
+        after.verdicts,
+    )
+
+
+def _waits(switch: Switch | None) -> Iterator[str]:
+    if switch is not None and switch.waits_for:
+        yield f"the mode is being changed: {switch.waits_for}"
+
+
+def _as_switched(
+    before: Planned | None, after: Planned, switch: Switch, capabilities: Capabilities
+) -> tuple[Planned | None, Planned]:
+    """Both plans as they are during a change of mode, in which old objects stay for a while."""
+    if not isinstance(after.owner, PrometheusAgent):
+        return before, after
+    workload = workload_of(after.owner, capabilities)
+    if before is not None:
+        going = (each for each in before.objects if identity_of(each) not in switch.kept)
+        before = replace(before, objects=tuple(going))
+    return before, replace(after, objects=tuple(switched(workload, after.objects, switch)))
+
+
+def _beside(after: Planned, live: Mapping[ObjectId, Object]) -> Planned:
+    """A plan whose objects leave others what is theirs."""
+    objects = (
+        beside_others(each, live[identity_of(each)]) if identity_of(each) in live else each
+        for each in after.objects
+    )
+    return replace(after, objects=tuple(objects))
+
+
+def _as_ours(live: Object) -> Object:
+    """An object as it is once we own it, if we do.
+
+    One that another operator wrote by updates has all defaults on record as that operator's:
+    they seem to be wanted no longer, and are filled in again as soon as we take it over.
+    """
+    fields = live["metadata"].get("managedFields") or ()
+    return as_claimed(live) if any(each["manager"] == MANAGER for each in fields) else live
+
+
+def _namespaces_of(manifests: Manifests) -> list[str]:
+    several = (*manifests.workloads, *manifests.resources)
+    return sorted({each.metadata.namespace or "" for each in several})

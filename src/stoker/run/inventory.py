@@ -1,0 +1,138 @@
+"""What a user may see of our kinds in a cluster, read once: for a look at all of it."""
+
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from stoker.api.core import Object, ObjectMeta
+from stoker.api.decode import convert
+from stoker.compare.overlay import Identity, identity
+from stoker.errors import DecodeError
+from stoker.explain.objects import EndpointSlice, Ingress, PodGroup, Service
+from stoker.explain.view import Listing, Need
+from stoker.kube import resources as kube
+from stoker.kube.client import Client
+from stoker.kube.errors import Forbidden, NotFound
+from stoker.kube.reading import LAST_APPLIED
+from stoker.kube.resources import Resource
+from stoker.run.kinds import RESOURCES, WORKLOADS
+from stoker.select.choice import NAMESPACE_NAME
+
+_PAGE: Final = "500"
+
+
+class Inventory:
+    """What a user may see of our kinds in a cluster; where not all, in some namespaces."""
+
+    def __init__(self, client: Client, fallback: Sequence[str]) -> None:
+        self.workloads: list[Any] = []
+        self.resources: list[Any] = []
+        self.namespaces: dict[str, dict[str, str]] = {}
+        self.foreign: dict[Identity, ObjectMeta] = {}
+        self.notes: list[str] = []
+        self._client = client
+        self._fallback = fallback
+
+    async def read(self) -> "Inventory":
+        """Read everything."""
+        for kinds, found in ((WORKLOADS, self.workloads), (RESOURCES, self.resources)):
+            for kind in kinds.values():
+                for each in await self._listed(kind.resource):
+                    self._take(each, kind.model, found)
+        for each in await self._listed(kube.NAMESPACE):
+            name = each["metadata"]["name"]
+            labels = each["metadata"].get("labels") or {}
+            self.namespaces[name] = {NAMESPACE_NAME: name} | labels
+        return self
+
+    def _take(self, found: Object, model: type[Any], into: list[Any]) -> None:
+        try:
+            made = convert(model, found)
+        except DecodeError as error:
+            metadata = found["metadata"]
+            where = f"{model.__name__} {metadata.get('namespace')}/{metadata['name']}"
+            self.notes.append(f"{where} cannot be read and counts for nothing: {error}")
+            return
+        into.append(made)
+        self.foreign[identity(made)] = _foreign(found["metadata"])
+
+    async def _listed(self, resource: Resource) -> list[Object]:
+        try:
+            return await self._pages(resource, None)
+        except NotFound:
+            self.notes.append(f"the cluster does not have {resource.name}")
+            return []
+        except Forbidden as error:
+            self.notes.append(f"you may not {error.verb} {resource.name} in all namespaces")
+        if not resource.namespaced:
+            return []
+        return [each for name in self._fallback for each in await self._in(resource, name)]
+
+    async def _in(self, resource: Resource, namespace: str) -> list[Object]:
+        try:
+            return await self._pages(resource, namespace)
+        except Forbidden as error:
+            self.notes.append(f"you may not {error.verb} {resource.name} in namespace {namespace}")
+            return []
+
+    async def _pages(self, resource: Resource, namespace: str | None) -> list[Object]:
+        query = {"limit": _PAGE}
+        found: list[Object] = []
+        typed = {"apiVersion": resource.api_version, "kind": resource.kind}
+        while True:
+            answer = await self._client.request("GET", resource.path(namespace), query=query)
+            page: Any = msgspec.json.decode(answer)
+            found += (typed | each for each in page.get("items") or ())
+            more = page["metadata"].get("continue")
+            if not more:
+                return found
+            query["continue"] = more
+
+
+def _foreign(metadata: Object) -> ObjectMeta:
+    """The labels and annotations that no manifest gave to an object."""
+    return ObjectMeta(
+        labels=_unapplied(metadata, "labels"), annotations=_unapplied(metadata, "annotations")
+    )
+
+
+def _unapplied(metadata: Object, kind: str) -> dict[str, str]:
+    present = metadata.get(kind) or {}
+    applied: set[str] = {LAST_APPLIED}
+    last = (metadata.get("annotations") or {}).get(LAST_APPLIED)
+    if last:
+        applied |= (json.loads(last).get("metadata", {}).get(kind) or {}).keys()
+    for entry in metadata.get("managedFields") or ():
+        if entry.get("operation") == "Apply":
+            fields = entry.get("fieldsV1", {}).get("f:metadata", {}).get(f"f:{kind}", {})
+            applied |= {name.removeprefix("f:") for name in fields}
+    return {name: value for name, value in present.items() if name not in applied}
+
+
+class _Nowhere:
+    """Surroundings that nobody asks about: what is scraped does not matter here."""
+
+    def services(self, namespace: str | None) -> Listing[Service]:
+        """None."""
+        return Listing()
+
+    def slices(self, namespace: str | None) -> Listing[EndpointSlice]:
+        """None."""
+        return Listing()
+
+    def pods(self, namespace: str | None) -> Listing[PodGroup]:
+        """None."""
+        return Listing()
+
+    def ingresses(self, namespace: str | None) -> Listing[Ingress]:
+        """None."""
+        return Listing()
+
+    def allowed(self, need: Need) -> bool | None:
+        """Not known."""
+        return None
+
+
+NOWHERE: Final = _Nowhere()
