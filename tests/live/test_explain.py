@@ -172,6 +172,27 @@ def test_a_workload_is_explained(shop: World, capsys: Output) -> None:
     assert "  ServiceMonitor: 2" in lines
 
 
+def test_two_operators_on_one_workload_are_told(world: World, capsys: Output) -> None:
+    """The API server remembers who writes a status; one of them is as it should be."""
+    world.put(prometheus("main"))
+
+    def write_as(manager: str, **status: int) -> list[str]:
+        kind = {"apiVersion": "monitoring.coreos.com/v1", "kind": "Prometheus"}
+        world.cluster.api.request(
+            "PATCH",
+            f"{world.path('prometheuses', 'main')}/status?fieldManager={manager}",
+            kind | {"metadata": {"name": "main"}, "status": status},
+            content_type="application/apply-patch+yaml",
+        )
+        return explain(world, capsys, "prometheus main")
+
+    status, first, *_ = write_as("stoker", replicas=1)
+    assert (status, "both write its status" in first) == ("0", False)
+    status, first, *_ = write_as("PrometheusOperator", availableReplicas=1)
+    assert status == "1"
+    assert ": PrometheusOperator and stoker both write its status: two operators" in first
+
+
 def test_what_a_tenant_may_not_read_is_not_known(
     shop: World, capsys: Output, tmp_path: Path
 ) -> None:

@@ -395,6 +395,24 @@ def test_the_job_names_secrets_without_their_values(tmp_path: Path) -> None:
 # --- Rules and AlertmanagerConfigs ----------------------------------------------------------------
 
 
+def test_the_job_is_that_of_the_scrape_config_in_its_place(tmp_path: Path) -> None:
+    """Where the operator consolidates monitors, that is what Prometheus gets."""
+    settings = flags(consolidate_monitors=True)
+    found = told(viewed(tmp_path, prometheus(), monitor(), settings=settings))
+    assert "job_name: scrapeConfig/shop/servicemonitor-cart-0" in found.job
+
+
+def test_a_misspelt_label_leads_to_the_workload_that_was_meant(tmp_path: Path) -> None:
+    """Not to one that comes first by its name and has nothing to do with it."""
+    other = prometheus(serviceMonitorSelector={"matchLabels": {"team": "finance"}})
+    other["metadata"]["name"] = "a-first"
+    meant = prometheus(serviceMonitorSelector={"matchLabels": {"scraped-by": "main"}})
+    cart = monitor()
+    cart["metadata"]["labels"] = {"scraped-by": "mian"}
+    found = told(viewed(tmp_path, other, meant, cart))
+    assert found.headline.startswith("not selected by Prometheus monitoring/main: ")
+
+
 def rule(expr: str) -> Object:
     """A PrometheusRule of one alert."""
     group = {"name": "cart", "rules": [{"alert": "Down", "expr": expr}]}

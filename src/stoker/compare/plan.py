@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from stoker.api.core import Object
-from stoker.compare.shown import shown_text, stand_ins_in
+from stoker.compare.shown import shown_text
 from stoker.decide import Existing, kept_of, key_of, objects_for, shared_service_of
 from stoker.errors import WorkloadError
 from stoker.explain.selecting import not_managed
@@ -54,7 +54,7 @@ def planned(
         return Planned(owner=owner, problem=f"not looked after: {reason.text}")
     assets = Noting(view.assets)
     try:
-        kept = kept_of(owner, view.capabilities, assets, stand_ins_in(view))
+        kept = kept_of(owner, view.capabilities, assets, view.stand_ins)
         kept.put_all(_applicable(view, owner), assets)
     except WorkloadError as error:
         return Planned(owner=owner, problem=str(error), unread=_unread(assets))

@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from stoker.api.alertmanager import Alertmanager
-from stoker.consolidate import stand_ins_of
 from stoker.errors import StokerError
 from stoker.explain.view import View
-from stoker.generate.fragments import ResourceKey, StandIns
+from stoker.generate.fragments import ResourceKey
 from stoker.page.configuration import Known, Layout, Materials, layout_of, title_at
 from stoker.select.assets import Assets
 from stoker.select.choice import RULE_KIND, Candidate
@@ -44,7 +43,7 @@ def shown_text(
         before=before,
         capabilities=view.capabilities,
         rule_files=max(len(getattr(contents, "rule_files", ())), 1),
-        stand_ins=stand_ins_in(view),
+        stand_ins=view.stand_ins,
     )
     try:
         layout = layout_of(owner, materials)
@@ -64,8 +63,3 @@ def _joined(layout: Layout) -> str:
 def _titled(layout: Layout) -> str:
     """Alertmanager gets its parts merged; one below the other, each needs its name."""
     return "".join(f"# {title_at(each)}\n{layout.text(each)}" for each in layout.places)
-
-
-def stand_ins_in(view: View) -> StandIns | None:
-    """What finds the ScrapeConfigs in place of a monitor; None where monitors stay themselves."""
-    return stand_ins_of if view.settings.consolidate_monitors else None

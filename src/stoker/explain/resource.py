@@ -16,7 +16,7 @@ from stoker.explain.standings import standings, title_of
 from stoker.explain.targets import search_of
 from stoker.explain.view import Masked, View
 from stoker.explain.wording import counted
-from stoker.generate.prometheus import fragment
+from stoker.generate.fragments import jobs_of
 from stoker.select.choice import AlertmanagerConfig, Candidate, Monitor
 from stoker.select.workload import Owner, Scraper, workload_of
 
@@ -177,5 +177,5 @@ def _job(view: View, resource: Candidate, owners: list[Owner]) -> str:
         return "".join(text for each in files for text in each.values())
     if isinstance(resource, Monitor) and isinstance(first, Scraper):
         workload = workload_of(first, view.capabilities)
-        return fragment(resource, workload, Masked(view.assets)).text
+        return jobs_of(resource, workload, Masked(view.assets), view.stand_ins).text
     return ""

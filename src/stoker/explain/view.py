@@ -10,7 +10,9 @@ from typing import Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
+from stoker.consolidate import stand_ins_of
 from stoker.explain.objects import EndpointSlice, Ingress, PodGroup, Service
+from stoker.generate.fragments import StandIns
 from stoker.select.assets import SECRET, Assets, Missing, Source, WholeAssets
 from stoker.select.choice import Candidate, NamespaceLabels
 from stoker.select.workload import Owner
@@ -93,6 +95,11 @@ class View(Struct, frozen=True, kw_only=True):
     capabilities: Capabilities = Capabilities()
     labels_unknown: str = ""
     rivals: Mapping[tuple[str, str, str], tuple[str, ...]] = {}
+
+    @property
+    def stand_ins(self) -> StandIns | None:
+        """What finds the ScrapeConfigs in place of a monitor; None where there are none."""
+        return stand_ins_of if self.settings.consolidate_monitors else None
 
 
 class Noting(Struct):

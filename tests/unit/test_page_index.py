@@ -1,0 +1,137 @@
+"""The index of the status page: one that is made after another is as if it were made anew."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from stoker.api.core import ObjectMeta
+from stoker.api.monitors import PodMonitor, ServiceMonitor
+from stoker.api.prometheus import Prometheus
+from stoker.decide import key_of
+from stoker.page.index import Entry, Index, IndexMaker, Query
+from stoker.page.judged import Judged
+from stoker.select.choice import Candidate
+from stoker.validate.findings import Finding, Reason
+from stoker.validate.verdicts import Verdict
+
+OWNER = Prometheus(metadata=ObjectMeta(name="main", namespace="shop"))
+TITLES = ("Prometheus shop/main", "Prometheus shop/other")
+BAD = Finding("spec", Reason.INVALID_VALUE, "is wrong")
+
+
+def monitor(number: int, **labels: str) -> ServiceMonitor:
+    """A ServiceMonitor."""
+    name = f"m{number:04}"
+    return ServiceMonitor(metadata=ObjectMeta(name=name, namespace="shop", labels=labels))
+
+
+class Cluster:
+    """Resources, and two workloads that select all of them."""
+
+    def __init__(self, number: int = 200) -> None:
+        self.resources: list[Candidate] = [monitor(each) for each in range(number)]
+        self.held = ""
+        self.titles: tuple[str, ...] = TITLES
+        self.verdicts = {
+            title: {key_of(each): (Verdict(key_of(each)[1], each), ()) for each in self.resources}
+            for title in TITLES
+        }
+
+    def index(self, before: Index | None = None) -> Index:
+        """What is there now."""
+        judged = [
+            Judged(owner=OWNER, title=title, verdicts=self.verdicts[title], held=self.held)
+            for title in self.titles
+        ]
+        maker = IndexMaker(lambda _: judged, before)
+        for each in self.resources:
+            maker.add(each)
+        return maker.made({each.title: each.kinds for each in judged})
+
+    def judge(self, resource: Candidate, *findings: Finding) -> None:
+        """Let the first workload judge."""
+        key = key_of(resource)
+        self.verdicts[TITLES[0]][key] = (Verdict(key[1], resource, findings), ())
+
+    # --- What may happen ---
+
+    def rejects(self) -> None:
+        """A resource is rejected."""
+        self.judge(self.resources[7], BAD)
+
+    def relabels(self) -> None:
+        """A resource has another label."""
+        self.resources[9] = monitor(9, team="new")
+        self.judge(self.resources[9])
+
+    def removes(self) -> None:
+        """A resource is gone."""
+        del self.resources[0]
+
+    def adds(self) -> None:
+        """A resource of another kind is new, and not judged yet."""
+        self.resources.append(PodMonitor(metadata=ObjectMeta(name="a", namespace="a")))
+
+    def holds(self) -> None:
+        """A workload takes up nothing new."""
+        self.held = "it is paused"
+
+    def leaves(self) -> None:
+        """A workload is gone."""
+        self.titles = TITLES[:1]
+
+    def rests(self) -> None:
+        """Nothing happens."""
+
+
+HAPPENING = ("rejects", "relabels", "removes", "adds", "holds", "leaves", "rests")
+
+
+def told(index: Index) -> object:
+    """All that an index tells."""
+    queries = [Query(workload=title, limit=1000) for title in ("", *TITLES)]
+    found = [index.found(each) for each in (*queries, Query(q="new"), Query(state="rejected"))]
+    counts = [
+        {kind: number for kind, number in each.items() if number}
+        for title in TITLES
+        for each in (index.selected(title), index.rejected(title))
+    ]
+    return found, counts, index.totals, dict(index.kinds)
+
+
+@pytest.mark.parametrize("happening", HAPPENING)
+def test_what_happens_is_in_the_next_index(happening: str) -> None:
+    """An index that takes over what it can tells the same as one that takes over nothing."""
+    cluster = Cluster()
+    before = cluster.index()
+    getattr(cluster, happening)()
+    assert told(cluster.index(before)) == told(cluster.index())
+    assert (told(cluster.index(before)) == told(before)) is (happening == "rests")
+
+
+def test_one_thing_after_the_other_is_in_the_next_index() -> None:
+    """Each index is made after the last one; the numbers do not drift."""
+    cluster = Cluster()
+    index = cluster.index()
+    for happening in HAPPENING:
+        getattr(cluster, happening)()
+        index = cluster.index(index)
+        assert told(index) == told(cluster.index())
+    cluster.resources.pop()
+    assert "PodMonitor" not in cluster.index(index).kinds
+
+
+def test_only_what_changed_is_made_again() -> None:
+    """Of thousands, one entry; the index before stays as it was."""
+    cluster = Cluster()
+    before = cluster.index()
+    was = told(before)
+    cluster.rejects()
+    after = cluster.index(before)
+    assert [each.name for each in _without(after.entries, before.entries)] == ["m0007"]
+    assert told(before) == was
+
+
+def _without(some: Iterable[Entry], others: Iterable[Entry]) -> list[Entry]:
+    known = {id(each) for each in others}
+    return [each for each in some if id(each) not in known]
