@@ -164,7 +164,10 @@ def _uids(world: World) -> set[str]:
 
 
 def test_what_makes_no_sense_on_every_node_is_refused_by_the_api_server(crds: Cluster) -> None:
-    """Each forbidden field, with the words of its rule (D4)."""
+    """Each forbidden field, with the words of its rule (D4).
+
+    (peer scenario: Prometheus Agent Daemon Set CEL Validations)
+    """
     forbidden: Object = {
         "replicas": 2,
         "storage": {"emptyDir": {}},

@@ -180,7 +180,10 @@ def _with_pods(world: World, kind: Kind, count: int) -> Object:
 
 
 def test_an_agent_and_a_server_of_one_name_share_nothing(world: World, operator: Running) -> None:
-    """Each has its own objects, and its own status (Prometheus Agent And Server Name Colision)."""
+    """Each has its own objects, and its own status.
+
+    (peer scenario: Prometheus Agent And Server Name Colision)
+    """
     world.put(prometheus("main", replicas=2), agent("main"))
     assert world.settled("prometheus", "main")["status"]["replicas"] == 2
     assert world.settled("prometheusagent", "main")["status"]["replicas"] == 1
@@ -439,7 +442,7 @@ def test_what_others_add_to_a_configuration_outlives_its_changes(
     world.patch("secret", name, {"metadata": theirs, "data": {"foreign": "eA=="}})
     for limit in (2, 3, 4):
         limited(limit)
-    found = world.get("secret", name)
+    found = world.get("secret", name) or {}
     assert set(found["data"]) == {"prometheus.yaml.gz"}
     assert found["metadata"]["labels"]["team"] == "a"
     assert found["metadata"]["annotations"]["note"] == "kept"

@@ -133,8 +133,8 @@ def test_each_kind_tells_what_each_workload_made_of_it_and_forgets_those_that_le
     (peer scenarios: Service Monitor Status Subresource, Pod Monitor Status Subresource, Probe
     Status Subresource, Scrape Config Status Subresource, Prometheus Rule Status Subresource,
     Service Monitor Status With Multiple Workloads, Rm … Binding During Workload Delete, Garbage
-    Collection Of … Binding for all five kinds, Finalizer When Status For Config Resources Enabled,
-    Finalizer For Prom Agent When Status For Config Res Enabled)
+    Collection Of … Binding, Finalizer When Status For Config Resources Enabled, Finalizer For Prom
+    Agent When Status For Config Res Enabled)
     """
     world.put(*EVERY.values(), prometheus("main"), agent("light"))
     for kind in EVERY:

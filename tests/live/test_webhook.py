@@ -242,7 +242,13 @@ def config(name: str, version: str, **spec: Any) -> Object:
 
 
 def test_rules_are_refused_with_the_path_or_stored_with_texts(site: Site) -> None:
-    """A bad expression is named; numbers in annotations become texts before they are validated."""
+    """A bad expression is named; numbers in annotations become texts before they are validated.
+
+    What was taken is marked as such.
+
+    (peer scenario: Prom Rules Must Be Annotated)
+    (peer scenario: Promtest Invalid Rules Are Rejected)
+    """
     # A new registration takes the API server a moment.
     until("bad rules to be refused", lambda: site.refusal(rule("bad", "up ==")))
     said = site.refusal(rule("bad", "rate(up)"))
