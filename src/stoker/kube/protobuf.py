@@ -11,15 +11,20 @@ Only members that an object of ours can have are known here, and anything else i
 is left out of an update is lost.
 """
 
-from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from typing import Any, Final
+
+import msgspec
 
 from stoker.api.core import Object
 
 CONTENT_TYPE: Final = "application/vnd.kubernetes.protobuf"
 
-Encode = Callable[[Any], bytes]
+Chunks = list[bytes]
+"""A message in pieces, which are joined once: the largest is most of the whole."""
+
+Encode = Callable[[Any], Chunks]
 
 _MAGIC: Final = b"k8s\0"
 _LENGTH_DELIMITED: Final = 2
@@ -28,7 +33,7 @@ _LENGTH_DELIMITED: Final = 2
 def encoded(obj: Object) -> bytes:
     """The object in binary form; ValueError where it has a member that is not known here."""
     raw = _message(_KINDS[obj["kind"]])({k: v for k, v in obj.items() if k not in _TYPE})
-    return _MAGIC + _message(_UNKNOWN)({"typeMeta": obj, "raw": raw})
+    return b"".join([_MAGIC, *_message(_UNKNOWN)({"typeMeta": obj, "raw": raw})])
 
 
 def knows(kind: str) -> bool:
@@ -46,12 +51,22 @@ def _number(value: int) -> bytes:
     return bytes(made)
 
 
-def _field(number: int, content: bytes) -> bytes:
-    return _number(number << 3 | _LENGTH_DELIMITED) + _number(len(content)) + content
+def _field(number: int, content: Chunks) -> Chunks:
+    size = sum(map(len, content))
+    return [_number(number << 3 | _LENGTH_DELIMITED) + _number(size), *content]
 
 
-def _text(value: str) -> bytes:
-    return value.encode()
+def _text(value: str) -> Chunks:
+    return [value.encode()]
+
+
+def _bytes(value: str) -> Chunks:
+    # From base64, three times as fast as the standard library.
+    return [msgspec.convert(value, bytes)]
+
+
+def _ready(value: Chunks) -> Chunks:
+    return value
 
 
 class _Flag:
@@ -65,23 +80,23 @@ _Members = Mapping[str, tuple[int, "Encode | _Flag"]]
 def _message(members: _Members) -> Encode:
     """How a message with these members is written."""
 
-    def write(value: Mapping[str, Any]) -> bytes:
+    def write(value: Mapping[str, Any]) -> Chunks:
         unknown = value.keys() - members.keys()
         if unknown:
             raise ValueError(f"there is no way to write {', '.join(sorted(unknown))}")
-        return b"".join(_written(members, value))
+        return list(chain.from_iterable(_written(members, value)))
 
     return write
 
 
-def _written(members: _Members, value: Mapping[str, Any]) -> Iterator[bytes]:
+def _written(members: _Members, value: Mapping[str, Any]) -> Iterator[Chunks]:
     for name, (number, encode) in members.items():
         found = value.get(name)
         if found is None:
             continue
         if isinstance(encode, _Flag):
-            yield _number(number << 3) + _number(int(found))
-        elif isinstance(found, list | tuple):
+            yield [_number(number << 3) + _number(int(found))]
+        elif isinstance(found, list | tuple) and encode is not _ready:
             yield from (_field(number, encode(each)) for each in found)
         elif isinstance(found, Mapping) and encode in _ENTRIES:
             entries = ({"key": key, "value": item} for key, item in found.items())
@@ -91,7 +106,7 @@ def _written(members: _Members, value: Mapping[str, Any]) -> Iterator[bytes]:
 
 
 _texts: Final = _message({"key": (1, _text), "value": (2, _text)})
-_files: Final = _message({"key": (1, _text), "value": (2, b64decode)})
+_files: Final = _message({"key": (1, _text), "value": (2, _bytes)})
 # A map is written as a list of its entries.
 _ENTRIES: Final = frozenset({_texts, _files})
 
@@ -134,8 +149,8 @@ _KINDS: Final[Mapping[str, _Members]] = {
 _TYPE: Final = frozenset({"apiVersion", "kind"})
 
 
-def _type_meta(value: Mapping[str, Any]) -> bytes:
+def _type_meta(value: Mapping[str, Any]) -> Chunks:
     return _field(1, _text(value["apiVersion"])) + _field(2, _text(value["kind"]))
 
 
-_UNKNOWN: Final[_Members] = {"typeMeta": (1, _type_meta), "raw": (2, bytes)}
+_UNKNOWN: Final[_Members] = {"typeMeta": (1, _type_meta), "raw": (2, _ready)}
