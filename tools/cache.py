@@ -10,6 +10,8 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import shutil
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,7 +33,7 @@ def root(environ: Mapping[str, str] = os.environ) -> Path:
 def locked(folder: Path) -> Iterator[None]:
     """Hold a folder for one process at a time, and say so when that means waiting.
 
-    Whoever holds it may remove it; those who wait then begin with a new one.
+    Whoever holds it may `remove` it; those who wait then begin with a new one.
     """
     while True:
         with _opened(folder / ".lock") as file:
@@ -39,6 +41,13 @@ def locked(folder: Path) -> Iterator[None]:
             if _is_there(file):
                 yield
                 return
+
+
+def remove(folder: Path) -> None:
+    """Remove a folder that we hold, at once for everybody else, who may make a new one now."""
+    going = folder.with_name(f"{folder.name}.gone-{os.getpid()}-{time.monotonic_ns()}")
+    folder.rename(going)
+    shutil.rmtree(going)
 
 
 def _opened(lock: Path) -> IO[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-import shutil
 import signal
 import sys
 
@@ -22,7 +21,7 @@ def down() -> bool:
         if process is not None:
             _end(process)
         # Whoever waits for the lock in there makes the folder anew.
-        shutil.rmtree(holder.home(), ignore_errors=True)
+        cache.remove(holder.home())
     return process is not None
 
 
