@@ -51,11 +51,12 @@ def remove(folder: Path) -> None:
 
 
 def _opened(lock: Path) -> IO[str]:
-    while True:
-        lock.parent.mkdir(parents=True, exist_ok=True)
-        # Somebody may remove the folder just now.
-        with contextlib.suppress(FileNotFoundError):
+    while not lock.parent.is_file():
+        # Somebody may remove the folder just now, between any two looks at it.
+        with contextlib.suppress(FileNotFoundError, FileExistsError):
+            lock.parent.mkdir(parents=True, exist_ok=True)
             return lock.open("w")
+    raise NotADirectoryError(f"{lock.parent} is a file, and should be a folder")
 
 
 def _is_there(file: IO[str]) -> bool:
