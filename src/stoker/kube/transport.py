@@ -14,6 +14,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
+from io import BytesIO
 from typing import Any, Final, Self
 from weakref import WeakSet
 
@@ -39,6 +40,7 @@ CONNECT_SECONDS: Final = 10.0
 ATTEMPTS: Final = 4
 # A server that asks for more is asked again by the queue, not here.
 LONGEST_WAIT: Final = 10.0
+LARGE_BODY: Final = 2**20
 
 Fence = Callable[[], None]
 Observe = Callable[[str, str, int, float], None]
@@ -214,7 +216,7 @@ class Transport:
         return await self._opened.request(
             call.method,
             url,
-            data=call.body,
+            data=call.data,
             headers=headers,
             timeout=call.timeout,
             allow_redirects=False,
@@ -235,6 +237,12 @@ class _Call(Struct, kw_only=True):
     timeout: Any
     body: bytes | None = None
     exempt: bool = False
+
+    @property
+    def data(self) -> bytes | BytesIO | None:
+        """The body; a large one as a file, which is sent piece by piece."""
+        large = self.body is not None and len(self.body) > LARGE_BODY
+        return BytesIO(self.body or b"") if large else self.body
 
     @property
     def target(self) -> Target:
