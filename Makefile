@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test live-operator live-others check static unit up down bench format reference sbom lock clean
+.PHONY: help run test check static unit up down bench format reference sbom lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -17,16 +17,7 @@ test: .venv/ready ## everything: `make check`, then the tests on a real control 
 	@$(MAKE) --no-print-directory check
 	$(BIN)/python -m tools.build
 	$(BIN)/python -m tools.browser || [ "$$CI" != true ] # elsewhere the tests in a browser are skipped
-	@$(MAKE) --no-print-directory -j2 --output-sync=line live-operator live-others
-
-# On the real control plane, in two halves side by side: most of their time is waiting.
-OPERATOR := tests/live/test_[o-r]*.py
-
-live-operator: .venv/ready
-	$(BIN)/python -m pytest -m live $(OPERATOR)
-
-live-others: .venv/ready
-	$(BIN)/python -m pytest -m live --ignore-glob='$(OPERATOR)'
+	$(BIN)/python -m tools.live
 
 check: .venv/ready ## format, lint, types, layers, unit and golden tests; no cluster, under two minutes
 	@$(MAKE) --no-print-directory -j2 static unit

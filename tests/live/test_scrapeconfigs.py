@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+from stoker.__main__ import main
 from stoker.api.crd import GROUP
 from tests.live.naming import RESOLVER, RESOLVING, Records, name_server, write
 from tests.live.operating import Object, Running, World, prometheus, resource
@@ -160,7 +161,9 @@ def jobs(world: World) -> dict[str, Object]:
     return {each["job_name"]: each for each in listed}
 
 
-def test_scrapeconfigs_of_v1_live_the_same_life(graduated: World) -> None:
+def test_scrapeconfigs_of_v1_live_the_same_life(
+    graduated: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Added, changed and removed, where the API server knows no other version.
 
     (peer scenarios: Scrape Config Creation, Scrape Config Lifecycle)
@@ -184,5 +187,11 @@ def test_scrapeconfigs_of_v1_live_the_same_life(graduated: World) -> None:
         graduated.until("another target", lambda: targets() == [f"{BANK}:{PORT}"])
         actions = [each.get("action") for each in jobs(graduated)[name]["relabel_configs"]]
         assert "keep" in actions
+        # Who compares with the cluster sees it in that version, too.
+        manifest = tmp_path / "main.json"
+        manifest.write_text(json.dumps(prometheus("main") | {"apiVersion": f"{GROUP}/v1"}))
+        flags = ["--kubeconfig", str(graduated.cluster.kubeconfig), "-n", "default"]
+        status = main(["diff", str(manifest), *flags, "--operator-flag=namespaces=default"])
+        assert (status, capsys.readouterr().out) == (0, "nothing would change\n")
         graduated.cluster.kubectl("delete", "scrapeconfig", "listed")
         graduated.until("no job", lambda: not jobs(graduated))

@@ -29,9 +29,9 @@ from stoker.kube.client import Client
 from stoker.kube.errors import ApiError, Forbidden, NotFound
 from stoker.kube.reading import Head, Reader, typed
 from stoker.kube.resources import Resource
-from stoker.kube.served import Served
 from stoker.run.capabilities import capabilities_of
 from stoker.run.kinds import RESOURCES, WORKLOADS
+from stoker.run.places import place_of
 from stoker.run.values import Values
 from stoker.select.choice import NAMESPACE_NAME, Candidate
 from stoker.select.workload import Owner
@@ -53,7 +53,7 @@ async def explained_in_cluster(
     try:
         found, rivals = await _object(client, kind, namespace, name)
     except NotFound:
-        where = await _place(client, kind)
+        where = await place_of(client, kind)
         known = await _listed(client, where, typed(Head), None, namespace)
         names = (f"{each.metadata.namespace}/{each.metadata.name}" for each in known.items)
         return not_found(kind, f"{namespace}/{name}", names)
@@ -85,20 +85,10 @@ async def _object(
     client: Client, kind: str, namespace: str, name: str
 ) -> tuple[Any, tuple[str, ...]]:
     """An object, and the operators that share it."""
-    where = await _place(client, kind)
+    where = await place_of(client, kind)
     found = await client.get(where, namespace, name)
     rivals = rivals_of(found["metadata"].get("managedFields"))
     return _reader(kind)(Raw(msgspec.json.encode(found))), rivals
-
-
-async def _place(client: Client, kind: str) -> Resource:
-    """Where the cluster has a kind, in the version that it stores."""
-    found = RESOURCES.get(kind)
-    if found is None:
-        return WORKLOADS[kind].resource
-    if len(found.versions) == 1:
-        return found.resource
-    return await Served(client, found.versions).look()
 
 
 def _reader(kind: str) -> Reader[Any]:
@@ -144,7 +134,7 @@ async def _head(client: Client, namespace: str) -> list[Head]:
 
 async def _all(client: Client, kinds: Iterable[str], near: str) -> Listing[Any]:
     async def listed(kind: str) -> Listing[Any]:
-        return await _listed(client, await _place(client, kind), _reader(kind), None, near)
+        return await _listed(client, await place_of(client, kind), _reader(kind), None, near)
 
     return Listing.joined(await asyncio.gather(*map(listed, kinds)))
 

@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final
 
 import msgspec
+from msgspec import Raw
 
 from stoker.api.core import Object, ObjectMeta
-from stoker.api.decode import convert
+from stoker.api.decode import decode
 from stoker.compare.overlay import Identity, identity
 from stoker.errors import DecodeError
 from stoker.explain.objects import EndpointSlice, Ingress, PodGroup, Service
@@ -15,9 +17,10 @@ from stoker.explain.view import Listing, Need
 from stoker.kube import resources as kube
 from stoker.kube.client import Client
 from stoker.kube.errors import Forbidden, NotFound
-from stoker.kube.reading import LAST_APPLIED
+from stoker.kube.reading import LAST_APPLIED, Reader
 from stoker.kube.resources import Resource
 from stoker.run.kinds import RESOURCES, WORKLOADS
+from stoker.run.places import place_of
 from stoker.select.choice import NAMESPACE_NAME
 
 _PAGE: Final = "500"
@@ -37,22 +40,26 @@ class Inventory:
 
     async def read(self) -> "Inventory":
         """Read everything."""
-        for kinds, found in ((WORKLOADS, self.workloads), (RESOURCES, self.resources)):
-            for kind in kinds.values():
-                for each in await self._listed(kind.resource):
-                    self._take(each, kind.model, found)
+        for name, workload in WORKLOADS.items():
+            await self._take_all(name, partial(decode, workload.model), self.workloads)
+        for name, kind in RESOURCES.items():
+            await self._take_all(name, kind.read, self.resources)
         for each in await self._listed(kube.NAMESPACE):
             name = each["metadata"]["name"]
             labels = each["metadata"].get("labels") or {}
             self.namespaces[name] = {NAMESPACE_NAME: name} | labels
         return self
 
-    def _take(self, found: Object, model: type[Any], into: list[Any]) -> None:
+    async def _take_all(self, kind: str, read: Reader[Any], into: list[Any]) -> None:
+        for each in await self._listed(await place_of(self._client, kind)):
+            self._take(each, read, into)
+
+    def _take(self, found: Object, read: Reader[Any], into: list[Any]) -> None:
         try:
-            made = convert(model, found)
+            made = read(Raw(msgspec.json.encode(found)))
         except DecodeError as error:
             metadata = found["metadata"]
-            where = f"{model.__name__} {metadata.get('namespace')}/{metadata['name']}"
+            where = f"{found['kind']} {metadata.get('namespace')}/{metadata['name']}"
             self.notes.append(f"{where} cannot be read and counts for nothing: {error}")
             return
         into.append(made)
