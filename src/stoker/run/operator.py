@@ -89,31 +89,9 @@ class Operator:
         }
         self._tools = self._made_tools(client, status_client, capabilities)
         self._sight = Sight(self._tools.caches)
-        self._triggers = Triggers(
-            wake=self._wake,
-            look=self._look,
-            choices=self._choices,
-            readers=self._readers,
-            is_written=self._tools.writer.is_written,
-            count=self._triggered,
-            scopes=self._tools.caches.selected_scopes,
-        )
+        self._triggers = self._made_triggers()
         self._reconciler = Reconciler(self._tools, self._triggers)
-        judgements = Judgements(self._tools.caches, self._triggers.members, settings, status_client)
-        self._judgements = judgements
-        self._statuses = Statuses(self._tools, self._metrics)
-        observed = Observed(wanted=settings.targets.interval_seconds > 0)
-        self._bindings = Bindings(
-            self._tools, judgements, observed, enabled=settings.gates[STATUS_GATE]
-        )
-        self._targets = TargetRounds(self._tools, judgements, observed, self._bindings.look)
-        self._consolidation = Consolidation(
-            self._tools, judgements, self._triggers.members, self._triggers.stand_in
-        )
-        self._events = Events(status_client, self._event_failed)
-        self._announcements = Announcements(
-            self._tools.caches, judgements, self._bindings, self._events, self._metrics
-        )
+        self._tell_of_outcomes(status_client)
         self._kubelets = partial(
             Kubelets, status_client, settings.kubelet, settings.objects, metrics
         )
@@ -131,6 +109,32 @@ class Operator:
         listeners.listen(self._sight)
         for kind, controller in self._metrics.items():
             controller.watches(self._sight.reports(kind))
+
+    def _made_triggers(self) -> Triggers:
+        return Triggers(
+            wake=self._wake,
+            look=self._look,
+            choices=self._choices,
+            readers=self._readers,
+            is_written=self._tools.writer.is_written,
+            count=self._triggered,
+            scopes=self._tools.caches.selected_scopes,
+        )
+
+    def _tell_of_outcomes(self, client: Client) -> None:
+        """Set up all that says, or keeps beside, what came of workloads and resources."""
+        tools, settings, members = self._tools, self._settings, self._triggers.members
+        judgements = Judgements(tools.caches, members, settings, client)
+        self._judgements = judgements
+        self._statuses = Statuses(tools, self._metrics)
+        observed = Observed(wanted=settings.targets.interval_seconds > 0)
+        self._bindings = Bindings(tools, judgements, observed, enabled=settings.gates[STATUS_GATE])
+        self._targets = TargetRounds(tools, judgements, observed, self._bindings.look)
+        self._consolidation = Consolidation(tools, judgements, members, self._triggers.stand_in)
+        self._events = Events(client, self._event_failed)
+        self._announcements = Announcements(
+            tools.caches, judgements, self._bindings, self._events, self._metrics
+        )
 
     def _made_tools(
         self, client: Client, status_client: Client, capabilities: Capabilities
