@@ -376,6 +376,7 @@ def test_our_manifests_register_what_there_is(site: Site) -> None:
     kubectl = site.cluster.kubectl_path.parent
     environment = {
         "KUBECONFIG": str(site.cluster.kubeconfig),
+        "KUBECACHEDIR": f"{site.cluster.directory}/cache",
         "PATH": f"{kubectl}:{os.environ['PATH']}",
     }
     # No conversion, as in the definition that we print.
