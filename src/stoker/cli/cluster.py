@@ -24,8 +24,6 @@ from stoker.kube.resources import (
 from stoker.kube.served import Served
 from stoker.offline.manifests import Manifest, Reading, Unreadable
 
-__all__ = ["SCRAPING", "access_of", "found_in_cluster"]
-
 SCRAPING: Final = (
     PROMETHEUS_AGENT,
     PROMETHEUS,

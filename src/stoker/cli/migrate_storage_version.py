@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
     import asyncio
 
     from stoker.api.kinds import KINDS, kind_called
-    from stoker.cli.cluster import access_of
+    from stoker.cli.access import access_of
     from stoker.errors import StokerError
     from stoker.spelling import did_you_mean
 

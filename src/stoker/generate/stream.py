@@ -62,10 +62,14 @@ class _Run(Generic[K]):
 
     @property
     def member(self) -> bytes:
-        """The parts as one gzip member; from now on they are kept as that alone."""
+        """The parts as one gzip member."""
+        self.pack()
+        return self._packed
+
+    def pack(self) -> None:
+        """Keep the parts compressed alone from now on."""
         if self._loose is not None:
             self._packed, self._loose = _packed(b"".join(self._loose)), None
-        return self._packed
 
     def parts(self) -> list[bytes]:
         if self._loose is not None:
@@ -119,7 +123,7 @@ class Stream(Generic[K]):
             self._rewrite(start, stop, changes)
         for run in before:
             if not run.replaced:
-                _ = run.member
+                run.pack()
 
     def members(self) -> list[bytes]:
         """The gzip members whose concatenation is the compressed text."""

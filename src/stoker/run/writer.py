@@ -201,7 +201,7 @@ class Writer:
             if error.status != _UNSUPPORTED:
                 raise
             return False
-        self._remember(wanted, digest, made, sole=True)
+        self._remember(wanted, digest, made)
         return True
 
     def _found_right(self, wanted: Object, digest: bytes, live: Object) -> bool:
@@ -307,12 +307,12 @@ class Writer:
             if self._in_hand.pop(identity).is_set():
                 self._checked.pop(identity, None)
 
-    def _remember(self, wanted: Object, digest: bytes, live: Object, *, sole: bool = False) -> None:
+    def _remember(self, wanted: Object, digest: bytes, live: Object) -> None:
         identity = identity_of(wanted)
         metadata = msgspec.convert(live["metadata"], ObjectMeta)
         fields = live["metadata"].get("managedFields") or ()
         others = [each for each in fields if not _is_replaced(each)]
-        sole = sole or claimed(others, MANAGER) is None
+        sole = claimed(others, MANAGER) is None
         now = essence(identity[0], metadata)
         self._checked[identity] = _Checked(digest, now, sole, _named(wanted))
 
