@@ -12,16 +12,14 @@ that of 1,000.
 """
 
 import json
-import subprocess
 import sys
-import time
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
-from pathlib import Path
 from statistics import median
 from typing import Any
 
+from bench.alone import RUNS, best, peak, reached, timed
 from stoker.api.decode import convert
 from stoker.api.prometheus import PrometheusSpec
 from stoker.api.rules import PrometheusRule
@@ -32,7 +30,6 @@ from stoker.select.workload import Workload
 
 SIZES = (1_000, 10_000)
 NAMESPACES = 50
-RUNS = 3
 CHANGES = 400
 SPREAD = 7919  # a prime: the changed rules are all over the ConfigMaps
 EXPRESSIONS = 2_000
@@ -60,7 +57,7 @@ TERMS = prometheus_terms(Workload(namespace="monitoring", name="main", spec=SPEC
 def report() -> bool:
     """Measure, print, and tell whether the goals were reached."""
     _report_parsers()
-    found = {size: _best(size) for size in SIZES}
+    found = {size: best("bench.rules", size) for size in SIZES}
     rows: tuple[tuple[str, Callable[[dict[str, float]], str]], ...] = (
         ("ConfigMaps", lambda of: f"{of['config_maps']:.0f}"),
         ("text", lambda of: f"{of['text'] / 1e6:.1f} MB"),
@@ -95,40 +92,27 @@ def _report_parsers() -> None:
 
 def _each(parser: Callable[[str], Any], expressions: list[str]) -> float:
     """The seconds that one expression takes."""
-    runs = (_timed(lambda: [parser(one) for one in expressions])[0] for _ in range(RUNS))
+    runs = (timed(lambda: [parser(one) for one in expressions])[0] for _ in range(RUNS))
     return min(runs) / len(expressions)
 
 
 def _reached(found: dict[int, dict[str, float]]) -> bool:
     full = found[10_000]["full"]
     ratio = found[10_000]["change"] / found[1_000]["change"]
-    goals = (
-        (f"10,000 PrometheusRules: {full:.1f} s (goal: at most {FULL_GOAL:.0f})", full, FULL_GOAL),
+    return reached(
         (
-            f"one change of 10,000 / of 1,000: {ratio:.2f} (goal: at most {RATIO_GOAL})",
-            ratio,
-            RATIO_GOAL,
-        ),
+            (
+                f"10,000 PrometheusRules: {full:.1f} s (goal: at most {FULL_GOAL:.0f})",
+                full,
+                FULL_GOAL,
+            ),
+            (
+                f"one change of 10,000 / of 1,000: {ratio:.2f} (goal: at most {RATIO_GOAL})",
+                ratio,
+                RATIO_GOAL,
+            ),
+        )
     )
-    for text, figure, goal in goals:
-        print(f"{text}: {'ok' if figure <= goal else 'MISSED'}")
-    return all(figure <= goal for _, figure, goal in goals)
-
-
-def _best(size: int) -> dict[str, float]:
-    runs = [_run(size) for _ in range(RUNS)]
-    return {name: min(run[name] for run in runs) for name in runs[0]}
-
-
-def _run(size: int) -> dict[str, float]:
-    done = subprocess.run(
-        [sys.executable, "-m", "bench.rules", str(size)],
-        cwd=Path(__file__).parent.parent,
-        stdout=subprocess.PIPE,
-        check=True,
-    )
-    figures: dict[str, float] = json.loads(done.stdout)
-    return figures
 
 
 # --- In the process of its own --------------------------------------------------------------------
@@ -136,19 +120,19 @@ def _run(size: int) -> dict[str, float]:
 
 def _measured(size: int) -> dict[str, float]:
     rules = {_key(number): _rule(number) for number in range(size)}
-    before = _peak()
-    full, kept = _timed(lambda: _filled(rules))
-    peak = _peak()
+    before = peak()
+    full, kept = timed(lambda: _filled(rules))
+    after = peak()
     held = kept.config_maps()
     numbers = [number * SPREAD % size for number in range(CHANGES)]
     changed = [(_key(number), _rule(number, "15m")) for number in numbers]
     return {
         "full": full,
-        "change": median(_timed(partial(_change, kept, *one))[0] for one in changed),
-        "reading": median(_timed(partial(dict, one))[0] for one in held),
+        "change": median(timed(partial(_change, kept, *one))[0] for one in changed),
+        "reading": median(timed(partial(dict, one))[0] for one in held),
         "config_maps": len(held),
         "text": sum(len(text) for files in held for text in files.values()),
-        "rss": peak,
+        "rss": after,
         "rss_before": before,
     }
 
@@ -187,18 +171,6 @@ def _rule(number: int, lasting: str = "10m") -> PrometheusRule:
 
 def _key(number: int) -> ResourceKey:
     return "PrometheusRule", f"team-{number % NAMESPACES}/service-{number}"
-
-
-def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    start = time.process_time()
-    result = work()
-    return time.process_time() - start, result
-
-
-def _peak() -> float:
-    """The peak of memory in MiB; that of `getrusage` has the parent's in it."""
-    status = Path("/proc/self/status").read_text()
-    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 
 
 if __name__ == "__main__":
