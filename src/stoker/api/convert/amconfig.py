@@ -75,7 +75,8 @@ def _difference(alpha: Any, beta: Any, renamed: Mapping[str, str]) -> Difference
     here = {field.encode_name: field.type for field in alpha.fields}
     only = frozenset(name for name in here if renamed.get(name, name) not in there)
     made = Difference(frozenset(here), only, {})
-    for name in here.keys() - only:
+    # In the order of declaration: what is kept must be the same text from each webhook process.
+    for name in (each for each in here if each not in only):
         one, other = _struct(here[name]), _struct(there[renamed.get(name, name)])
         inner = _difference(one, other, {}) if one and other else None
         if inner and (inner.only or inner.inner):
@@ -139,7 +140,7 @@ class _Leaving:
             self.findings.append(Finding(path, WRONG_TYPE, message))
 
     def _look_for_unknown(self, given: Object, of: Difference, path: str) -> None:
-        for name in given.keys() - of.members:
+        for name in sorted(given.keys() - of.members):
             message = "there is no such field"
             self.findings.append(Finding(below(path, name[:80]), UNKNOWN_FIELD, message))
 
