@@ -214,9 +214,16 @@ def test_a_job_with_too_many_targets_stops_nobody() -> None:
     assert [stage.counted("a", each) for each in range(3)] == [(1, 1), None, (1, 1)]
 
 
-@pytest.mark.parametrize("spec", [{"version": "v2.41.0"}, {"listenLocal": True}])
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"version": "v2.41.0"},
+        {"listenLocal": True},
+        {"web": {"tlsConfig": {"clientAuthType": "RequireAnyClientCert"}}},
+    ],
+)
 def test_who_cannot_be_asked_is_not(spec: Object) -> None:
-    """A version that does not know the question, a server that listens in its pod alone."""
+    """Who does not know the question, listens in its pod alone, or wants a certificate of ours."""
     pods = [pod("StatefulSet", "prometheus-a", "1")]
     stage = Stage(server("a", **spec), pods=pods, requests=100)
     assert stage.round() == []

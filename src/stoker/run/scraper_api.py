@@ -51,6 +51,8 @@ class ScraperApi:
             raise NotAnsweredError(f"no answer in {_SECONDS:.0f} s") from None
         except aiohttp.ClientConnectorError as error:
             raise NotAnsweredError(f"cannot connect: {error.os_error}") from None
+        except aiohttp.ClientOSError as error:
+            raise NotAnsweredError(f"the connection was lost: {error.strerror or error}") from None
         except aiohttp.ClientError as error:
             raise NotAnsweredError(type(error).__name__) from None
 

@@ -49,6 +49,8 @@ _PAUSE: Final = 1.0
 _PAGE: Final = "500"
 # Decoding more than this would hold up everybody else.
 _LARGE: Final = 1 << 18
+# Whoever shows no certificate is turned away, which a Prometheus logs as an error each time.
+_WANTS_CERTIFICATES: Final = frozenset({"RequireAnyClientCert", "RequireAndVerifyClientCert"})
 
 
 class Observed:
@@ -321,6 +323,9 @@ def _never(workload: Workload) -> str:
         return f"Prometheus before {SINCE} cannot be asked for the targets of one job"
     if workload.spec.listen_local:
         return "it listens inside its pod only (spec.listenLocal)"
+    tls = workload.spec.web and workload.spec.web.tls_config
+    if tls and tls.client_auth_type in _WANTS_CERTIFICATES:
+        return "it wants a certificate, and we have none (spec.web.tlsConfig.clientAuthType)"
     return ""
 
 
