@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -123,6 +124,9 @@ def test_nothing_wrong_is_an_empty_report(folder: Path, capsys: Output) -> None:
         ("../up.yaml", "../up.yaml"),
         ("<stdin>", "stdin"),
         ("/nowhere/a b.yaml", "file:///nowhere/a%20b.yaml"),
+        ("100%/ü [1]{2}?.yaml", "100%25/%C3%BC%20%5B1%5D%7B2%7D%3F.yaml"),
+        (os.fsdecode(b"\xff.yaml"), "%FF.yaml"),
+        (os.fsdecode(b"/nowhere/\xff.yaml"), "file:///nowhere/%FF.yaml"),
     ],
 )
 def test_files_are_references(file: str, uri: str) -> None:
@@ -131,6 +135,21 @@ def test_files_are_references(file: str, uri: str) -> None:
     check_sarif(log)
     location = log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
     assert location == {"artifactLocation": {"uri": uri}}
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("see [here](https://shop.example)", "see [here] (https://shop.example)"),
+        ("see [here\\](https://shop.example)", "see [here\\] (https://shop.example)"),
+        ("as in \udcff.yaml", "as in \\udcff.yaml"),
+    ],
+)
+def test_a_message_is_plain_text(text: str, shown: str) -> None:
+    """A user's link is none; what is no Unicode is spelt, as other tools would not read it."""
+    log = sarif([ENTRY._replace(message=text)], "1")
+    check_sarif(log)
+    assert log["runs"][0]["results"][0]["message"]["text"] == f"Probe shop/web: spec: {shown}"
 
 
 def test_every_reason_has_a_sentence() -> None:
@@ -146,19 +165,27 @@ def test_every_reason_has_a_sentence() -> None:
     assert known == set(problems.REASONS)
 
 
-# The members that the schema of SARIF 2.1.0 requires or allows, of the objects that we write.
+# The members that the schema of SARIF 2.1.0 requires (code scanning wants more of them than it) or
+# allows, of the objects that we write. It allows no others, and each array but `results` and
+# `locations` has every item once.
 _OBJECTS: dict[str, tuple[set[str], set[str]]] = {
     "log": ({"version", "runs"}, {"$schema"}),
-    "run": ({"tool"}, {"results", "columnKind"}),
-    "driver": ({"name"}, {"version", "rules"}),
-    "rule": ({"id"}, {"name", "shortDescription", "help"}),
-    "result": ({"message"}, {"ruleId", "ruleIndex", "level", "locations"}),
-    "location": (set(), {"physicalLocation", "logicalLocations"}),
-    "physicalLocation": (set(), {"artifactLocation", "region"}),
-    "region": (set(), {"startLine", "startColumn"}),
+    "run": ({"tool", "results"}, {"columnKind"}),
+    "driver": ({"name", "rules"}, {"version"}),
+    "rule": ({"id", "shortDescription", "fullDescription", "help"}, set()),
+    "text": ({"text"}, set()),
+    "result": ({"message", "ruleId", "level", "locations"}, {"ruleIndex"}),
+    "location": ({"physicalLocation"}, {"logicalLocations"}),
+    "logicalLocation": (set(), {"fullyQualifiedName", "kind"}),
+    "physicalLocation": ({"artifactLocation"}, {"region"}),
+    "artifactLocation": ({"uri"}, set()),
+    "region": ({"startLine"}, {"startColumn"}),
 }
 _LEVELS = {"none", "note", "warning", "error"}
-_REFERENCE = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*:)?[A-Za-z0-9/._~%!$&'()*+,;=@-]*")
+# RFC 3986: a scheme with an absolute path, or a path whose first part has no colon.
+_REFERENCE = re.compile(
+    r"(?:file://(?=/)|(?![^/]*:))(?:[A-Za-z0-9/._~!$&'()*+,;=:@-]|%[0-9A-F]{2})+"
+)
 
 
 def has_form(value: Any, what: str) -> None:
@@ -167,8 +194,16 @@ def has_form(value: Any, what: str) -> None:
     assert required <= value.keys() <= required | allowed, what
 
 
+def is_text(value: Any) -> None:
+    """Whether it is a text that every reader of JSON takes, without links."""
+    has_form(value, "text")
+    assert value["text"]
+    assert value["text"].encode()
+    assert "](" not in value["text"]
+
+
 def check_sarif(log: Any) -> None:
-    """The essential constraints of the schema of SARIF 2.1.0."""
+    """What was learned from the official schema and from the validator of code scanning."""
     has_form(log, "log")
     assert log["version"] == "2.1.0"
     assert log["$schema"].endswith("sarif-2.1.0.json")
@@ -182,8 +217,8 @@ def check_sarif(log: Any) -> None:
         assert len(ids) == len(set(ids))
         for rule in driver["rules"]:
             has_form(rule, "rule")
-            assert rule["shortDescription"]["text"]
-            assert rule["help"]["text"]
+            for name in rule.keys() - {"id"}:
+                is_text(rule[name])
         for result in run["results"]:
             check_result(result, ids)
 
@@ -191,13 +226,16 @@ def check_sarif(log: Any) -> None:
 def check_result(result: Any, ids: list[str]) -> None:
     """One result, and that its rule is the one it names."""
     has_form(result, "result")
-    assert result["message"]["text"]
+    is_text(result["message"])
     assert result["level"] in _LEVELS
     assert ids[result["ruleIndex"]] == result["ruleId"]
     for location in result["locations"]:
         has_form(location, "location")
+        for logical in location.get("logicalLocations", ()):
+            has_form(logical, "logicalLocation")
         place = location["physicalLocation"]
         has_form(place, "physicalLocation")
+        has_form(place["artifactLocation"], "artifactLocation")
         assert _REFERENCE.fullmatch(place["artifactLocation"]["uri"])
         region = place.get("region", {"startLine": 1})
         has_form(region, "region")

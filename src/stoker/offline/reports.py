@@ -2,9 +2,10 @@
 
     ::error file=deploy/cart.yaml,line=9,col=7,title=…::spec.endpoints[0].interval: …
 
-A user's text cannot end an annotation and begin another: what has a meaning there is escaped. SARIF
-is version 2.1.0, as code scanning takes it: the rules are the reasons of `stoker lint`, files are
-named relative to the folder in which the command was called.
+A user's text cannot end an annotation and begin another, nor become a link in SARIF: what has a
+meaning there is escaped. SARIF is version 2.1.0, with what code scanning wants beyond the schema:
+the rules are the reasons of `stoker lint`, files are named relative to the folder in which the
+command was called.
 """
 
 import os
@@ -96,8 +97,8 @@ def _rule(reason: str) -> dict[str, Any]:
     text = REASONS.get(reason, reason)
     return {
         "id": reason,
-        "name": reason,
         "shortDescription": {"text": text},
+        "fullDescription": {"text": text},
         "help": {"text": f"{text} See {_DOCUMENTATION}."},
     }
 
@@ -108,7 +109,7 @@ def _result(entry: Entry, rule: int) -> dict[str, Any]:
         "ruleId": entry.reason,
         "ruleIndex": rule,
         "level": entry.severity,
-        "message": {"text": text},
+        "message": {"text": _plain(text)},
         "locations": [_location(entry)],
     }
 
@@ -125,12 +126,17 @@ def _location(entry: Entry) -> dict[str, Any]:
     return location
 
 
+def _plain(text: str) -> str:
+    """Text without links, which are `[…](…)`; bytes of a file's name that are no text are spelt."""
+    return text.replace("](", "] (").encode(errors="backslashreplace").decode()
+
+
 def _uri(file: str) -> str:
     """A file as a relative reference; a first part with a colon would be taken for a scheme."""
     relative = "stdin" if file == STDIN else _relative(file)
     if os.path.isabs(relative):
         return PurePath(relative).as_uri()
-    return quote(PurePath(relative).as_posix(), safe="/")
+    return quote(os.fsencode(PurePath(relative).as_posix()), safe="/")
 
 
 def _relative(file: str) -> str:
