@@ -145,6 +145,31 @@ def test_every_kind_of_workload_that_is_settled_would_not_change(
     assert (status, "the mode is being changed" in first) == ("1", True)
 
 
+def test_scrape_configs_of_monitors_are_told_with_the_flag_of_their_operator(diff: Diff) -> None:
+    """Written, changed and removed as the operator then does it; without the flag, noted."""
+    world, keep = diff.world, "--consolidate-monitors"
+    team = {"metadata": {"name": "cart", "labels": {"team": "a"}}}
+    chosen = prometheus("main", serviceMonitorSelector={"matchLabels": {"team": "a"}})
+    cart = service_monitor("cart", interval="20s") | team
+    name = f"ScrapeConfig {world.namespace}/servicemonitor-cart-0"
+    assert f"  new  {name}" in diff(chosen, cart, words=keep)
+    world.put(chosen, cart)
+    with Running.start(world.cluster, f"--namespaces={world.namespace}", keep):
+        world.until("nothing to change", lambda: diff(chosen, cart, words=keep)[0] == "0")
+        assert world.get("scrapeconfig", "servicemonitor-cart-0")
+        assert any("1 ScrapeConfig stands for monitors" in line for line in diff(chosen, cart))
+
+        faster = service_monitor("cart", interval="7s") | team
+        lines = diff(faster, words=keep)
+        assert "ScrapeConfigs of monitors: 1 object written" in lines
+        assert {f"  changed  {name}", "+  scrapeInterval: 7s"} <= set(lines)
+        unlabelled = faster | {"metadata": {"name": "cart"}}
+        assert f"  removed  {name}" in diff(unlabelled, words=keep)
+        world.put(unlabelled)
+        world.until("its end", lambda: not world.get("scrapeconfig", "servicemonitor-cart-0"))
+        world.until("nothing to change", lambda: diff(unlabelled, words=keep)[0] == "0")
+
+
 def test_what_may_not_be_read_is_told(diff: Diff, tmp_path: Path) -> None:
     """Somebody with rights in one namespace alone gets an answer, and what it does not cover."""
     world = diff.world

@@ -11,14 +11,20 @@ import pytest
 import yaml
 
 from stoker.__main__ import main
-from stoker.api.core import ObjectMeta
+from stoker.api.core import ObjectMeta, OwnerReference
+from stoker.api.decode import convert
+from stoker.api.prometheus import Prometheus
+from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig, ScrapeConfigSpec
 from stoker.build.drift import as_far_as_wanted
+from stoker.compare.consolidated import StandIns
 from stoker.compare.lines import file_diff
 from stoker.compare.overlay import Manifests, identity, overlaid
+from stoker.compare.plan import Planned
 from stoker.offline.manifests import read
 from stoker.offline.surroundings import view_of
 from stoker.offline.world import World, world_of
 from stoker.select.assets import Source
+from stoker.select.standins import CONSOLIDATED_BY, CONSOLIDATED_FROM
 from stoker.settings import OperatorSettings
 from tests.unit import page_world
 from tests.unit.test_validate import CERTIFICATE
@@ -338,6 +344,99 @@ def test_of_a_live_object_the_part_that_is_wanted_is_seen() -> None:
     }
     container = {"name": "a", "image": "y", "limits": {"cpu": "1000m"}}
     assert as_far_as_wanted(wanted, live) == {"spec": {"containers": [container], "t": []}}
+
+
+def choosy(**spec: Any) -> Object:
+    """A Prometheus that takes ServiceMonitors of team a."""
+    return prometheus(serviceMonitorSelector={"matchLabels": {"team": "a"}}, **spec)
+
+
+TEAM = {"team": "a"}
+KEEP = "--consolidate-monitors"
+
+
+def test_scrape_configs_of_monitors_are_compared_if_the_operator_keeps_them(diff: Diff) -> None:
+    """New, changed and removed, apart from workloads; without the flag there are none."""
+    old = [prometheus(), monitor("cart", interval="20s"), monitor("till")]
+    new = [prometheus(), monitor("cart", interval="10s"), monitor("desk")]
+    status, *lines = diff(old, new, KEEP)
+    assert status == "1"
+    assert "ScrapeConfigs of monitors: 2 objects written; 1 object removed" in lines
+    assert "  changed  ScrapeConfig shop/servicemonitor-cart-0" in lines
+    assert "  new  ScrapeConfig shop/servicemonitor-desk-0" in lines
+    assert "  removed  ScrapeConfig shop/servicemonitor-till-0" in lines
+    assert "--- ScrapeConfig shop/servicemonitor-cart-0 (now)" in lines
+    assert "+  scrapeInterval: 10s" in lines
+    assert not any("ScrapeConfig" in line for line in diff(old, new))
+    assert diff(old, old, KEEP) == ["0", "nothing would change"]
+
+
+def test_a_label_of_a_monitor_changes_its_scrape_config_and_no_workload(diff: Diff) -> None:
+    """That is a change, too; the summary says the same."""
+    old, new = ([prometheus(), monitor("cart", {"tier": tier})] for tier in "12")
+    status, *lines = diff(old, new, KEEP)
+    assert (status, lines[-1]) == ("1", "no workload changes; no pods roll")
+    assert '+    tier: "2"' in lines
+    status, *lines = diff(old, new, KEEP, "-o", "json")
+    said = json.loads("\n".join(lines))
+    assert (status, said["changes"]) == ("1", [])
+    (made,) = said["consolidated"]["objects"]
+    assert (made["name"], made["action"]) == ("servicemonitor-cart-0", "changed")
+    assert made["paths"] == ["metadata.labels.tier"]
+    assert said["consolidated"]["diffs"]
+
+
+def test_a_scrape_config_that_another_workload_wants_stays(diff: Diff) -> None:
+    """It goes when nobody takes its monitor, and not while a workload is paused."""
+    other = prometheus() | {"metadata": {"name": "other", "namespace": "shop"}}
+    cart, unlabelled = monitor("cart", TEAM), monitor("cart")
+    removed = "  removed  ScrapeConfig shop/servicemonitor-cart-0"
+    nobody = prometheus(serviceMonitorSelector=None)
+    assert removed not in diff([prometheus(), other, cart], [nobody, other, cart], KEEP)
+    assert removed in diff([prometheus(), cart], [nobody, cart], KEEP)
+    paused = choosy(paused=True)
+    assert removed in diff([choosy(), cart], [choosy(), unlabelled], KEEP)
+    assert removed not in diff([paused, cart], [paused, unlabelled], KEEP)
+
+
+def stand_in(name: str, uid: str = "1", writer: str = "stoker", **spec: Any) -> ScrapeConfig:
+    """A ScrapeConfig of the ServiceMonitor cart with this UID; it is nobody's without one."""
+    owner = OwnerReference(
+        api_version=f"{API}/v1", kind="ServiceMonitor", name="cart", uid=uid, controller=True
+    )
+    metadata = ObjectMeta(
+        name=name,
+        namespace="shop",
+        labels={CONSOLIDATED_FROM: "ServiceMonitor"},
+        owner_references=(owner,) if uid else None,
+        annotations={CONSOLIDATED_BY: writer} if writer else None,
+    )
+    return ScrapeConfig(metadata=metadata, spec=ScrapeConfigSpec(**spec))
+
+
+def in_cluster(there: list[ScrapeConfig], *wanted: ScrapeConfig) -> tuple[dict[str, str], str]:
+    """What becomes of those that are in a cluster, and what is told."""
+    owner = convert(Prometheus, prometheus())
+    gathered = StandIns()
+    gathered.gather(None, Planned(owner=owner, stand_ins=wanted))
+    changes = gathered.changes_in_cluster(there, "stoker")
+    return {each.name: each.action for each in changes}, " ".join(gathered.foreign(there))
+
+
+def test_scrape_configs_in_a_cluster_are_those_of_the_operator_or_left_alone() -> None:
+    """What another operator wrote may be wanted there; what a user wrote is not touched."""
+    one, two = stand_in("one"), stand_in("two")
+    assert in_cluster([one], one) == ({}, "")
+    assert in_cluster([one], one, two) == ({"two": "new"}, "")
+    assert in_cluster([one, two], one) == ({"two": "gone"}, "")
+    assert in_cluster([stand_in("one", job_name="x")], one) == ({"one": "changed"}, "")
+    assert in_cluster([one, stand_in("two", writer="other")], one) == ({}, "")
+    users = stand_in("one", uid="", writer="")
+    assert in_cluster([users]) == ({}, "")
+    told = "ScrapeConfig shop/one is not the operator's: its monitor keeps its own jobs"
+    assert in_cluster([users], one) == ({}, told)
+    # The monitor was deleted and made anew; the API server is about to delete this one.
+    assert in_cluster([stand_in("one", uid="0", job_name="x")], one) == ({"one": "changed"}, "")
 
 
 def worlds(tmp_path: Path, *objects: Object) -> World:

@@ -11,8 +11,15 @@ if TYPE_CHECKING:
 
 def access_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options that name a cluster."""
-    parser.add_argument("--kubeconfig", metavar="FILE", help="default: $KUBECONFIG, as for kubectl")
-    parser.add_argument("--context", metavar="NAME", help="default: the current one")
+    parser.add_argument(
+        "--kubeconfig",
+        metavar="FILE",
+        help="how to reach the cluster (default: $KUBECONFIG, in a pod its service account, or "
+        "~/.kube/config)",
+    )
+    parser.add_argument(
+        "--context", metavar="NAME", help="which cluster of that file (default: the current one)"
+    )
 
 
 def flag_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +29,7 @@ def flag_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="a flag that the operator runs with, such as namespaces=shop",
+        help="a flag that the operator runs with, such as namespaces=shop; may be repeated",
     )
 
 

@@ -22,39 +22,44 @@ cannot be written.
 
 import argparse
 import sys
-from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stoker.cli.terminal import harmless
+from stoker.cli.options import path_arguments
+from stoker.cli.terminal import failed, harmless, print_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from stoker.api.core import Object
 
+_NAME = "convert"
 _VERSIONS = ("v1alpha1", "v1beta1", "v1")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `stoker convert`."""
-    parser.add_argument(
-        "paths", metavar="PATH", nargs="+", help="a file, a folder, or - for standard input"
-    )
+    path_arguments(parser)
     parser.add_argument(
         "--workload",
         metavar="[NS/]NAME",
         default="",
-        help="the Prometheus or PrometheusAgent, among the manifests, to convert for",
+        help="the Prometheus or PrometheusAgent, among the manifests, to convert for (default: one "
+        "without settings that matter)",
     )
     parser.add_argument(
         "--to",
         choices=_VERSIONS,
         default="",
-        help="version of the result; converts ScrapeConfigs and AlertmanagerConfigs as well",
+        help="version of the result; converts ScrapeConfigs and AlertmanagerConfigs as well "
+        "(default: v1alpha1, of monitors only)",
     )
     parser.add_argument(
-        "-o", "--output", metavar="DIR", default="-", help="write files to this folder; - prints"
+        "-o",
+        "--output",
+        metavar="DIR",
+        default="-",
+        help="write files to this folder (default: -, which prints)",
     )
 
 
@@ -67,22 +72,13 @@ def run(options: argparse.Namespace) -> int:
     try:
         made = conversion(read(options.paths), options.workload, options.to)
         _put_out(made.objects, options.output)
-    except StokerError as error:
-        return _fail(str(error))
-    except OSError as error:
-        if isinstance(error, BrokenPipeError):
-            raise
-        return _fail(f"{error.filename}: {error.strerror}")
+    except (StokerError, OSError) as error:
+        return failed(_NAME, error)
     for line in made.problems:
         print(harmless(line), file=sys.stderr)
     if not made.found:
-        return _fail("nothing to convert found")
+        return failed(_NAME, "nothing to convert found")
     return 1 if made.problems else 0
-
-
-def _fail(reason: str) -> int:
-    print(harmless(f"stoker convert: {reason}"), file=sys.stderr)
-    return 2
 
 
 def _put_out(objects: "Sequence[Object]", output: str) -> None:
@@ -93,8 +89,6 @@ def _put_out(objects: "Sequence[Object]", output: str) -> None:
         if objects:
             write(Path(output), manifest_files(objects))
         return
-    if isinstance(sys.stdout, TextIOWrapper):
-        # Whatever the terminal speaks, YAML is UTF-8.
-        sys.stdout.reconfigure(encoding="utf-8")
+    print_utf8()
     for each in objects:
         print(manifest_text(each), end="")

@@ -1,9 +1,10 @@
 """Print the CustomResourceDefinitions of the ten kinds as YAML.
 
-  stoker crds | kubectl apply --server-side -f -
-  stoker crds --no-descriptions | kubectl apply -f -
-  stoker crds servicemonitor podmonitor
+  stoker crds | kubectl apply --server-side -f -      install or update them
+  stoker crds --no-descriptions | kubectl apply -f -  the same without server-side apply
+  stoker crds servicemonitor podmonitor               two of them
   stoker crds --conversion-webhook stoker/stoker-webhook --ca-bundle ca.crt
+                                                      all versions, converted by this Service
 
 Client-side `kubectl apply` keeps a copy of each object in an annotation of at most 256 KiB, so it
 takes the variant without descriptions; server-side apply takes either. Installing them changes
@@ -11,11 +12,14 @@ nothing about objects that exist.
 
 ScrapeConfig has three versions, of which an API server can serve several only with a webhook that
 converts them (`stoker webhook`): docs/scrapeconfig-versions.md.
+
+Exit status: 0 if they were printed, 2 if the command was not understood.
 """
 
 import argparse
-import sys
 from typing import TYPE_CHECKING
+
+from stoker.cli.terminal import failed
 
 if TYPE_CHECKING:
     from stoker.api.crd import Kind
@@ -59,14 +63,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="RESOURCE=VERSION",
         action="append",
         default=[],
-        help="store objects in this version (default with a webhook: scrapeconfigs=v1)",
+        help="with a webhook: store objects in this version; may be repeated (default: "
+        "scrapeconfigs=v1, alertmanagerconfigs=v1alpha1)",
     )
     parser.add_argument(
         "--not-served",
         metavar="RESOURCE/VERSION",
         action="append",
         default=[],
-        help="keep this version in the definition, for stored objects, but do not serve it",
+        help="with a webhook: keep this version in the definition, for stored objects, but do not "
+        "serve it, as in scrapeconfigs/v1alpha1; may be repeated",
     )
 
 
@@ -80,9 +86,8 @@ def run(options: argparse.Namespace) -> int:
     try:
         chosen = _kinds(options.kinds)
         serving = servings(options, chosen)
-    except OptionError as problem:
-        print(f"stoker crds: {problem}", file=sys.stderr)
-        return 2
+    except OptionError as error:
+        return failed("crds", error)
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     for kind in chosen:
         document = manifest(

@@ -16,16 +16,19 @@ which may be repeated:
 
   stoker diff deploy/ --operator-flag namespaces=shop,monitoring
 
+With --consolidate-monitors the ScrapeConfigs that such an operator keeps for monitors are shown,
+too: those that it would write, change or remove.
+
 Exit status, as of `kubectl diff`: 0 if nothing would change, 1 if something would, 2 if a manifest
 cannot be read or would be refused, the command was not understood, or the cluster does not answer.
 """
 
 import argparse
-import sys
 from typing import TYPE_CHECKING
 
 from stoker.cli.access import access_arguments, access_of, flag_arguments
-from stoker.cli.terminal import harmless
+from stoker.cli.options import flag_settings, path_arguments
+from stoker.cli.terminal import failed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -36,14 +39,13 @@ if TYPE_CHECKING:
     from stoker.offline.world import World
     from stoker.settings import OperatorSettings
 
+_NAME = "diff"
 _DEFAULT_NAMESPACE = "default"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `stoker diff`."""
-    parser.add_argument(
-        "paths", metavar="PATH", nargs="+", help="a file, a folder, or - for standard input"
-    )
+    path_arguments(parser)
     parser.add_argument(
         "--from",
         dest="old",
@@ -51,46 +53,58 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         help="files and folders to compare with instead of a cluster; may be repeated",
     )
-    parser.add_argument("-n", "--namespace", metavar="NS", help="of manifests that name none")
+    parser.add_argument(
+        "-n",
+        "--namespace",
+        metavar="NS",
+        help="where manifests that name no namespace belong (default: that of the context, or "
+        "default)",
+    )
     access_arguments(parser)
     flag_arguments(parser)
     parser.add_argument(
-        "-o", "--output", choices=("text", "json"), default="text", help="default: text"
+        "--consolidate-monitors",
+        action="store_true",
+        help="the operator turns monitors into ScrapeConfigs, as its flag of this name does",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        choices=("text", "json"),
+        default="text",
+        help="words and diffs, or all of it for programs (default: text)",
     )
 
 
 def run(options: argparse.Namespace) -> int:
     """Show what would change; return the exit status."""
     from stoker.cli.diff_text import printed
-    from stoker.cli.operator_settings import operator_settings
     from stoker.errors import StokerError
 
     try:
-        settings = operator_settings([f"--{each.lstrip('-')}" for each in options.operator_flag])
+        consolidating = ["consolidate-monitors"] if options.consolidate_monitors else []
+        settings = flag_settings([*options.operator_flag, *consolidating])
         if options.old:
             namespace = options.namespace or _DEFAULT_NAMESPACE
             old, world = _read(options.old, namespace), _read(options.paths, namespace)
             for fault in _faults(old):
-                _fail(f"left out of what is compared with: {fault}")
+                failed(_NAME, f"left out of what is compared with: {fault}")
             found = _between(old, world, settings)
         else:
             access = access_of(options.kubeconfig, options.context)
-            world = _read(options.paths, options.namespace or access.namespace or "default")
+            world = _read(
+                options.paths, options.namespace or access.namespace or _DEFAULT_NAMESPACE
+            )
             found = _in_cluster(access, settings, world)
     except StokerError as error:
-        return _fail(_advice(str(error), options))
+        return failed(_NAME, _advice(str(error), options))
     faults = _faults(world)
     for fault in faults:
-        _fail(fault)
+        failed(_NAME, fault)
     if not (world.workloads or world.resources or world.contents or world.namespaces):
-        return _fail(f"no manifest of ours in {', '.join(options.paths)}")
+        return failed(_NAME, f"no manifest of ours in {', '.join(options.paths)}")
     printed(found, as_json=options.output == "json")
-    return 2 if faults else int(any(not each.is_nothing for each in found.changes))
-
-
-def _fail(reason: str) -> int:
-    print(harmless(f"stoker diff: {reason}"), file=sys.stderr)
-    return 2
+    return 2 if faults else int(not found.is_nothing)
 
 
 def _advice(reason: str, options: argparse.Namespace) -> str:

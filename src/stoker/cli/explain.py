@@ -24,11 +24,11 @@ was not understood or the cluster does not answer.
 """
 
 import argparse
-import sys
 from typing import TYPE_CHECKING
 
 from stoker.cli.access import access_arguments, access_of, flag_arguments
-from stoker.cli.terminal import harmless
+from stoker.cli.options import flag_settings, kind_meant
+from stoker.cli.terminal import failed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,14 +37,22 @@ if TYPE_CHECKING:
     from stoker.kube.access import Access
     from stoker.settings import OperatorSettings
 
+_NAME = "explain"
 _DEFAULT_NAMESPACE = "default"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `stoker explain`."""
-    parser.add_argument("kind", metavar="KIND", help="as for kubectl: servicemonitor, smon, …")
-    parser.add_argument("name", metavar="[NS/]NAME", help="the resource")
-    parser.add_argument("-n", "--namespace", metavar="NS", help="its namespace, if not in the name")
+    parser.add_argument(
+        "kind", metavar="KIND", help="as for kubectl: servicemonitor, smon, rule, …"
+    )
+    parser.add_argument("name", metavar="[NS/]NAME", help="the resource, such as shop/cart")
+    parser.add_argument(
+        "-n",
+        "--namespace",
+        metavar="NS",
+        help="its namespace, if not in the name (default: that of the context, or `default`)",
+    )
     parser.add_argument(
         "--from",
         dest="paths",
@@ -55,55 +63,39 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     access_arguments(parser)
     flag_arguments(parser)
-    parser.add_argument("--job", action="store_true", help="show the text that Prometheus gets")
     parser.add_argument(
-        "-o", "--output", choices=("text", "json"), default="text", help="default: text"
+        "--job", action="store_true", help="show its part of the configuration, too"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        choices=("text", "json"),
+        default="text",
+        help="for a person or for a program (default: text)",
     )
 
 
 def run(options: argparse.Namespace) -> int:
     """Explain a resource; return the exit status."""
-    from stoker.api.kinds import KINDS
     from stoker.cli.explain_text import printed
     from stoker.errors import StokerError
-    from stoker.spelling import did_you_mean
 
-    kind = _meant(options.kind)
-    if not kind:
-        names = [each.name for each in KINDS]
-        hint = did_you_mean(options.kind, names) or f"; there are {', '.join(names)}"
-        return _fail(f"there is no kind {options.kind}{hint}")
+    try:
+        kind = kind_meant(options.kind).name
+    except StokerError as error:
+        return failed(_NAME, error)
     namespace, slash, name = options.name.rpartition("/")
     if (slash and not namespace) or not name or "/" in namespace:
-        return _fail(f"{options.name}: name a resource as NAMESPACE/NAME, or NAME with -n")
+        return failed(_NAME, f"{options.name}: name a resource as NAMESPACE/NAME, or NAME with -n")
     try:
-        settings = _settings(options.operator_flag)
+        settings = flag_settings(options.operator_flag)
         found = _found(options, settings, kind, namespace or options.namespace or "", name)
     except StokerError as error:
-        return _fail(_advice(str(error), options))
+        return failed(_NAME, _advice(str(error), options))
     if isinstance(found, str):
-        return _fail(found)
+        return failed(_NAME, found)
     printed(found, as_json=options.output == "json", with_job=options.job)
     return 0 if found.good else 1
-
-
-def _fail(reason: str) -> int:
-    print(harmless(f"stoker explain: {reason}"), file=sys.stderr)
-    return 2
-
-
-def _meant(word: str) -> str:
-    """The kind that a word means: `rule` and `rules` are short for PrometheusRule."""
-    from stoker.api.kinds import kind_called
-
-    found = kind_called(word) or kind_called(f"prometheus{word}")
-    return found.name if found else ""
-
-
-def _settings(flags: "Sequence[str]") -> "OperatorSettings":
-    from stoker.cli.operator_settings import operator_settings
-
-    return operator_settings([f"--{each.lstrip('-')}" for each in flags])
 
 
 def _advice(reason: str, options: argparse.Namespace) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
 from typing import Any, Final
 
+from stoker import __version__
 from stoker.cli.flag_table import FLAGS, GROUPS, Flag
 from stoker.errors import FieldError
 
@@ -91,7 +92,8 @@ Run the operator. Every flag of prometheus-operator is understood, with one dash
   stoker operator --kubeconfig ~/.kube/config --log-level=debug    from your own machine
 
 A switch is on when it is named; --switch=false turns it off. Lists have commas between their items;
-a list that is given twice is both together.
+a list that is given twice is both together. Defaults stand in brackets. What is called ours is not
+in prometheus-operator.
 """
 
 
@@ -103,6 +105,17 @@ def help_text(usage: str = _USAGE, groups: Mapping[str, tuple[Flag, ...]] = GROU
         parts += [_help_of(flag) for flag in flags]
         parts.append("")
     return "\n".join(parts)
+
+
+def about(
+    given: Given, usage: str = _USAGE, groups: Mapping[str, tuple[Flag, ...]] = GROUPS
+) -> str:
+    """What a command prints instead of running: its help or the version; empty if it is to run."""
+    if given["help"]:
+        return help_text(usage, groups)
+    if given["short-version"]:
+        return __version__
+    return f"stoker {__version__}" if given["version"] else ""
 
 
 def _help_of(flag: Flag) -> str:

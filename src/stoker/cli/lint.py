@@ -23,7 +23,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from stoker.cli.terminal import harmless
+from stoker.cli.options import path_arguments
+from stoker.cli.terminal import failed, harmless
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -38,9 +39,7 @@ _FORMATS = ("text", "json", "github", "sarif")
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `stoker lint`."""
-    parser.add_argument(
-        "paths", metavar="PATH", nargs="+", help="a file, a folder, or - for standard input"
-    )
+    path_arguments(parser)
     parser.add_argument(
         "--format", choices=_FORMATS, default="text", help="how to report (default: text)"
     )
@@ -56,8 +55,7 @@ def run(options: argparse.Namespace) -> int:
     for line in _lines(entries, options.format):
         _print(line, sys.stdout)
     if not tally.files:
-        _print(f"stoker lint: no manifest found in {', '.join(options.paths)}", sys.stderr)
-        return 2
+        return failed("lint", f"no manifest found in {', '.join(options.paths)}")
     _print(tally.summary(), sys.stdout if options.format == "text" else sys.stderr)
     return 1 if tally.faulty or tally.unreadable else 0
 

@@ -21,7 +21,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from stoker.cli.terminal import harmless
+from stoker.cli.terminal import failed, harmless
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from stoker.offline.migration.plan import Migration
     from stoker.offline.world import World
 
+_NAME = "migrate agent-mode"
 _MOST_NAMES = 5
 
 
@@ -45,14 +46,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--to", required=True, choices=("DaemonSet", "StatefulSet"), help="the mode to change to"
     )
-    parser.add_argument("--workload", metavar="[NS/]NAME", help="only the agent of this name")
+    parser.add_argument(
+        "--workload", metavar="[NS/]NAME", help="only the agent of this name (default: all)"
+    )
     parser.add_argument(
         "--beside",
         action="store_true",
         help="print a StatefulSet agent too, NAME-central, for what agents on nodes cannot take",
     )
-    parser.add_argument("--kubeconfig", metavar="FILE", help="read from the cluster of this file")
-    parser.add_argument("--context", metavar="NAME", help="… of this context")
+    parser.add_argument(
+        "--kubeconfig", metavar="FILE", help="read from the cluster of this file, not from PATH"
+    )
+    parser.add_argument("--context", metavar="NAME", help="read from the cluster of this context")
     parser.add_argument(
         "-o",
         "--output",
@@ -73,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         readings, names = _given(options, names)
     except StokerError as error:
-        return _fail(str(error))
+        return failed(_NAME, error)
     world = world_of(readings)
     agents = [each for each in readings if not isinstance(each, Unreadable) and _is_agent(each)]
     meant = [each for each in agents if _is_meant(each, names)]
@@ -81,15 +86,10 @@ def run(options: argparse.Namespace) -> int:
     if not meant:
         _say(f"unknown   {each}" for each in unknown)
         called = f" called {' or '.join(names)}" if names else ""
-        return _fail(f"no PrometheusAgent{called} found")
+        return failed(_NAME, f"no PrometheusAgent{called} found")
     plans = [_plan(each, world, options) for each in meant]
     _show(list(zip(meant, plans, strict=True)), unknown, options)
     return 1 if unknown or any(each.needs_care for each in plans) else 0
-
-
-def _fail(reason: str) -> int:
-    print(harmless(f"stoker migrate agent-mode: {reason}"), file=sys.stderr)
-    return 2
 
 
 # --- What there is --------------------------------------------------------------------------------

@@ -12,7 +12,8 @@ generation of objects stay, only their resourceVersion is another.
 It may be stopped at any time (Ctrl-C, a kill, a lost connection): the same command goes on where it
 was. For that it keeps the annotation operator.prometheus.io/storage-migration on the definition
 while it runs. An object that is refused, by a rule of the new version or by a webhook, is named at
-the end; until it is put right, `status.storedVersions` stays as it is.
+the end; until it is put right, `status.storedVersions` stays as it is. One that breaks a rule of
+the new version but is stored all the same (API servers since 1.30) is named, too.
 
 When a version is not served any more, run this again before you remove the version: it brings
 `managedFields` into a version that is served, without which nobody could apply these objects.
@@ -29,7 +30,9 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from stoker.cli.terminal import harmless
+from stoker.cli.access import access_arguments, access_of
+from stoker.cli.options import kind_meant
+from stoker.cli.terminal import failed, harmless
 
 if TYPE_CHECKING:
     from stoker.api.crd import Kind
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
     from stoker.run.definitions import Definition
     from stoker.run.storage_version import Migration
 
+_NAME = "migrate storage-version"
 _EVERY = 500
 _MOST_FAILURES = 50
 _INTERRUPTED = 130
@@ -63,41 +67,25 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default=50.0,
         help="requests a second, at most; 0 for no limit (default: 50)",
     )
-    parser.add_argument("--kubeconfig", metavar="FILE", help="default: $KUBECONFIG, as for kubectl")
-    parser.add_argument("--context", metavar="NAME", help="default: the current one")
+    access_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Migrate what was asked for; return the exit status."""
     import asyncio
 
-    from stoker.api.kinds import KINDS, kind_called
-    from stoker.cli.access import access_of
     from stoker.errors import StokerError
-    from stoker.spelling import did_you_mean
 
-    kinds = []
-    for word in options.kinds:
-        kind = kind_called(word)
-        if kind is None:
-            names = [each.name for each in KINDS]
-            hint = did_you_mean(word, names) or f"; there are {', '.join(names)}"
-            return _fail(f"there is no kind {word}{hint}")
-        kinds.append(kind)
     progress = _Progress(sys.stderr.isatty(), dry_run=options.dry_run)
     try:
+        kinds = [kind_meant(word) for word in options.kinds]
         access = access_of(options.kubeconfig, options.context)
         return asyncio.run(_migrated(access, options, kinds, progress))
     except StokerError as error:
-        return _fail(str(error))
+        return failed(_NAME, error)
     except KeyboardInterrupt:
         progress.interrupted()
         return _INTERRUPTED
-
-
-def _fail(reason: str, status: int = 2) -> int:
-    print(harmless(f"stoker migrate storage-version: {reason}"), file=sys.stderr)
-    return status
 
 
 async def _migrated(
@@ -145,10 +133,11 @@ async def _one(client: "Client", definition: "Definition", progress: "_Progress"
     try:
         await migration.run()
     except NotStartedError as error:
-        return _fail(str(error))
+        return failed(_NAME, error)
     except StoppedError as error:
         progress.end()
-        return _fail(f"{error}; {progress.standing}", 1)
+        failed(_NAME, f"{error}; {progress.standing}")
+        return 1
     progress.end()
     return _report(migration, dry_run=progress.dry_run)
 
@@ -165,15 +154,27 @@ def _report(migration: "Migration", *, dry_run: bool) -> int:
     if not counts.failures:
         becomes = "would become" if dry_run else "is"
         print(f"{definition.name}: status.storedVersions {becomes} [{definition.storage}]")
-        return 0
-    stored = ", ".join(definition.stored)
-    stays = "would stay" if dry_run else "stays"
-    print(f"{definition.name}: status.storedVersions {stays} [{stored}], as these are refused:")
-    for each in counts.failures[:_MOST_FAILURES]:
-        print(harmless(f"  {each.name}: {each.reason}"))
-    if len(counts.failures) > _MOST_FAILURES:
-        print(f"  … and {len(counts.failures) - _MOST_FAILURES} more")
-    return 1
+    else:
+        stored = ", ".join(definition.stored)
+        stays = "would stay" if dry_run else "stays"
+        print(f"{definition.name}: status.storedVersions {stays} [{stored}], as these are refused:")
+        _list([f"{each.name}: {each.reason}" for each in counts.failures])
+    if counts.broken:
+        version = definition.resource.version
+        print(
+            f"{definition.name}: these break a rule of {version}; nothing is lost, but what is "
+            "wrong has to be put right before that part of them can be changed:"
+        )
+        _list([f"{name}: {reason}" for name, reason in counts.broken.items()])
+    return 1 if counts.failures else 0
+
+
+def _list(found: list[str]) -> None:
+    """Print objects with reasons, but not thousands."""
+    for each in found[:_MOST_FAILURES]:
+        print(harmless(f"  {each}"))
+    if len(found) > _MOST_FAILURES:
+        print(f"  … and {len(found) - _MOST_FAILURES} more")
 
 
 class _Progress:

@@ -2,11 +2,12 @@
 
 import asyncio
 import signal
-import sys
 from collections.abc import Awaitable, Sequence
 from contextlib import AsyncExitStack
 from itertools import count
 from typing import TYPE_CHECKING
+
+from stoker.cli.terminal import failed
 
 if TYPE_CHECKING:
     from stoker.kube.access import Access
@@ -23,27 +24,22 @@ _NEW_OBJECTS = 100_000
 
 def main(words: Sequence[str]) -> int:
     """Run the operator until it is told to stop; return the exit status."""
-    from stoker import __version__
-    from stoker.cli.flags import help_text, parsed
+    from stoker.cli.flags import about, parsed
     from stoker.cli.operator_settings import settings_of
     from stoker.errors import StokerError
     from stoker.logs import configure
 
     try:
         given = parsed(words)
-        if given["help"]:
-            print(help_text())
-            return 0
-        if given["version"] or given["short-version"]:
-            print(__version__ if given["short-version"] else f"stoker {__version__}")
+        if text := about(given):
+            print(text)
             return 0
         settings = settings_of(given)
         configure(settings.log.level, settings.log.format)
         _spare_the_collector()
         asyncio.run(_run(settings))
     except StokerError as error:
-        print(f"stoker operator: {error}", file=sys.stderr)
-        return 2
+        return failed("operator", error)
     return 0
 
 

@@ -18,6 +18,8 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from stoker.cli.terminal import failed
+
 if TYPE_CHECKING:
     import argparse
 
@@ -37,8 +39,7 @@ def run(options: "argparse.Namespace") -> int:
     try:
         parsed(words)
     except UsageError as error:
-        print(f"stoker reloader: {error}", file=sys.stderr)
-        return 2
+        return failed("reloader", error)
     sys.stdout.flush()
     command = [sys.executable, "-P", "-m", "stoker.reloader", *words]
     return os.execv(sys.executable, command)  # noqa: S606  (no shell is what is wanted)

@@ -23,11 +23,11 @@ no workload, or the folder cannot be written.
 
 import argparse
 import sys
-from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stoker.cli.terminal import harmless
+from stoker.cli.options import flag_settings, path_arguments
+from stoker.cli.terminal import failed, harmless, print_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,14 +36,13 @@ if TYPE_CHECKING:
     from stoker.offline.objects import Rendered
     from stoker.settings import OperatorSettings
 
+_NAME = "render"
 _MADE_BY_FLAGS = "What it makes"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `stoker render`."""
-    parser.add_argument(
-        "paths", metavar="PATH", nargs="+", help="a file, a folder, or - for standard input"
-    )
+    path_arguments(parser)
     form = parser.add_mutually_exclusive_group()
     form.add_argument(
         "--config-only", action="store_true", help="print configurations instead of objects"
@@ -51,26 +50,28 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     form.add_argument(
         "--unpack",
         action="store_true",
-        help="show what Secrets hold as text; to be read, kubectl does not take it",
+        help="print what Secrets hold as text: for reading, kubectl does not take it",
     )
     parser.add_argument(
         "-o", "--output", metavar="DIR", help="write files to this folder instead of printing"
     )
-    parser.add_argument("--workload", metavar="[NS/]NAME", help="only the workload of this name")
+    parser.add_argument(
+        "--workload", metavar="[NS/]NAME", help="only the workload of this name (default: all)"
+    )
     parser.add_argument(
         "--flag",
         metavar="NAME=VALUE",
         action="append",
         default=[],
         help="a flag of the operator about what it makes, as in --flag labels=team=platform;"
-        " may be repeated, `stoker operator --help` lists them",
+        " may be repeated. `stoker operator --help` lists them under What it makes",
     )
     parser.add_argument(
         "--consolidate-monitors",
         action="store_true",
         help="turn monitors into ScrapeConfigs, as the operator's flag of this name does",
     )
-    parser.add_argument("--quiet", action="store_true", help="print no summary")
+    parser.add_argument("--quiet", action="store_true", help="print no summary to standard error")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -82,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
     from stoker.offline.world import world_of
 
     if options.unpack and options.output is not None:
-        return _fail("--unpack is for printing; -o writes what is for reading to readable/")
+        return failed(_NAME, "--unpack is for printing; -o writes what is for reading to readable/")
     try:
         consolidating = ["consolidate-monitors"] if options.consolidate_monitors else []
         settings = _settings([*options.flag, *consolidating])
@@ -91,39 +92,28 @@ def run(options: argparse.Namespace) -> int:
         made = (decided if options.config_only else rendered)(world, chosen, settings)
         if made:
             _put_out(made, options)
-    except StokerError as error:
-        return _fail(str(error))
-    except OSError as error:
-        if isinstance(error, BrokenPipeError):
-            raise
-        return _fail(f"{error.filename}: {error.strerror}")
+    except (StokerError, OSError) as error:
+        return failed(_NAME, error)
     if not options.quiet:
         for line in summary(world, made):
             print(line, file=sys.stderr)
     if not made:
         called = f" called {options.workload}" if options.workload else ""
-        return _fail(f"no workload{called} found")
+        return failed(_NAME, f"no workload{called} found")
     return 1 if world.refused or any(each.is_faulty for each in made) else 0
-
-
-def _fail(reason: str) -> int:
-    print(harmless(f"stoker render: {reason}"), file=sys.stderr)
-    return 2
 
 
 def _settings(flags: "Sequence[str]") -> "OperatorSettings":
     """The operator's settings; only flags that change objects mean anything here."""
     from stoker.cli.flag_table import GROUPS
-    from stoker.cli.operator_settings import operator_settings
     from stoker.errors import FieldError
 
     names = {flag.name for flag in GROUPS[_MADE_BY_FLAGS]}
-    words = [each.lstrip("-") for each in flags]
-    for word in words:
-        name = word.partition("=")[0]
+    for word in flags:
+        name = word.lstrip("-").partition("=")[0]
         if name not in names:
             raise FieldError(f"--flag {name}", f"is not one of {', '.join(sorted(names))}")
-    return operator_settings([f"--{word}" for word in words])
+    return flag_settings(flags)
 
 
 def _is_meant(metadata: "ObjectMeta", wanted: str | None) -> bool:
@@ -137,9 +127,7 @@ def _put_out(made: "list[Rendered]", options: argparse.Namespace) -> None:
     if options.output is not None:
         write(Path(options.output), files_of(made))
         return
-    if isinstance(sys.stdout, TextIOWrapper):
-        # Whatever the terminal speaks, YAML is UTF-8.
-        sys.stdout.reconfigure(encoding="utf-8")
+    print_utf8()
     text_of = readable_text if options.unpack else manifest_text
     for each in made:
         if options.config_only and each.decision.text:

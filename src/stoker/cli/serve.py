@@ -19,15 +19,16 @@ understood.
 
 import argparse
 import os
-import sys
 from typing import TYPE_CHECKING
 
 from stoker.cli.access import flag_arguments
-from stoker.cli.terminal import harmless
+from stoker.cli.options import flag_settings
+from stoker.cli.terminal import failed, harmless
 
 if TYPE_CHECKING:
     from stoker.settings import OperatorSettings
 
+_NAME = "serve"
 _ADDRESS = "127.0.0.1:8095"
 
 
@@ -35,7 +36,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `stoker serve`."""
     parser.add_argument("path", metavar="DIR", help="a folder with manifests, or one file")
     parser.add_argument(
-        "--address", metavar="HOST:PORT", default=_ADDRESS, help=f"default: {_ADDRESS}"
+        "--address",
+        metavar="HOST:PORT",
+        default=_ADDRESS,
+        help=f"where the page is served; it has no login (default: {_ADDRESS})",
     )
     parser.add_argument(
         "--host",
@@ -53,25 +57,19 @@ def run(options: argparse.Namespace) -> int:
     import asyncio
 
     from stoker.cli.flag_values import address
-    from stoker.cli.operator_settings import operator_settings
     from stoker.errors import StokerError
 
     if not os.path.exists(options.path):
-        return _fail(f"{options.path}: there is no such folder")
+        return failed(_NAME, f"{options.path}: there is no such folder")
     try:
         where = address(options.address)
-        settings = operator_settings([f"--{each.lstrip('-')}" for each in options.operator_flag])
+        settings = flag_settings(options.operator_flag)
         asyncio.run(_serve(options, where, settings))
     except ValueError as error:
-        return _fail(f"--address: {error}")
+        return failed(_NAME, f"--address: {error}")
     except StokerError as error:
-        return _fail(str(error))
+        return failed(_NAME, error)
     return 0
-
-
-def _fail(reason: str) -> int:
-    print(harmless(f"stoker serve: {reason}"), file=sys.stderr)
-    return 2
 
 
 async def _serve(

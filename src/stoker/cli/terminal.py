@@ -1,6 +1,28 @@
-"""Text from users on a terminal: shown, never obeyed."""
+"""What commands say on a terminal: text from users is shown, never obeyed."""
 
+import sys
 import unicodedata
+from io import TextIOWrapper
+
+_FAILED = 2
+
+
+def failed(command: str, reason: object) -> int:
+    """Say why a command cannot do its work; the exit status for that.
+
+    A reader of our output that went away is nobody's failure: that error is raised again.
+    """
+    if isinstance(reason, BrokenPipeError):
+        raise reason
+    text = f"{reason.filename}: {reason.strerror}" if isinstance(reason, OSError) else reason
+    print(harmless(f"stoker {command}: {text}"), file=sys.stderr)
+    return _FAILED
+
+
+def print_utf8() -> None:
+    """From now on print UTF-8, whatever the terminal speaks: so YAML is written."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
 
 
 def harmless(text: str) -> str:

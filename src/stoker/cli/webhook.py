@@ -2,9 +2,10 @@
 
 import asyncio
 import signal
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+from stoker.cli.terminal import failed
 
 if TYPE_CHECKING:
     from stoker.cli.flags import Given
@@ -12,25 +13,20 @@ if TYPE_CHECKING:
 
 def main(words: Sequence[str]) -> int:
     """Run the webhook until it is told to stop; return the exit status."""
-    from stoker import __version__
-    from stoker.cli.flags import help_text, parsed
+    from stoker.cli.flags import about, parsed
     from stoker.cli.webhook_flags import FLAGS, GROUPS, USAGE
     from stoker.errors import StokerError
     from stoker.logs import configure
 
     try:
         given = parsed(words, FLAGS)
-        if given["help"]:
-            print(help_text(USAGE, GROUPS))
-            return 0
-        if given["version"] or given["short-version"]:
-            print(__version__ if given["short-version"] else f"stoker {__version__}")
+        if text := about(given, USAGE, GROUPS):
+            print(text)
             return 0
         configure(given["log-level"], given["log-format"])
         asyncio.run(_run(given))
     except StokerError as error:
-        print(f"stoker webhook: {error}", file=sys.stderr)
-        return 2
+        return failed("webhook", error)
     return 0
 
 

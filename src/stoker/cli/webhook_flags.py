@@ -17,13 +17,13 @@ USAGE: Final = """\
 usage: stoker webhook [--FLAG[=VALUE] ...]
 
 Answer the API server: validate PrometheusRules, AlertmanagerConfigs and monitors, mutate
-PrometheusRules, convert AlertmanagerConfigs. Every flag of the peer's admission-webhook is
-understood, with one dash or two:
+PrometheusRules, convert AlertmanagerConfigs and ScrapeConfigs. Every flag of prometheus-operator's
+admission-webhook is understood, with one dash or two:
 
   stoker webhook                                in a pod, with certificates in /etc/tls/private
   stoker webhook --name-validation-scheme=utf8  for Prometheus 3, which allows any character
 
-It has no access to a cluster and needs none.
+It has no access to a cluster and needs none. Defaults stand in brackets.
 """
 
 _WEB: Final = tuple(

@@ -9,6 +9,7 @@
     objects.py   two states of one object: where they differ, and how that looks
     lines.py     two texts as a unified diff
     change.py    all of it for one workload, and in one sentence
+    consolidated.py  the ScrapeConfigs that are kept in place of monitors, for all workloads
     overlay.py   a state with manifests on top of it
     between.py   two states that are known whole
 

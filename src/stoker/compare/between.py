@@ -1,6 +1,7 @@
 """Two states that are known whole, such as two folders, compared."""
 
 from stoker.compare.change import Comparison, change_of
+from stoker.compare.consolidated import StandIns
 from stoker.compare.overlay import identity
 from stoker.compare.plan import planned
 from stoker.explain.view import View
@@ -10,12 +11,12 @@ def changes_between(before: View, after: View) -> Comparison:
     """What happens to each workload that something happens to, in the order of kinds and names."""
     old = {identity(each): each for each in before.workloads}
     new = {identity(each): each for each in after.workloads}
-    found = []
+    found, stand_ins = [], StandIns()
     for key in sorted(old.keys() | new.keys()):
-        change = change_of(
-            planned(before, old[key]) if key in old else None,
-            planned(after, new[key], before=before.assets) if key in new else None,
-        )
+        one = planned(before, old[key]) if key in old else None
+        other = planned(after, new[key], before=before.assets) if key in new else None
+        stand_ins.gather(one, other)
+        change = change_of(one, other)
         if not change.is_nothing:
             found.append(change)
-    return Comparison(tuple(found))
+    return Comparison(tuple(found), consolidated=tuple(stand_ins.changes()))

@@ -1,6 +1,6 @@
 """What happens to one workload, and in one sentence."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
@@ -64,10 +64,16 @@ class Change(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Comparison(Struct, frozen=True):
-    """What happens to workloads, and what could not be seen."""
+    """What happens to workloads and the ScrapeConfigs of monitors, and what could not be seen."""
 
     changes: tuple[Change, ...]
     notes: tuple[str, ...] = ()
+    consolidated: tuple[ObjectChange, ...] = ()
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether nothing happens at all."""
+        return not self.consolidated and all(each.is_nothing for each in self.changes)
 
 
 def change_of(
@@ -82,7 +88,7 @@ def change_of(
     objects of `before` are.
     """
     title = _title(before, after)
-    blocked = _blocked(after)
+    blocked = after.blocked if after else ""
     objects = () if blocked else tuple(_objects(before, after, live, manager))
     old, new = (before.text if before else ""), (after.text if after else "")
     action = Action.NEW if before is None else Action.GONE if after is None else Action.CHANGED
@@ -90,7 +96,7 @@ def change_of(
         workload=title,
         pods=_pods(objects),
         objects=objects,
-        blocked=blocked if blocked != _blocked(before) else "",
+        blocked=blocked if not before or blocked != before.blocked else "",
         configuration=None
         if blocked or action is not Action.CHANGED
         else file_diff(f"{title} configuration", old, new),
@@ -102,17 +108,6 @@ def change_of(
 
 def _title(before: Planned | None, after: Planned | None) -> str:
     return next(each.title for each in (after, before) if each)
-
-
-def _blocked(after: Planned | None) -> str:
-    """Why nothing is written, whatever would be right."""
-    if after is None:
-        return ""
-    if after.problem:
-        return f"nothing is written: {after.problem}"
-    return (
-        "paused: nothing is written until spec.paused is unset" if after.owner.spec.paused else ""
-    )
 
 
 def _notes(before: Planned | None, after: Planned | None, blocked: str) -> Iterator[str]:
@@ -194,17 +189,21 @@ _PODS = {
 }
 
 
+def written_and_removed(objects: Sequence[ObjectChange]) -> Iterator[str]:
+    """How many objects are written, and how many removed, where there are any."""
+    written = len([each for each in objects if each.action is not Action.GONE])
+    if written:
+        yield f"{counted(written, 'object')} written"
+    if len(objects) > written:
+        yield f"{counted(len(objects) - written, 'object')} removed"
+
+
 def _parts(change: Change) -> Iterator[str]:
     if change.action is not Action.CHANGED:
         yield {Action.NEW: "new", Action.GONE: "gone"}[change.action]
     if change.configuration:
         yield "configuration changes"
-    written = [each for each in change.objects if each.action is not Action.GONE]
-    removed = len(change.objects) - len(written)
-    if written:
-        yield f"{counted(len(written), 'object')} written"
-    if removed:
-        yield f"{counted(removed, 'object')} removed"
+    yield from written_and_removed(change.objects)
     if any(each.replaced for each in change.objects):
         yield "a StatefulSet is replaced"
     yield _PODS[change.pods]

@@ -1,12 +1,13 @@
 """What a state of the world makes of a workload: its objects, and what became of its resources."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from stoker.api.core import Object
+from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.compare.shown import shown_text
 from stoker.decide import Existing, kept_of, key_of, objects_for, shared_service_of
 from stoker.errors import WorkloadError
@@ -17,7 +18,7 @@ from stoker.generate.fragments import ResourceKey
 from stoker.select.assets import Assets
 from stoker.select.choice import Candidate, choices, chosen, is_unmanaged
 from stoker.select.namespaces import scope_of
-from stoker.select.workload import Owner
+from stoker.select.workload import Owner, Scraper, workload_of
 from stoker.validate.verdicts import Verdict
 
 NOTHING_THERE = Existing()
@@ -27,6 +28,7 @@ class Planned(Struct, frozen=True, kw_only=True):
     """What becomes of a workload; with a `problem` there are no objects.
 
     `text` is the configuration as people may see it. `unread` names values that could not be read.
+    `stand_ins` are the ScrapeConfigs that are kept in place of its monitors.
     """
 
     owner: Owner
@@ -35,6 +37,15 @@ class Planned(Struct, frozen=True, kw_only=True):
     text: str = ""
     problem: str = ""
     unread: str = ""
+    stand_ins: tuple[ScrapeConfig, ...] = ()
+
+    @property
+    def blocked(self) -> str:
+        """Why nothing is written, whatever would be right."""
+        if self.problem:
+            return f"nothing is written: {self.problem}"
+        paused = self.owner.spec.paused
+        return "paused: nothing is written until spec.paused is unset" if paused else ""
 
     @property
     def title(self) -> str:
@@ -58,7 +69,8 @@ def planned(
         kept.put_all(_applicable(view, owner), assets)
     except WorkloadError as error:
         return Planned(owner=owner, problem=str(error), unread=_unread(assets))
-    found = Planned(owner=owner, verdicts=dict(kept.verdicts))
+    stand_ins = tuple(_stand_ins(view, owner, kept.verdicts.values()))
+    found = Planned(owner=owner, verdicts=dict(kept.verdicts), stand_ins=stand_ins)
     try:
         contents = kept.contents(assets, existing)
         if is_unmanaged(owner, view.settings):
@@ -68,6 +80,16 @@ def planned(
         return replace(found, problem=str(error), unread=_unread(assets))
     text = shown_text(view, owner, found.verdicts, contents, before)
     return replace(found, objects=tuple(objects), text=text, unread=_unread(assets))
+
+
+def _stand_ins(view: View, owner: Owner, verdicts: Iterable[Verdict]) -> Iterator[ScrapeConfig]:
+    """The ScrapeConfigs that are kept in place of the monitors that a workload takes."""
+    if view.stand_ins is None or not isinstance(owner, Scraper):
+        return
+    workload = workload_of(owner, view.capabilities)
+    for verdict in verdicts:
+        if verdict.accepted:
+            yield from view.stand_ins(verdict.resource, workload)
 
 
 def _unread(assets: Noting) -> str:

@@ -21,6 +21,8 @@ from stoker.api.prometheus import PrometheusAgent
 from stoker.build.names import config_secret_name, daemon_set_name
 from stoker.build.secrets import config_file_secret_name
 from stoker.compare.change import Change, Comparison, change_of
+from stoker.compare.consolidated import StandIns, consolidated
+from stoker.compare.objects import ObjectChange
 from stoker.compare.overlay import Manifests, identity, overlaid
 from stoker.compare.plan import Planned, planned
 from stoker.decide import Existing, Outline, key_of, outline_of
@@ -40,7 +42,7 @@ from stoker.run.switching import Found, Switch, switch_of, switch_secret_name, s
 from stoker.run.values import Values
 from stoker.run.writer import MANAGER, as_claimed, beside_others
 from stoker.select.workload import Owner, Scraper, workload_of
-from stoker.settings import Capabilities, OperatorSettings
+from stoker.settings import Capabilities, OperatorSettings, lease_name
 
 _AT_ONCE: Final = 16
 
@@ -66,7 +68,8 @@ async def compared_with_cluster(
     while True:
         found = await comparing.changes()
         if not await values.load(assets):
-            return Comparison(tuple(found), (*seen.notes, *comparing.unselected(manifests)))
+            notes = (*seen.notes, *comparing.unselected(manifests), *comparing.about_monitors())
+            return Comparison(tuple(found), notes, tuple(comparing.consolidated()))
 
 
 class _Comparing:
@@ -79,9 +82,11 @@ class _Comparing:
         self._live: dict[ObjectId, Object | None] = {}
         self._unreadable: dict[ObjectId, str] = {}
         self._selected: set[ResourceKey] = set()
+        self._stand_ins = StandIns()
 
     async def changes(self) -> list[Change]:
         """What happens to each workload that something happens to."""
+        self._stand_ins = StandIns()
         old = {identity(each): each for each in self._before.workloads}
         found = []
         for owner in sorted(self._after.workloads, key=identity):
@@ -97,11 +102,27 @@ class _Comparing:
             if (kind, name) not in self._selected:
                 yield f"nobody selects {kind} {name}; `stoker explain` says why"
 
+    def consolidated(self) -> Iterator[ObjectChange]:
+        """What happens to the ScrapeConfigs of monitors, if the operator keeps any."""
+        settings = self._after.settings
+        if not settings.consolidate_monitors:
+            return iter(())
+        return self._stand_ins.changes_in_cluster(self._after.resources, lease_name(settings))
+
+    def about_monitors(self) -> Iterator[str]:
+        """What is to be known of ScrapeConfigs in place of monitors beside their changes."""
+        yield from self._stand_ins.foreign(self._after.resources)
+        there = consolidated(self._after.resources)
+        if there and not self._after.settings.consolidate_monitors:
+            noun = "ScrapeConfig stands" if there == 1 else "ScrapeConfigs stand"
+            yield f"{there} {noun} for monitors: --consolidate-monitors tells what becomes of them"
+
     async def _change(self, old: Owner | None, new: Owner) -> Change | None:
         existing = await self._existing(new)
         before = planned(self._before, old, existing) if old else None
         after = planned(self._after, new, existing, self._before.assets)
         self._selected |= after.verdicts.keys()
+        self._stand_ins.gather(before, after)
         if before and identity(new) not in self._named and _is_same(before, after):
             return None
         switch = await self._switch(after)
