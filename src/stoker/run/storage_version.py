@@ -11,6 +11,9 @@ server does not take is a `Failure`: then the definition stays as it is, and so 
 
 An object that names a version that is not served any more in its `managedFields` is written, too
 (`stoker.run.ownership` tells why).
+
+API servers since 1.30 let an object keep what a newer rule forbids as long as nobody touches it. So
+it is stored, and its next change is refused: that is told of each (`Counts.broken`).
 """
 
 import asyncio
@@ -20,7 +23,9 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from stoker.api.admit import admit
 from stoker.api.core import Object
+from stoker.api.kinds import version_of
 from stoker.errors import StokerError
 from stoker.kube.backoff import Backoff
 from stoker.kube.client import METADATA_ONLY, METADATA_ONLY_LIST, Client
@@ -74,12 +79,17 @@ class Failure(Struct, frozen=True):
 
 
 class Counts(Struct):
-    """How far a migration is. `done` of `total` lie in the new version, `written` by this run."""
+    """How far a migration is. `done` of `total` lie in the new version, `written` by this run.
+
+    `failures` were refused; `broken` were written though they break rules of the new version, by
+    namespace and name, with what is wrong.
+    """
 
     total: int = 0
     done: int = 0
     written: int = 0
     failures: list[Failure] = []
+    broken: dict[str, str] = {}
 
 
 class _Metadata(Struct, frozen=True, rename="camel"):
@@ -191,7 +201,7 @@ class Migration:
 
     async def _effective(self) -> None:
         """Wait until the API server stores in the version that the definition says."""
-        for attempt in range(1, 2 * _ATTEMPTS):
+        for attempt in range(1, 3 * _ATTEMPTS):
             found = (await served(self._client, [self._resource])).get(self._resource)
             if found in ("", storage_hash(self._resource)):
                 return
@@ -262,7 +272,7 @@ class Migration:
         """Write an object unless it is gone, or somebody else has written it."""
         for attempt in range(1, _ATTEMPTS + 1):
             try:
-                await self._restore(found)
+                stored = await self._restore(found)
             except NotFound as error:
                 if not error.reason:
                     raise _Changed from error
@@ -278,11 +288,20 @@ class Migration:
                 await asyncio.sleep(max(_WAITS.delay(attempt), error.retry_after or 0.0))
             else:
                 self.counts.written += 1
+                self._judge(found, stored)
                 return
         path = self._resource.path(found.namespace, found.name)
         raise Conflict("patch", path, "it changes faster than it can be written", status=409)
 
-    async def _restore(self, found: _Metadata) -> None:
+    def _judge(self, found: _Metadata, stored: Object) -> None:
+        """Note what the version would refuse in a new object like this one."""
+        version = version_of(self._resource.api_version, self._resource.kind)
+        findings = admit(version, stored).findings if version else ()
+        if findings:
+            reason = "; ".join(f"{each.path}: {each.message}" for each in findings)
+            self.counts.broken[f"{found.namespace}/{found.name}"] = reason
+
+    async def _restore(self, found: _Metadata) -> Object:
         """Have an object stored as it is: only the bytes change, if they are of another version."""
         metadata: Object = {"resourceVersion": found.resource_version}
         served_now = self.definition.served_versions
@@ -290,7 +309,7 @@ class Migration:
             version = self._resource.api_version
             metadata["managedFields"] = renewed(found.managed_fields, served_now, version)
         path = self._resource.path(found.namespace, found.name)
-        await patched(self._client, path, {"metadata": metadata}, dry_run=self._dry_run)
+        return await patched(self._client, path, {"metadata": metadata}, dry_run=self._dry_run)
 
     async def _fresh(self, found: _Metadata) -> _Metadata | None:
         """What an object is now; None if it is gone."""
