@@ -20,6 +20,7 @@ PAGE: Final = HERE.parents[1] / "docs" / "troubleshooting.md"
 CHAPTERS: Final = (
     "My resource is not selected",
     "My resource is rejected",
+    "My workload is not reconciled",
     "It is selected, but nothing is scraped",
     "It works, but not as I wrote it",
     "Rules and alerts",

@@ -76,7 +76,8 @@ def shop(world: World) -> World:
 
     def has_addresses() -> bool:
         slices = world.list("endpointslices.discovery.k8s.io")
-        return sum(len(each.get("endpoints") or ()) for each in slices) == 2
+        found = [one for each in slices for one in each.get("endpoints") or ()]
+        return [one["conditions"]["ready"] for one in found] == [True, True]
 
     world.until("the addresses of both pods", has_addresses)
     return world

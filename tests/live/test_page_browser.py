@@ -11,6 +11,7 @@ import pytest
 
 from stoker.__main__ import main
 from tools.browser import Browser, Page, found
+from tools.ports import held_port
 from tools.served import Served, served
 
 EXAMPLE = Path(__file__).parents[2] / "example"
@@ -191,6 +192,18 @@ def test_targets_are_counted_in_lists(page: Page) -> None:
     ]
 
 
+def test_a_monitor_without_targets_is_told_in_lists(page: Page) -> None:
+    """By a word and a shape beside the colour, in the overview and the list, which has a filter."""
+    assert "2\nno targets" in page.text(".totals")
+    go(page, "#/search?q=checkout&state=no+targets", "shop/checkout")
+    assert page.evaluate("document.querySelectorAll('tbody tr').length") == 1
+    assert page.text("tbody .state") == "no targets"
+    assert page.evaluate("document.querySelector('tbody .state').className") == "state warn"
+    assert page.evaluate("document.querySelector('tbody .state svg path') !== null")
+    assert "did you mean metrics?" in page.text("tbody .says")
+    assert "no targets (1)" in page.text("select[aria-label=State]")
+
+
 def test_a_near_miss_is_named_with_what_was_meant(page: Page) -> None:
     """The port that is not there, the ports that are, and how many targets that makes."""
     go(page, "#/resource/ServiceMonitor/shop/checkout", "0 targets")
@@ -228,13 +241,15 @@ def test_a_saved_file_shows_without_a_reload(page: Page, folder: Path) -> None:
     page.evaluate("window.same = document.querySelector('h1')")
     page.evaluate("document.querySelector('.more summary').focus()")
     page.press("Enter")
-    path = folder / "surprises.yaml"
-    path.write_text(
+    path, new = folder / "surprises.yaml", folder / "surprises.new"
+    new.write_text(
         path.read_text().replace(
             "name: stock\n  namespace: shop\nspec:\n  replicas: 2",
             "name: stock\n  namespace: shop\nspec:\n  replicas: 5",
         )
     )
+    # As editors do: nobody sees half a file.
+    new.replace(path)
     page.says("5 targets")
     assert page.evaluate("window.same === document.querySelector('h1')")
     assert page.evaluate("document.querySelector('.more').open")
@@ -245,7 +260,7 @@ def test_a_broken_stream_is_told_and_mended(browser: Browser, tmp_path: Path) ->
     """The page keeps what it shows, says that it is not connected, and catches up by itself."""
     shutil.copy(EXAMPLE / "prometheus.yaml", tmp_path)
     with browser.page() as page:
-        with served(tmp_path) as site:
+        with served(tmp_path, held_port()) as site:
             visit(page, site, "#/")
             page.says("The one workload is well")
         page.says("not connected, trying again", "#live")

@@ -337,7 +337,7 @@ def test_a_paused_workload_holds_the_resource(tmp_path: Path) -> None:
 def test_a_workload_that_cannot_be_configured_holds_the_resource(tmp_path: Path) -> None:
     """The cause is the workload's, with its path."""
     found = explained(tmp_path, SHOP, prometheus(version="three"), monitor())
-    assert "the workload cannot be configured: spec.version" in found.headline
+    assert "the workload is not reconciled: spec.version" in found.headline
     assert found.standings[0].cause is Cause.WORKLOAD_PROBLEM
 
 

@@ -136,6 +136,7 @@ def test_the_overview_tells_every_workload_and_counts_resources(folder: Path) ->
         assert found["resources"] == {
             "total": 5,
             "used": 3,
+            "noTargets": 0,
             "rejected": 1,
             "held": 0,
             "unclear": 0,
@@ -601,6 +602,6 @@ def test_a_configuration_that_is_not_yaml_is_not_quoted(tmp_path: Path) -> None:
     async def question(ask: Ask) -> None:
         broken = await ask("/api/workloads/Alertmanager/shop/broken")
         said = "spec.configSecret: alertmanager.yaml: is not YAML: see line 1, column 14"
-        assert broken["explanation"]["headline"] == f"cannot be configured: {said}"
+        assert broken["explanation"]["headline"] == f"not reconciled: {said}"
 
     asked(tmp_path, question)

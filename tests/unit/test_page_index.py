@@ -8,6 +8,7 @@ from stoker.api.core import ObjectMeta
 from stoker.api.monitors import PodMonitor, ServiceMonitor
 from stoker.api.prometheus import Prometheus
 from stoker.decide import key_of
+from stoker.generate.fragments import ResourceKey
 from stoker.page.index import Entry, Index, IndexMaker, Query
 from stoker.page.judged import Judged
 from stoker.select.choice import Candidate
@@ -31,6 +32,7 @@ class Cluster:
     def __init__(self, number: int = 200) -> None:
         self.resources: list[Candidate] = [monitor(each) for each in range(number)]
         self.held = ""
+        self.idle: dict[ResourceKey, str] = {}
         self.titles: tuple[str, ...] = TITLES
         self.verdicts = {
             title: {key_of(each): (Verdict(key_of(each)[1], each), ()) for each in self.resources}
@@ -40,7 +42,13 @@ class Cluster:
     def index(self, before: Index | None = None) -> Index:
         """What is there now."""
         judged = [
-            Judged(owner=OWNER, title=title, verdicts=self.verdicts[title], held=self.held)
+            Judged(
+                owner=OWNER,
+                title=title,
+                verdicts=self.verdicts[title],
+                held=self.held,
+                idle=self.idle if title == TITLES[0] else {},
+            )
             for title in self.titles
         ]
         maker = IndexMaker(lambda _: judged, before)
@@ -80,17 +88,28 @@ class Cluster:
         """A workload is gone."""
         self.titles = TITLES[:1]
 
+    def idles(self) -> None:
+        """A workload finds nothing to scrape for a resource."""
+        self.idle = {key_of(self.resources[11]): "no Service"}
+
     def rests(self) -> None:
         """Nothing happens."""
 
 
-HAPPENING = ("rejects", "relabels", "removes", "adds", "holds", "leaves", "rests")
+HAPPENING = ("rejects", "relabels", "removes", "adds", "idles", "holds", "leaves", "rests")
+
+
+def _in_state(state: str) -> Query:
+    return Query(state=state)
 
 
 def told(index: Index) -> object:
     """All that an index tells."""
     queries = [Query(workload=title, limit=1000) for title in ("", *TITLES)]
-    found = [index.found(each) for each in (*queries, Query(q="new"), Query(state="rejected"))]
+    found = [
+        index.found(each)
+        for each in (*queries, Query(q="new"), *map(_in_state, ("rejected", "no targets")))
+    ]
     counts = [
         {kind: number for kind, number in each.items() if number}
         for title in TITLES

@@ -6,9 +6,10 @@ from msgspec import Struct
 
 
 class State(StrEnum):
-    """What a workload makes of a resource."""
+    """What a workload makes of a resource; without targets is one that is used all the same."""
 
     USED = "used"
+    NO_TARGETS = "no targets"
     REJECTED = "rejected"
     HELD = "held"
     UNCLEAR = "unclear"

@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Mapping
 from typing import Protocol, TypeVar
 
+from stoker.explain.shelves import Labelled
 from stoker.explain.wording import failing, present
 from stoker.select.labels import IN, Requirement, Selector
 from stoker.spelling import nearest
 
 
-class Labelled(Protocol):
+class Titled(Labelled, Protocol):
     """Something with labels and a title."""
 
     @property
@@ -16,13 +17,8 @@ class Labelled(Protocol):
         """Kind, namespace and name."""
         ...
 
-    @property
-    def labels(self) -> Mapping[str, str]:
-        """Its labels."""
-        ...
 
-
-L = TypeVar("L", bound=Labelled)
+L = TypeVar("L", bound=Titled)
 
 
 def near_miss(selector: Selector, candidates: Iterable[L]) -> str:

@@ -113,10 +113,10 @@ class EndpointSlice(Named):
     endpoints: tuple[Endpoint, ...] | None = None
     ports: tuple[EndpointPort, ...] | None = None
 
-    @property
-    def service(self) -> str:
-        """The name of its Service."""
-        return self.labels.get(SERVICE_NAME, "")
+
+def slices_of(service: Service) -> Selector:
+    """What all EndpointSlices of a Service have in common."""
+    return selector_of(LabelSelector(match_labels={SERVICE_NAME: service.name}))
 
 
 # --- Pods -----------------------------------------------------------------------------------------

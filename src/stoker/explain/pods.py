@@ -1,6 +1,7 @@
 """The targets of a PodMonitor: ports of pods."""
 
 from collections.abc import Iterable
+from functools import partial
 
 from stoker.api.monitors import PodEndpoint, PodMonitor
 from stoker.explain.answer import Match, PortMatch, Search
@@ -21,16 +22,17 @@ def pod_search(view: View, monitor: PodMonitor, workload: Workload) -> Search:
     names = places(view, spec.namespace_selector, own, workload)
     found = everywhere(view.surroundings.pods, names)
     selector = selector_of(spec.selector)
-    chosen = [each for each in found.items if selector.matches(each.labels)]
+    chosen = found.matching(selector, view.most)
     base = Search(
         workloads=(),
         looks_in=place_words(names),
         notes=restricted(spec.namespace_selector, workload),
     )
     if not chosen:
-        return without_matches(
-            base, "pod", selector, found.unknown, lambda: _instead(view, selector, found, names)
-        )
+        instead = str if view.brief else partial(_instead, view, selector, found, names)
+        return without_matches(base, "pod", selector, found.unknown, instead)
+    if view.is_too_many(chosen):
+        return base
     endpoints = spec.pod_metrics_endpoints or ()
     return with_matches(base, tuple(_match(each, endpoints) for each in chosen))
 

@@ -26,9 +26,11 @@ def _ingresses(view: View, wanted: IngressTargets, own: str, workload: Workload)
     names = places(view, wanted.namespace_selector, own, workload)
     found = everywhere(view.surroundings.ingresses, names)
     selector = selector_of(wanted.selector) if wanted.selector else EVERYTHING
-    chosen = [each for each in found.items if selector.matches(each.labels)]
+    chosen = found.matching(selector, view.most)
     notes = restricted(wanted.namespace_selector, workload)
     base = Search(workloads=(), looks_in=place_words(names), notes=notes)
+    if view.is_too_many(chosen):
+        return base
     if chosen:
         path = "spec.targets.ingress"
         return with_matches(
@@ -49,6 +51,6 @@ def _ingresses(view: View, wanted: IngressTargets, own: str, workload: Workload)
         workloads=(),
         looks_in=base.looks_in,
         targets=0,
-        problems=(problem + near_miss(selector, found.items),),
+        problems=(problem + ("" if view.brief else near_miss(selector, found.items)),),
         notes=notes,
     )

@@ -1,10 +1,11 @@
 """What else belongs into the first line: a resource is used, though not quite as it is written."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Final
 
 from stoker.api.alertmanager import Alertmanager
-from stoker.explain.answer import Standing, State
+from stoker.explain.answer import Cause, Standing, State
 from stoker.generate.alertmanager.config import terms_of
 from stoker.select.choice import AlertmanagerConfig, Candidate
 from stoker.select.workload import Owner, Scraper
@@ -24,8 +25,16 @@ _LIMITS: Final = (
 def remark(resource: Candidate, found: Sequence[tuple[Owner, Standing]]) -> str:
     """The end of a sentence about a resource that is used; empty where nothing is to be said."""
     used = [each for each in found if each[1].state is State.USED]
-    said = next((each for owner, standing in used for each in _said(resource, owner, standing)), "")
+    about = (each for owner, standing in used for each in _said(resource, owner, standing))
+    said = next(chain(_waiting(standing for _, standing in found), about), "")
     return f"; {said}" if said else ""
+
+
+def _waiting(standings: Iterable[Standing]) -> Iterator[str]:
+    """Workloads that select it as well, and are not reconciled."""
+    for each in standings:
+        if each.cause is Cause.WORKLOAD_PROBLEM:
+            yield f"{each.workload} selects it, too, but {each.reason}"
 
 
 def _said(resource: Candidate, owner: Owner, standing: Standing) -> Iterator[str]:

@@ -106,7 +106,12 @@ def _scrape_problem(told: tuple[Standing, ...]) -> str:
     """Why targets cannot be scraped, where the operator counts them; empty if they can, or may."""
     for each in told:
         found = each.targets
-        if found and found.errors and each.state is State.USED:
+        if found is None or each.state is not State.USED:
+            continue
+        if not found.discovered:
+            who = f"{each.workload} has found none, as of {found.observed_at}"
+            return f"selected, but without targets: {who}"
+        if found.errors:
             failing = f"{found.discovered - found.healthy} of {counted(found.discovered, 'target')}"
             return f"{each.workload} cannot scrape {failing}: {found.errors[0].message}"
     return ""

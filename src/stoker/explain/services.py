@@ -4,7 +4,8 @@ In a cluster the addresses are those of EndpointSlices. Manifests rarely hold th
 are worked out from pods and templates that the Service selects, as Kubernetes would.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,6 +19,7 @@ from stoker.explain.objects import (
     PodGroup,
     Service,
     ServicePort,
+    slices_of,
 )
 from stoker.explain.places import everywhere, place_words, places, restricted
 from stoker.explain.ports import (
@@ -72,7 +74,7 @@ def service_search(view: View, monitor: ServiceMonitor, workload: Workload) -> S
     names = places(view, spec.namespace_selector, own, workload)
     found = everywhere(view.surroundings.services, names)
     selector = selector_of(spec.selector)
-    chosen = [each for each in found.items if selector.matches(each.labels)]
+    chosen = found.matching(selector, view.most)
     ignored = restricted(spec.namespace_selector, workload)
     base = Search(
         workloads=(),
@@ -80,13 +82,12 @@ def service_search(view: View, monitor: ServiceMonitor, workload: Workload) -> S
         notes=(*ignored, *_relabelled(spec.endpoints)),
     )
     if not chosen:
+        instead = partial(_instead, view, selector, found, names, ignored=bool(ignored))
         return without_matches(
-            base,
-            "Service",
-            selector,
-            found.unknown,
-            lambda: _instead(view, selector, found, names, ignored=bool(ignored)),
+            base, "Service", selector, found.unknown, str if view.brief else instead
         )
+    if view.is_too_many(chosen):
+        return base
     matches = tuple(_match(view, each, spec.endpoints) for each in chosen)
     return with_matches(base, matches, _unknown(view, chosen))
 
@@ -216,16 +217,21 @@ def _backing(view: View, service: Service) -> _Backing:
     if service.spec.type == "ExternalName":
         return _Backing(no_address="a Service of type ExternalName has no endpoints")
     slices = view.surroundings.slices(service.namespace)
-    own = [each for each in slices.items if each.service == service.name]
+    own = slices.matching(slices_of(service))
     pods = view.surroundings.pods(service.namespace)
     if own or not slices.unknown:
-        addresses = tuple(_from_slices(own, pods))
-        return _Backing(addresses, no_address=_why_nowhere(service, pods))
-    return _from_pods(service, pods)
+        return _backed(view, service, tuple(_from_slices(own, pods)), pods)
+    return _from_pods(view, service, pods)
 
 
-def _from_slices(slices: Iterable[EndpointSlice], pods: Listing[PodGroup]) -> Iterator[Address]:
-    by_name = {each.name: each for each in pods.items}
+def _backed(
+    view: View, service: Service, addresses: tuple[Address, ...], pods: Listing[PodGroup]
+) -> _Backing:
+    return _Backing(addresses, no_address="" if addresses else _why_nowhere(view, service, pods))
+
+
+def _from_slices(slices: Sequence[EndpointSlice], pods: Listing[PodGroup]) -> Iterator[Address]:
+    by_name = {each.name: each for each in pods.items} if slices else {}
     for part in slices:
         ports = tuple((each.name or "", each.port or 0) for each in part.ports or ())
         for endpoint in part.endpoints or ():
@@ -239,7 +245,7 @@ def _from_slices(slices: Iterable[EndpointSlice], pods: Listing[PodGroup]) -> It
             )
 
 
-def _from_pods(service: Service, pods: Listing[PodGroup]) -> _Backing:
+def _from_pods(view: View, service: Service, pods: Listing[PodGroup]) -> _Backing:
     chosen = _pods_of(service, pods)
     if not chosen and (pods.unknown or not service.pods):
         return _Backing(unknown=pods.unknown or "its endpoints are not known")
@@ -248,7 +254,7 @@ def _from_pods(service: Service, pods: Listing[PodGroup]) -> _Backing:
         for pod in chosen
         if pod.count != 0
     )
-    return _Backing(addresses, no_address=_why_nowhere(service, pods))
+    return _backed(view, service, addresses, pods)
 
 
 def _resolved(ports: Iterable[ServicePort], pod: PodGroup) -> Iterator[tuple[str, int]]:
@@ -264,10 +270,10 @@ def _resolved(ports: Iterable[ServicePort], pod: PodGroup) -> Iterator[tuple[str
 
 def _pods_of(service: Service, pods: Listing[PodGroup]) -> list[PodGroup]:
     selector = service.pods
-    return [each for each in pods.items if selector and selector.matches(each.labels)]
+    return pods.matching(selector) if selector else []
 
 
-def _why_nowhere(service: Service, pods: Listing[PodGroup]) -> str:
+def _why_nowhere(view: View, service: Service, pods: Listing[PodGroup]) -> str:
     selector = service.pods
     if selector is None:
         return "it has no selector, and nobody wrote endpoints for it"
@@ -276,7 +282,8 @@ def _why_nowhere(service: Service, pods: Listing[PodGroup]) -> str:
     chosen = _pods_of(service, pods)
     if not chosen:
         asked = selector_words(selector)
-        return f"no pod has what its selector asks for: {asked}{near_miss(selector, pods.items)}"
+        guess = "" if view.brief else near_miss(selector, pods.items)
+        return f"no pod has what its selector asks for: {asked}{guess}"
     if all(each.count == 0 for each in chosen):
         return f"{chosen[0].title} has no replicas"
     return f"{chosen[0].title} has no address yet"

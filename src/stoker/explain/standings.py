@@ -1,12 +1,14 @@
 """What each workload makes of a resource: selected or not, used or rejected, and why."""
 
 from collections.abc import Iterable
+from functools import cache
 
 from stoker.api.common import Binding
 from stoker.api.kinds import kind_called
 from stoker.decide import Decision, decide, key_of
 from stoker.explain.answer import Cause, Reason, Standing, State, TargetError, Targets
 from stoker.explain.nearness import distance
+from stoker.explain.reconciled import why_not_reconciled
 from stoker.explain.selecting import can_select, first_reason
 from stoker.explain.view import Noting, View
 from stoker.select.choice import UNMANAGED, Candidate, choices, is_unmanaged
@@ -85,11 +87,11 @@ def _outcome(
         return State.UNCLEAR, Reason(Cause.UNREADABLE, f"cannot be judged from here: {unread}")
     if findings:
         return State.REJECTED, Reason(Cause.REJECTED, findings[0])
-    if decision.problem and not unread:
-        text = f"the workload cannot be configured: {decision.problem}"
-        return State.HELD, Reason(Cause.WORKLOAD_PROBLEM, text)
     if owner.spec.paused:
         return State.HELD, Reason(Cause.PAUSED, _PAUSED)
+    if problem := why_not_reconciled(view, decision, unread):
+        text = f"the workload is not reconciled: {problem}"
+        return State.HELD, Reason(Cause.WORKLOAD_PROBLEM, text)
     if is_unmanaged(owner, view.settings):
         return State.HELD, Reason(Cause.UNMANAGED, UNMANAGED)
     return State.USED, Reason(Cause.NONE, "")
@@ -128,10 +130,15 @@ def _targets(owner: Owner, resource: Candidate) -> Targets | None:
     )
 
 
+@cache
+def _plural(name: str) -> str:
+    kind = kind_called(name)
+    return kind.plural if kind else ""
+
+
 def binding_of(owner: Owner, resource: Candidate) -> Binding | None:
     """What the status of a resource says of a workload; None if nothing."""
-    kind = kind_called(type(owner).__name__)
-    wanted = (kind.plural if kind else "", owner.metadata.namespace, owner.metadata.name)
+    wanted = (_plural(type(owner).__name__), owner.metadata.namespace, owner.metadata.name)
     for binding in (resource.status and resource.status.bindings) or ():
         if (binding.resource, binding.namespace, binding.name) == wanted:
             return binding

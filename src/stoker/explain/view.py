@@ -5,34 +5,53 @@ references are at hand. Services, pods and permissions are asked for when they a
 on a cluster notes what it has not read yet, reads it, and has everything explained again.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Generic, Protocol, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Final, Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
 from stoker.consolidate import stand_ins_of
 from stoker.explain.objects import EndpointSlice, Ingress, PodGroup, Service
+from stoker.explain.shelves import Labelled, Shelf, Shelves
 from stoker.generate.fragments import StandIns
 from stoker.select.assets import SECRET, Assets, Missing, Source, WholeAssets
 from stoker.select.choice import Candidate, NamespaceLabels
+from stoker.select.labels import Selector
 from stoker.select.workload import Owner
 from stoker.settings import Capabilities, OperatorSettings
 
+_FEW: Final = 50
+
 T = TypeVar("T")
+L = TypeVar("L", bound=Labelled)
 
 
 class Listing(Struct, Generic[T], frozen=True):
-    """Objects of a kind; `unknown` says why there may be more of them than these."""
+    """Objects of a kind; `unknown` says why there may be more of them than these.
+
+    With a `shelf`, the few that are looked for among thousands are found at once.
+    """
 
     items: tuple[T, ...] = ()
     unknown: str = ""
+    shelf: Shelf[T] | Shelves[T] | None = None
+
+    def matching(self: "Listing[L]", selector: Selector, most: int | None = None) -> list[L]:
+        """Those whose labels a selector chooses, or the first of them."""
+        some = self.shelf.near(selector) if self.shelf else self.items
+        return list(islice((each for each in some if selector.matches(each.labels)), most))
 
     @classmethod
     def joined(cls, listings: "Iterable[Listing[T]]") -> "Listing[T]":
         """Several together."""
         found = list(listings)
+        if len(found) == 1:
+            return found[0]
         unknown = next((each.unknown for each in found if each.unknown), "")
-        return cls(tuple(item for each in found for item in each.items), unknown)
+        items = tuple(item for each in found for item in each.items)
+        shelves = [each.shelf for each in found if each.shelf]
+        return cls(items, unknown, Shelves(shelves) if len(shelves) == len(found) else None)
 
 
 class Need(Struct, frozen=True):
@@ -83,7 +102,10 @@ class View(Struct, frozen=True, kw_only=True):
     """What can be seen of a cluster or a directory.
 
     `labels_unknown` says why a namespace that is not in `namespaces` is known by its name alone.
-    `rivals` are the operators that look after the same workload, by its kind, namespace and name.
+    `rivals` are the operators that look after the same workload, by its kind, namespace and name;
+    `rivals_unknown` says why a workload that is not there may have some. With `brief`, for
+    thousands of resources at a time, what was probably meant is not looked for, and of what matches
+    more than a few Services or pods the targets are not counted.
     """
 
     workloads: tuple[Owner, ...]
@@ -95,6 +117,17 @@ class View(Struct, frozen=True, kw_only=True):
     capabilities: Capabilities = Capabilities()
     labels_unknown: str = ""
     rivals: Mapping[tuple[str, str, str], tuple[str, ...]] = {}
+    rivals_unknown: str = ""
+    brief: bool = False
+
+    @property
+    def most(self) -> int | None:
+        """How many matches are looked for, None for all."""
+        return _FEW + 1 if self.brief else None
+
+    def is_too_many(self, found: Sequence[object]) -> bool:
+        """Whether there are more matches than are counted."""
+        return self.brief and len(found) > _FEW
 
     @property
     def stand_ins(self) -> StandIns | None:

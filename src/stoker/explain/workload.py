@@ -1,12 +1,14 @@
 """A workload explained: what it selects, and what becomes of that."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from stoker.decide import OWN, Decision, decide
 from stoker.explain.answer import Count, Explanation
+from stoker.explain.reconciled import why_not_reconciled
 from stoker.explain.selecting import not_managed
 from stoker.explain.view import Noting, View
 from stoker.explain.wording import counted, selector_words
@@ -16,6 +18,7 @@ from stoker.select.choice import (
     Candidate,
     Choice,
     choices,
+    chosen,
     is_unmanaged,
 )
 from stoker.select.namespaces import scope_of
@@ -26,7 +29,7 @@ from stoker.validate.findings import json_name
 class Tally(Struct, frozen=True, kw_only=True):
     """What becomes of a workload in numbers, which are by the kinds of resources.
 
-    `there` is how many there are to choose from. `problem` is why it cannot be configured, `unread`
+    `there` is how many there are to choose from. `problem` is why it is not reconciled, `unread`
     why not everything can be judged; empty where there is nothing to say.
     """
 
@@ -44,20 +47,21 @@ def explained_workload(view: View, owner: Owner) -> Explanation:
     assets = Noting(view.assets)
     decision = decide(owner, seen, view.namespaces, assets, view.capabilities)
     unread = str(assets.unreadable[0]) if assets.unreadable else ""
-    there = Counter(type(each).__name__ for each in seen)
-    return explained_decision(view, decision, tally_of(decision, there, unread))
-
-
-def tally_of(decision: Decision, there: Mapping[str, int], unread: str = "") -> Tally:
-    """A decision in numbers."""
-    return Tally(
+    problem = why_not_reconciled(view, decision, unread)
+    tally = Tally(
         version=decision.version,
-        selected=Counter(each.kind for each in decision.verdicts),
+        selected=Counter(type(each).__name__ for each in selected(view, owner, seen)),
         rejected=Counter(each.kind for each in decision.verdicts if not each.accepted),
-        there=there,
-        problem=decision.problem,
+        there=Counter(type(each).__name__ for each in seen),
+        problem=problem,
         unread=unread,
     )
+    return explained_decision(view, replace(decision, problem=problem), tally)
+
+
+def selected(view: View, owner: Owner, seen: Iterable[Candidate]) -> list[Candidate]:
+    """What a workload selects, even if nothing can be made of it."""
+    return chosen(choices(owner.spec, owner.metadata.namespace or ""), seen, view.namespaces)
 
 
 def explained_decision(view: View, decision: Decision, tally: Tally) -> Explanation:
@@ -78,7 +82,7 @@ def explained_decision(view: View, decision: Decision, tally: Tally) -> Explanat
         ),
         ignored=tuple(f"{each.path}: {each.reason}" for each in decision.ignored.get(OWN, ())),
         conditions=tuple(_conditions(owner)),
-        notes=tuple(_notes(decision, tally.unread)),
+        notes=tuple(_notes(view, decision, tally.unread)),
     )
 
 
@@ -102,10 +106,10 @@ def _problem(view: View, owner: Owner, tally: Tally) -> str:
     reason, rejected = not_managed(view, owner), sum(tally.rejected.values())
     if reason or _rivalry(view, owner):
         return f"not looked after: {reason.text}" if reason else _rivalry(view, owner)
-    if tally.problem and not tally.unread:
-        return f"cannot be configured: {tally.problem}"
     if owner.spec.paused:
         return "paused: its objects are left as they are until spec.paused is unset"
+    if tally.problem:
+        return f"not reconciled: {tally.problem}"
     if is_unmanaged(owner, view.settings):
         return UNMANAGED
     if rejected:
@@ -116,11 +120,14 @@ def _problem(view: View, owner: Owner, tally: Tally) -> str:
 
 def _rivalry(view: View, owner: Owner) -> str:
     """That several operators look after a workload; empty where that is not seen."""
-    metadata = owner.metadata
-    identity = (type(owner).__name__, metadata.namespace or "", metadata.name or "")
-    names = " and ".join(view.rivals.get(identity, ()))
+    names = " and ".join(view.rivals.get(_identity(owner), ()))
     told = "two operators look after it; stop one, or give it a --controller-id"
     return f"{names} both write its status: {told}" if names else ""
+
+
+def _identity(owner: Owner) -> tuple[str, str, str]:
+    metadata = owner.metadata
+    return type(owner).__name__, metadata.namespace or "", metadata.name or ""
 
 
 def _summary(tally: Tally) -> str:
@@ -158,7 +165,13 @@ def _conditions(owner: Owner) -> Iterator[str]:
         yield f"{each.type}={each.status}" + (f" {because}" if because else "")
 
 
-def _notes(decision: Decision, unread: str) -> Iterator[str]:
+def _notes(view: View, decision: Decision, unread: str) -> Iterator[str]:
     yield from map(str, decision.notes)
+    if decision.owner.spec.paused and decision.problem:
+        yield f"once it is not paused, it cannot be reconciled: {decision.problem}"
+    if view.rivals_unknown and _identity(decision.owner) not in view.rivals:
+        kind, namespace, name = _identity(decision.owner)
+        told = f"whether another operator looks after it, too, is not known: {view.rivals_unknown}"
+        yield f"{told}; `stoker explain {kind.lower()} {namespace}/{name}` asks with your rights"
     if unread:
         yield f"not everything can be judged from here: {unread}"

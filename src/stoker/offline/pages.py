@@ -5,40 +5,35 @@ Reading and deciding happen in a thread; the page is answered meanwhile with wha
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from stoker.consolidate import stand_ins_of
 from stoker.decide import OWN, Decision, decide, key_of
-from stoker.errors import WorkloadError
+from stoker.explain.answer import Explanation
+from stoker.explain.reconciled import why_not_reconciled
 from stoker.explain.resource import explained
 from stoker.explain.selecting import not_managed
+from stoker.explain.sorted import Sorted
 from stoker.explain.standings import title_of
 from stoker.explain.view import View
+from stoker.explain.workload import selected
 from stoker.generate.fragments import ResourceKey
 from stoker.logs import logger
 from stoker.offline.surroundings import view_of
 from stoker.offline.watched import Folder
 from stoker.offline.world import World
-from stoker.page.answers import (
-    BusyError,
-    Configuration,
-    Items,
-    Origin,
-    Overview,
-    Part,
-    Problem,
-    ResourceAnswer,
-    Unknown,
-    WorkloadAnswer,
-)
+from stoker.page.answering import AT_ONCE, Answering
+from stoker.page.answers import BusyError, Items, Origin, Problem, Row
+from stoker.page.configuration import Layout
 from stoker.page.desk import Desk
+from stoker.page.idle import idle_among
 from stoker.page.index import IndexMaker, Query
 from stoker.page.judged import Judged, held_by
 from stoker.page.overview import items_of
-from stoker.page.refused import beside_refused, refused_resource, refused_workload
 from stoker.select.choice import SELECTED_KINDS, Candidate
 from stoker.select.namespaces import scope_of
 from stoker.select.workload import Owner
@@ -50,7 +45,6 @@ _LOOK_SECONDS: Final = 0.5
 # A folder that takes long to look through is looked at less often.
 _SHARE: Final = 4
 _PATIENCE_SECONDS: Final = 60.0
-_EXPLAINED_AT_ONCE: Final = 2
 
 
 class _State(Struct, frozen=True):
@@ -60,7 +54,7 @@ class _State(Struct, frozen=True):
     problems: tuple[Problem, ...]
 
 
-class DirectoryPages:
+class DirectoryPages(Answering):
     """Answers for the page from manifests (`stoker.web.page.Pages`), while `run` runs."""
 
     def __init__(self, path: str, settings: OperatorSettings) -> None:
@@ -70,7 +64,7 @@ class DirectoryPages:
         self._ready = asyncio.Event()
         self._state: _State | None = None
         self._note = ""
-        self._gate = asyncio.Semaphore(_EXPLAINED_AT_ONCE)
+        self._gate = asyncio.Semaphore(AT_ONCE)
         self.revision = 0
 
     async def run(self) -> None:
@@ -102,72 +96,28 @@ class DirectoryPages:
 
     # --- Answers ----------------------------------------------------------------------------------
 
-    async def overview(self) -> Overview:
-        """Everything at a glance."""
-        state = await self._known()
-        return Overview(
-            source=Origin(
-                kind="directory", name=self._folder.name, revision=self.revision, note=self._note
-            ),
-            workloads=tuple(state.desk.rows()),
-            resources=state.desk.index.totals,
-            problems=state.problems,
+    async def _desk(self) -> Desk:
+        return (await self._known()).desk
+
+    def _origin(self, _desk: Desk) -> Origin:
+        return Origin(
+            kind="directory", name=self._folder.name, revision=self.revision, note=self._note
         )
 
-    async def resources(self, query: Query) -> Items:
-        """Some resources."""
-        desk = (await self._known()).desk
+    def _problems(self) -> Iterable[Problem]:
+        return self._state.problems if self._state else ()
+
+    async def _rows(self, desk: Desk) -> Iterable[Row]:
+        return desk.rows()
+
+    async def _listed(self, desk: Desk, query: Query) -> Items:
         return await asyncio.to_thread(_listed, desk, query)
 
-    async def resource(self, kind: str, namespace: str, name: str) -> ResourceAnswer | Unknown:
-        """All about a resource."""
-        state = await self._known()
-        desk = state.desk
-        found = desk.find(kind, namespace, name)
-        if found is None:
-            refused = refused_resource(state.problems, desk.revision, kind, namespace, name)
-            return refused or desk.unknown(kind, namespace, name)
-        explanation = await self._aside(lambda: explained(desk.view, found))
-        return ResourceAnswer(
-            revision=desk.revision,
-            explanation=beside_refused(explanation, state.problems),
-            labels=found.metadata.labels or {},
-            workloads=tuple(each.title for each in desk.users(found)),
-        )
+    async def _explained(self, desk: Desk, found: Candidate) -> Explanation:
+        return await self._aside(lambda: explained(desk.view, found))
 
-    async def workload(self, kind: str, namespace: str, name: str) -> WorkloadAnswer | Unknown:
-        """All about a workload."""
-        state = await self._known()
-        desk = state.desk
-        judged = desk.judged.get(f"{kind} {namespace}/{name}")
-        if judged is None:
-            refused = refused_workload(state.problems, desk.revision, kind, namespace, name)
-            return refused or desk.unknown(kind, namespace, name)
-        listed = await asyncio.to_thread(_listed, desk, Query(workload=judged.title))
-        return WorkloadAnswer(
-            revision=desk.revision,
-            workload=desk.row(judged),
-            explanation=desk.explained(judged),
-            resources=listed,
-        )
-
-    async def configuration(
-        self, kind: str, namespace: str, name: str, offset: int, limit: int
-    ) -> Configuration | Unknown:
-        """Some parts of the configuration of a workload."""
-        desk = (await self._known()).desk
-        judged = desk.judged.get(f"{kind} {namespace}/{name}")
-        if judged is None:
-            return desk.unknown(kind, namespace, name)
-        return await self._aside(lambda: _configuration(desk, judged, offset, limit))
-
-    async def part(self, kind: str, namespace: str, name: str, title: str) -> Part | Unknown:
-        """One part of it, whole."""
-        desk = (await self._known()).desk
-        judged = desk.judged.get(f"{kind} {namespace}/{name}")
-        if judged is None:
-            return desk.unknown(kind, namespace, name)
-        return await self._aside(lambda: _part(desk, judged, title))
+    def _layout(self, desk: Desk, judged: Judged) -> Layout:
+        return desk.layout(judged, desk.view.assets)
 
     async def _known(self) -> _State:
         try:
@@ -189,31 +139,6 @@ def _listed(desk: Desk, query: Query) -> Items:
     return items_of(desk.revision, query, found, desk.items(query, found))
 
 
-def _configuration(desk: Desk, judged: Judged, offset: int, limit: int) -> Configuration:
-    try:
-        layout = desk.layout(judged, desk.view.assets)
-    except WorkloadError as error:
-        return Configuration(
-            revision=desk.revision, total=0, offset=0, parts=(), note=f"there is none: {error}"
-        )
-    return Configuration(
-        revision=desk.revision,
-        total=len(layout.places),
-        offset=offset,
-        parts=tuple(layout.parts(offset, limit)),
-    )
-
-
-def _part(desk: Desk, judged: Judged, title: str) -> Part | Unknown:
-    missing = Unknown(error=f"the configuration has no part {title}")
-    try:
-        layout = desk.layout(judged, desk.view.assets)
-    except WorkloadError:
-        return missing
-    place = layout.titled(title)
-    return missing if place is None else layout.part(place, whole=True)
-
-
 # --- What became of a directory -------------------------------------------------------------------
 
 
@@ -226,11 +151,14 @@ def desk_of(world: World, settings: OperatorSettings, revision: int) -> Desk:
         for each in world.resources
         if scopes[type(each).__name__].covers(each.metadata.namespace or "")
     ]
-    judged = {title_of(each): _judged(view, each, seen) for each in world.workloads}
+    brief = replace(view, surroundings=Sorted(view.surroundings), brief=True)
+    judged: dict[str, Judged] = {}
     users: defaultdict[ResourceKey, list[Judged]] = defaultdict(list)
-    for title in sorted(judged):
-        for key in judged[title].verdicts:
-            users[key].append(judged[title])
+    for owner in sorted(world.workloads, key=title_of):
+        mine = [] if not_managed(view, owner) else selected(view, owner, seen)
+        found = judged[title_of(owner)] = _judged(brief, owner, mine)
+        for each in mine:
+            users[key_of(each)].append(found)
     known = {key_of(each): each for each in world.resources}
     maker = IndexMaker(lambda resource: users.get(key_of(resource), ()))
     for resource in world.resources:
@@ -250,25 +178,36 @@ def desk_of(world: World, settings: OperatorSettings, revision: int) -> Desk:
     )
 
 
-def _judged(view: View, owner: Owner, seen: list[Candidate]) -> Judged:
-    title = title_of(owner)
+def _judged(view: View, owner: Owner, mine: Sequence[Candidate]) -> Judged:
+    """What a workload makes of the resources that it selects."""
+    title, version = title_of(owner), owner.spec.version or ""
     if not_managed(view, owner):
-        return Judged(owner=owner, title=title, version=owner.spec.version or "")
-    made = decide(owner, seen, view.namespaces, view.assets, view.capabilities)
+        return Judged(owner=owner, title=title, version=version)
+    made = decide(owner, mine, view.namespaces, view.assets, view.capabilities)
+    problem = why_not_reconciled(view, made)
     return Judged(
         owner=owner,
         title=title,
-        version=made.version or owner.spec.version or "",
+        version=made.version or version,
         verdicts={
             key_of(each.resource): (each, made.ignored.get(key_of(each.resource), ()))
             for each in made.verdicts
         },
-        problem=made.problem,
-        held=held_by(owner, view.settings, made.problem),
+        problem=problem,
+        held=held_by(owner, view.settings, problem),
         ignored=made.ignored.get(OWN, ()),
         notes=made.notes,
         rule_files=_rule_files(made),
+        idle=_idle(view, made),
     )
+
+
+def _idle(view: View, made: Decision) -> Mapping[ResourceKey, str]:
+    """What a workload would use for nothing; of one that cannot be configured nobody knows."""
+    if made.problem:
+        return {}
+    used = (each.resource for each in made.verdicts if each.accepted)
+    return dict(idle_among(view, made.owner, used))
 
 
 def _rule_files(made: Decision) -> int:

@@ -53,6 +53,7 @@ class Totals(_Answer, frozen=True, kw_only=True):
 
     total: int
     used: int
+    no_targets: int
     rejected: int
     held: int
     unclear: int

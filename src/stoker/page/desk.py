@@ -45,6 +45,10 @@ class Desk(Struct, frozen=True, kw_only=True):
     find: Callable[[str, str, str], Candidate | None]
     stand_ins: StandIns | None = None
 
+    def workload(self, kind: str, namespace: str, name: str) -> Judged | None:
+        """A workload by its name, None if there is none."""
+        return self.judged.get(f"{kind} {namespace}/{name}")
+
     def rows(self) -> Iterator[Row]:
         """All workloads, in the order of their titles."""
         for title in sorted(self.judged):

@@ -142,6 +142,7 @@ class Index:
         return Totals(
             total=len(self.entries),
             used=self._states[State.USED],
+            no_targets=self._states[State.NO_TARGETS],
             rejected=self._states[State.REJECTED],
             held=self._states[State.HELD],
             unclear=self._states[State.UNCLEAR],
@@ -174,7 +175,7 @@ class Index:
 
     def used_by(self, workload: str) -> list[Entry]:
         """What is in the configuration of a workload, or will be when it is not held any more."""
-        wanted = (State.USED, State.HELD)
+        wanted = (State.USED, State.NO_TARGETS, State.HELD)
         return [each for each in self.entries if each.state_for(workload) in wanted]
 
     def _matching(self, query: Query) -> Iterable[Entry]:
@@ -210,7 +211,8 @@ class IndexMaker:
         users, key = self._users(resource), key_of(resource)
         basis: list[object] = [resource]
         for each in users:
-            basis += (each.title, each.held, each.verdicts.get(key))
+            idle = each.idle.get(key) if each.idle else None
+            basis += (each.title, each.held, each.verdicts.get(key), idle)
         made_of = tuple(basis)
         entry = self._known.pop(id(resource), None)
         if entry is None or entry.basis != made_of:

@@ -10,6 +10,7 @@ from stoker.explain.answer import State
 from stoker.explain.standings import binding_of
 from stoker.generate.draft import Ignored
 from stoker.generate.fragments import ResourceKey
+from stoker.page.idle import none_discovered
 from stoker.select.choice import UNMANAGED, Candidate, choices, is_unmanaged
 from stoker.select.workload import Owner
 from stoker.settings import OperatorSettings
@@ -20,16 +21,16 @@ Judgement: TypeAlias = tuple[Verdict, tuple[Ignored, ...]]
 
 _NOT_JUDGED: Final = "it has not been judged yet"
 # The worst that a workload makes of a resource is what is told of it.
-_BY_GRAVITY: Final = (State.REJECTED, State.USED, State.HELD, State.UNCLEAR)
+_BY_GRAVITY: Final = (State.REJECTED, State.NO_TARGETS, State.USED, State.HELD, State.UNCLEAR)
 
 
 class Judged(Struct, frozen=True, kw_only=True):
     """A workload, and what it made of the resources that it selects.
 
-    `title` is kind, namespace and name. `problem` is why it cannot be configured, `held` why it
+    `title` is kind, namespace and name. `problem` is why it is not reconciled, `held` why it
     uses nothing new, empty where it works. `ignored` is what its version does not know of the
-    workload itself, `rule_files` how many ConfigMaps hold its rules. Not `known` is one that nobody
-    has looked at yet.
+    workload itself, `rule_files` how many ConfigMaps hold its rules. `idle` are resources that
+    find nothing to scrape, and why. Not `known` is one that nobody has looked at yet.
     """
 
     owner: Owner
@@ -41,6 +42,7 @@ class Judged(Struct, frozen=True, kw_only=True):
     ignored: tuple[Ignored, ...] = ()
     notes: tuple[Finding, ...] = ()
     rule_files: int = 1
+    idle: Mapping[ResourceKey, str] = {}
     known: bool = True
 
     @property
@@ -49,22 +51,29 @@ class Judged(Struct, frozen=True, kw_only=True):
         return frozenset(choices(self.owner.spec, ""))
 
     def made_of(self, resource: Candidate) -> tuple[State, str]:
-        """What it made of a resource that it selects, and why it does not use it."""
-        found = self.verdicts.get(key_of(resource))
-        if found is None:
-            return (State.HELD, self.held) if self.held else reported(self.owner, resource)
-        if not found[0].accepted:
+        """What it made of a resource that it selects, and why it is of no use to it."""
+        return self._made_of(key_of(resource), resource)
+
+    def _made_of(self, key: ResourceKey, resource: Candidate) -> tuple[State, str]:
+        state, reason = self._taken(key, resource)
+        idle = "" if state is not State.USED else self.idle.get(key)
+        if idle is None:
+            idle = none_discovered(self.owner, resource)
+        return (State.NO_TARGETS, idle) if idle else (state, reason)
+
+    def _taken(self, key: ResourceKey, resource: Candidate) -> tuple[State, str]:
+        """Whether it took a resource, and why not."""
+        found = self.verdicts.get(key)
+        if found is not None and not found[0].accepted:
             return State.REJECTED, str(found[0].findings[0])
-        return (State.HELD, self.held) if self.held else (State.USED, "")
+        if self.held:
+            return State.HELD, self.held
+        return (State.USED, "") if found else reported(self.owner, resource)
 
     def state_of(self, key: ResourceKey, resource: Candidate) -> tuple[State, int]:
         """What it made of a resource, and how many fields of that its version does not know."""
         found = self.verdicts.get(key)
-        if found is None:
-            return self.made_of(resource)[0], 0
-        if found[0].findings:
-            return State.REJECTED, len(found[1])
-        return State.HELD if self.held else State.USED, len(found[1])
+        return self._made_of(key, resource)[0], len(found[1]) if found else 0
 
 
 Users: TypeAlias = Callable[[Candidate], Iterable[Judged]]
@@ -73,10 +82,10 @@ Users: TypeAlias = Callable[[Candidate], Iterable[Judged]]
 
 def held_by(owner: Owner, settings: OperatorSettings, problem: str = "") -> str:
     """Why a workload does not take up what it accepts; empty if it does."""
-    if problem:
-        return f"the workload cannot be configured: {problem}"
     if owner.spec.paused:
         return "the workload is paused"
+    if problem:
+        return f"the workload is not reconciled: {problem}"
     return UNMANAGED if is_unmanaged(owner, settings) else ""
 
 

@@ -115,7 +115,7 @@ def _scraped(resource: Candidate, users: Iterable[Judged], workload: str) -> Scr
 def _headline(
     view: View, state: State, resource: Candidate, users: list[Judged], workload: str
 ) -> str:
-    """The first reason why it is not used."""
+    """The first reason why it is not used, or to no avail."""
     if state is State.USED:
         return ""
     if state is State.NOT_SELECTED:

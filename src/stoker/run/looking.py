@@ -1,7 +1,8 @@
 """What a running operator knows, laid out for the status page.
 
-Verdicts are those that were published; nothing is decided anew, and nothing is read. The index of
-all resources is made a few at a time, so that the loops go on meanwhile.
+Verdicts are those that were published; nothing is decided anew, and nothing is read but who else
+looks after a workload that has changed. The index of all resources is made a few at a time, so that
+the loops go on meanwhile.
 """
 
 import asyncio
@@ -12,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from stoker.decide import OWN
+from stoker.explain.reconciled import reported_failure
 from stoker.explain.standings import title_of
 from stoker.explain.view import View
 from stoker.generate.rules import config_map_name
@@ -28,6 +30,7 @@ from stoker.run.caches import Cached
 from stoker.run.held import Held
 from stoker.run.judgements import Judgements
 from stoker.run.kinds import RESOURCES
+from stoker.run.rivals import Rivals
 from stoker.run.tools import Tools
 from stoker.run.values import Values
 from stoker.select.assets import Missing, Source
@@ -64,6 +67,7 @@ class Looking:
         self._inside = inside
         self._tools = inside.tools
         self._caches = inside.tools.caches
+        self._rivals = Rivals(inside.tools.status_client)
 
     @property
     def cached(self) -> dict[str, Cached]:
@@ -100,6 +104,7 @@ class Looking:
 
     async def desk(self, revision: int, before: Desk | None = None) -> Desk:
         """Everything, as of a revision; what did not change is taken from the desk before."""
+        await self._rivals.look(self.view().workloads)
         view = self.view()
         judged = {_key_of(each): self._judged(each) for each in view.workloads}
         members = self._inside.members
@@ -138,9 +143,12 @@ class Looking:
 
     def _judged(self, owner: Owner) -> Judged:
         key = _key_of(owner)
-        held, problem = self._inside.held.get(key), self._inside.failure(key)
+        held = self._inside.held.get(key)
         kept = held.kept if held else None
         published = self._inside.judgements.published(key)
+        # What another replica says counts until we have had a try at it.
+        reported = reported_failure(owner) if published is None else ""
+        problem = self._inside.failure(key) or reported
         conditions = owner.status.conditions if owner.status else None
         return Judged(
             owner=owner,
@@ -167,6 +175,8 @@ class Looking:
             settings=self._tools.settings,
             capabilities=self._tools.capabilities,
             labels_unknown=_NOT_ALLOWED,
+            rivals=self._rivals.names,
+            rivals_unknown=self._rivals.unknown,
         )
 
     def layout(self, desk: Desk, judged: Judged) -> Layout:

@@ -7,32 +7,23 @@ when nobody has looked for a while it is thrown away.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
 
-from stoker.errors import WorkloadError
 from stoker.explain.answer import Explanation
 from stoker.explain.resource import explained
 from stoker.explain.view import View
 from stoker.kube.errors import ApiError
-from stoker.page.answers import (
-    BusyError,
-    Configuration,
-    Items,
-    Origin,
-    Overview,
-    Part,
-    ResourceAnswer,
-    Unknown,
-    WorkloadAnswer,
-)
+from stoker.page.answering import AT_ONCE, Answering
+from stoker.page.answers import BusyError, Items, Origin, Problem, Row
+from stoker.page.configuration import Layout
 from stoker.page.desk import Desk
 from stoker.page.index import Query
+from stoker.page.judged import Judged
 from stoker.page.overview import items_of
-from stoker.page.refused import beside_refused, refused_resource, refused_workload
 from stoker.run.asking import Around
 from stoker.run.looking import Inside, Looking, chopped
 from stoker.run.values import Values
@@ -42,13 +33,12 @@ T = TypeVar("T")
 
 _IDLE_SECONDS: Final = 60.0
 _BESIDE_SECONDS: Final = 0.5
-_EXPLAINED_AT_ONCE: Final = 2
 _ITEMS_AT_ONCE: Final = 16
 _MOST_WAITING: Final = 16
 _DEADLINE_SECONDS: Final = 15.0
 
 
-class ClusterPages:
+class ClusterPages(Answering):
     """Answers for the page from a running operator (`stoker.web.page.Pages`)."""
 
     def __init__(self, inside: Inside) -> None:
@@ -59,10 +49,10 @@ class ClusterPages:
         # What changes without an event, as it was when last looked at, and when to look again.
         self._beside: tuple[str, ...] = ()
         self._look_again = 0.0
-        self._desk: Desk | None = None
+        self._kept: Desk | None = None
         self._making = asyncio.Lock()
         self._forgetting: asyncio.TimerHandle | None = None
-        self._gate = asyncio.Semaphore(_EXPLAINED_AT_ONCE)
+        self._gate = asyncio.Semaphore(AT_ONCE)
         self._waiting = 0
         self._looking.listen(self._changed)
 
@@ -82,102 +72,27 @@ class ClusterPages:
 
     # --- Answers ----------------------------------------------------------------------------------
 
-    async def overview(self) -> Overview:
-        """Everything at a glance."""
-        desk = await self._made()
-        origin = Origin(
+    def _origin(self, desk: Desk) -> Origin:
+        return Origin(
             kind="cluster",
             name=self._tools.client.access.server,
             revision=desk.revision,
             note=self._looking.note(),
         )
-        return Overview(
-            source=origin,
-            workloads=tuple(await chopped(desk.rows())),
-            resources=desk.index.totals,
-            problems=tuple(self._looking.problems()),
-        )
 
-    async def resources(self, query: Query) -> Items:
-        """Some resources."""
-        return await _listed(await self._made(), query)
+    def _problems(self) -> Iterable[Problem]:
+        return self._looking.problems()
 
-    async def workload(self, kind: str, namespace: str, name: str) -> WorkloadAnswer | Unknown:
-        """All about a workload."""
-        desk = await self._made()
-        judged = desk.judged.get(f"{kind} {namespace}/{name}")
-        if judged is None:
-            problems = self._looking.problems()
-            refused = refused_workload(problems, desk.revision, kind, namespace, name)
-            return refused or await self._unknown(desk, kind, namespace, name)
-        return WorkloadAnswer(
-            revision=desk.revision,
-            workload=desk.row(judged),
-            explanation=desk.explained(judged),
-            resources=await _listed(desk, Query(workload=judged.title)),
-        )
+    async def _rows(self, desk: Desk) -> Iterable[Row]:
+        return await chopped(desk.rows())
 
-    async def resource(self, kind: str, namespace: str, name: str) -> ResourceAnswer | Unknown:
-        """All about a resource; what its explanation needs is read now."""
-        desk = await self._made()
-        found = desk.find(kind, namespace, name)
-        if found is None:
-            problems = self._looking.problems()
-            refused = refused_resource(problems, desk.revision, kind, namespace, name)
-            return refused or await self._unknown(desk, kind, namespace, name)
-        async with self._turn():
-            explanation = await self._explained(found)
-        return ResourceAnswer(
-            revision=desk.revision,
-            explanation=beside_refused(explanation, self._looking.problems()),
-            labels=found.metadata.labels or {},
-            workloads=tuple(each.title for each in desk.users(found)),
-        )
+    async def _listed(self, desk: Desk, query: Query) -> Items:
+        found = await asyncio.to_thread(desk.index.found, query)
+        items = await chopped(desk.items(query, found), _ITEMS_AT_ONCE)
+        return items_of(desk.revision, query, found, items)
 
-    async def configuration(
-        self, kind: str, namespace: str, name: str, offset: int, limit: int
-    ) -> Configuration | Unknown:
-        """Some parts of the configuration of a workload."""
-        desk = await self._made()
-        judged = desk.judged.get(f"{kind} {namespace}/{name}")
-        if judged is None:
-            return await self._unknown(desk, kind, namespace, name)
-
-        def made() -> Configuration:
-            layout = self._looking.layout(desk, judged)
-            return Configuration(
-                revision=desk.revision,
-                total=len(layout.places),
-                offset=offset,
-                parts=tuple(layout.parts(offset, limit)),
-            )
-
-        try:
-            return await self._aside(made)
-        except WorkloadError as error:
-            note = f"there is none: {error}"
-            return Configuration(revision=desk.revision, total=0, offset=0, parts=(), note=note)
-
-    async def part(self, kind: str, namespace: str, name: str, title: str) -> Part | Unknown:
-        """One part of it, whole."""
-        desk = await self._made()
-        judged = desk.judged.get(f"{kind} {namespace}/{name}")
-        if judged is None:
-            return await self._unknown(desk, kind, namespace, name)
-
-        def made() -> Part | None:
-            layout = self._looking.layout(desk, judged)
-            place = layout.titled(title)
-            return None if place is None else layout.part(place, whole=True)
-
-        try:
-            found = await self._aside(made)
-        except WorkloadError:
-            found = None
-        return found or Unknown(error=f"the configuration has no part {title}")
-
-    async def _unknown(self, desk: Desk, kind: str, namespace: str, name: str) -> Unknown:
-        return await self._aside(lambda: desk.unknown(kind, namespace, name))
+    def _layout(self, desk: Desk, judged: Judged) -> Layout:
+        return self._looking.layout(desk, judged)
 
     # --- What takes long --------------------------------------------------------------------------
 
@@ -200,7 +115,12 @@ class ClusterPages:
         finally:
             self._waiting -= 1
 
-    async def _explained(self, found: Candidate) -> Explanation:
+    async def _explained(self, _desk: Desk, found: Candidate) -> Explanation:
+        """One resource; what its explanation needs is read now."""
+        async with self._turn():
+            return await self._read_and_explained(found)
+
+    async def _read_and_explained(self, found: Candidate) -> Explanation:
         client = self._tools.status_client
         values = Values(client, self._tools.caches.is_absent)
         around, assets = Around(client, "the operator"), values.view()
@@ -212,14 +132,14 @@ class ClusterPages:
 
     # --- All that is at hand ----------------------------------------------------------------------
 
-    async def _made(self) -> Desk:
+    async def _desk(self) -> Desk:
         """The desk as things are now; what was made for others is used as long as it is true."""
         async with self._making:
             revision = self.revision
-            if self._desk is None or self._desk.revision != revision:
-                self._desk = await self._looking.desk(revision, self._desk)
+            if self._kept is None or self._kept.revision != revision:
+                self._kept = await self._looking.desk(revision, self._kept)
             self._forget_later()
-            return self._desk
+            return self._kept
 
     def _forget_later(self) -> None:
         if self._forgetting:
@@ -228,7 +148,7 @@ class ClusterPages:
         self._forgetting = loop.call_later(_IDLE_SECONDS, self._forget)
 
     def _forget(self) -> None:
-        self._desk = None
+        self._kept = None
 
 
 async def _settled(
@@ -241,9 +161,3 @@ async def _settled(
         made = await asyncio.to_thread(explained, view, found)
         if not any([await load() for load in loads]):
             return made
-
-
-async def _listed(desk: Desk, query: Query) -> Items:
-    found = await asyncio.to_thread(desk.index.found, query)
-    items = await chopped(desk.items(query, found), _ITEMS_AT_ONCE)
-    return items_of(desk.revision, query, found, items)

@@ -42,10 +42,11 @@ function headline(workloads, problems) {
 
 // --- Resources by state --------------------------------------------------------------------------
 
-function totals({ total, used, rejected, held, unclear, notSelected }) {
+function totals({ total, used, noTargets, rejected, held, unclear, notSelected }) {
   return h("nav", { "aria-label": "Resources by state" }, h("ul", { class: "totals" },
     figure(total, "resources", ""),
     figure(used, "used", "used"),
+    noTargets ? figure(noTargets, "no targets", "no targets") : null,
     figure(rejected, "rejected", "rejected"),
     held ? figure(held, "held", "held") : null,
     unclear ? figure(unclear, "unclear", "unclear") : null,

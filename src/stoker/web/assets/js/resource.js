@@ -40,7 +40,9 @@ function word({ good, standings, searches }) {
   const states = new Set(standings.map((each) => each.state));
   if (good) return states.has("used") ? "used" : "good";
   if (states.has("used") && !states.has("rejected")) {
-    return searches.some((each) => each.targets === 0) ? "no targets" : "problem";
+    const idle = searches.some((each) => each.targets === 0)
+      || standings.some((each) => each.state === "used" && each.targets?.discovered === 0);
+    return idle ? "no targets" : "problem";
   }
   const worst = ["rejected", "held", "unclear", "not selected"];
   return worst.find((each) => states.has(each)) ?? "problem";

@@ -75,10 +75,10 @@ function selected(counts, route) {
   const row = ({ kind, selected, rejected, note }) => h("tr", { "data-key": kind },
     h("th", { scope: "row" },
       selected ? h("a", { href: address(route.segments, { kind }) }, kind) : kind),
-    number(selected), number(selected - rejected), number(rejected),
+    number(selected), number(rejected),
     h("td", { class: "says" }, prose(note)));
   return section("counts", "Selected",
     h("table", { class: "plain-table tally" },
-      columns("Kind", "#Selected", "#Used", "#Rejected", "Note"),
+      columns("Kind", "#Selected", "#Rejected", "Note"),
       h("tbody", {}, counts.map(row))));
 }

@@ -1,0 +1,57 @@
+"""Why a workload is not reconciled, in the words of its condition `Reconciled`.
+
+What its specification makes impossible is found by making everything, as the operator does: the
+configuration first, then the objects. What only the operator can find (a storage class that is not
+there, pods that the API server refuses) it says in the status of the workload.
+"""
+
+from typing import Final
+
+from msgspec.structs import replace
+
+from stoker.build.objects import MOST_SHARDS
+from stoker.decide import Decision, objects_for
+from stoker.errors import WorkloadError
+from stoker.explain.view import View
+from stoker.select.workload import Owner, Scraper
+from stoker.status.conditions import FALSE, RECONCILED
+
+_FEW_SHARDS: Final = 16
+
+
+def why_not_reconciled(view: View, decision: Decision, unread: str = "") -> str:
+    """The reason, with the path to the field; empty if none is known.
+
+    With something `unread`, a configuration that cannot be made says nothing.
+    """
+    problem = "" if unread else decision.problem
+    return problem or _why_not_built(view, decision) or reported_failure(decision.owner)
+
+
+def reported_failure(owner: Owner) -> str:
+    """What the operator says in the status of a workload that it could not reconcile as it is."""
+    generations = (None, owner.metadata.generation)
+    for each in (owner.status and owner.status.conditions) or ():
+        if (each.type, each.status) == (RECONCILED, FALSE):
+            return (each.message or "") if each.observed_generation in generations else ""
+    return ""
+
+
+def _why_not_built(view: View, decision: Decision) -> str:
+    if decision.contents is None:
+        return ""
+    owner = _with_few_shards(decision.owner)
+    try:
+        objects_for(owner, view.capabilities, view.settings.objects, decision.contents)
+    except WorkloadError as error:
+        return str(error)
+    return ""
+
+
+def _with_few_shards(owner: Owner) -> Owner:
+    """A workload that can be built if the given one can, and soon: its shards are all alike."""
+    if not isinstance(owner, Scraper) or owner.spec.sharding_strategy:
+        return owner
+    if not _FEW_SHARDS < (owner.spec.shards or 1) <= MOST_SHARDS:
+        return owner
+    return replace(owner, spec=replace(owner.spec, shards=1))
