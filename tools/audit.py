@@ -1,23 +1,28 @@
 """What was written to the cluster, and by whom: the API server's own audit log.
 
-Only writes are logged, without bodies. The log is complete: it is written before the answer.
+Only writes are logged, without bodies: when they come, before anything of them is done, and again
+when they are done. What a write changed can be seen between the two, and a long answer may be read.
+So whoever asks for writes waits for those that have come; then the log is complete.
 """
 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 LOG = "audit.log"
+# A server that was killed never says that a write is done.
+PATIENCE = 10.0
+POLL = 0.01
 POLICY = "audit-policy.json"
 
 _RULES: dict[str, Any] = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
-    "omitStages": ["RequestReceived"],
     "rules": [
         {"level": "Metadata", "verbs": ["create", "update", "patch", "delete"]},
         {"level": "None"},
@@ -55,21 +60,52 @@ class AuditLog:
 
     def __init__(self, directory: Path) -> None:
         self._path = directory / LOG
+        self._place = 0
+        self._open: set[str] = set()
 
     def mark(self) -> int:
-        """A place in the log: its end."""
-        return self._path.stat().st_size if self._path.exists() else 0
+        """A place in the log: its end, once all that has come is done."""
+        self._wait()
+        return self._place
 
     def since(self, mark: int, agent: str = "") -> list[Write]:
-        """The writes after a place, by clients whose user agent begins with this."""
-        return [one for one in self._read(mark) if one.agent.startswith(agent)]
+        """The writes that were done after a place, by clients whose user agent begins with this."""
+        self._wait()
+        done = (_write(event) for event, _ in self._events(mark) if not _is_open(event))
+        return [one for one in done if one.agent.startswith(agent)]
 
-    def _read(self, mark: int) -> Iterator[Write]:
+    def _wait(self) -> None:
+        """Wait until the writes are done that have come by now."""
+        self._go_on()
+        waiting, deadline = set(self._open), time.monotonic() + PATIENCE
+        while waiting & self._open and time.monotonic() < deadline:
+            time.sleep(POLL)
+            self._go_on()
+        self._open -= waiting
+
+    def _go_on(self) -> None:
+        """Note what has come and what is done since this was looked at."""
+        for event, place in self._events(self._place):
+            self._place = place
+            if _is_open(event):
+                self._open.add(event["auditID"])
+            else:
+                self._open.discard(event["auditID"])
+
+    def _events(self, place: int) -> Iterator[tuple[dict[str, Any], int]]:
+        """The events after a place, each with the place after it."""
+        if not self._path.exists():
+            return
         with self._path.open("rb") as log:
-            log.seek(mark)
+            log.seek(place)
             for line in log:
                 if line.endswith(b"\n"):
-                    yield _write(json.loads(line))
+                    place += len(line)
+                    yield json.loads(line), place
+
+
+def _is_open(event: dict[str, Any]) -> bool:
+    return bool(event["stage"] == "RequestReceived")
 
 
 def _write(event: dict[str, Any]) -> Write:

@@ -25,7 +25,7 @@ from typing import Any
 import aiohttp
 
 from tools.progress import bar, clock, say
-from tools.waiting import until
+from tools.waiting import DEADLINE, until
 
 VARIABLE = "STOKER_CHROMIUM"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -46,7 +46,7 @@ FLAGS = (
 )
 _TAIL = 5
 _LOG_EVERY = 15.0
-_ANSWER = 30.0
+_ANSWER = 120.0
 _LARGEST = 64 * 1024 * 1024
 
 
@@ -213,7 +213,7 @@ def _process(binary: Path, profile: Path) -> Iterator[str]:
         command = [str(binary), *FLAGS, f"--user-data-dir={profile}", "about:blank"]
         process = subprocess.Popen(command, stdout=stderr, stderr=stderr)
     try:
-        yield until("the browser's DevTools", lambda: _devtools(process, profile), 60)
+        yield until("the browser's DevTools", lambda: _devtools(process, profile))
     finally:
         process.terminate()
         try:
@@ -296,7 +296,7 @@ class Page:
             raise BrowserError(f"{expression}: {problem.get('exception', problem)}")
         return answer["result"].get("value")
 
-    def until(self, what: str, expression: str, seconds: float = 60) -> Any:
+    def until(self, what: str, expression: str, seconds: float = DEADLINE) -> Any:
         """Wait until JavaScript is true, and return what it is; errors count as not yet."""
 
         def holds() -> Any:
@@ -312,7 +312,7 @@ class Page:
         wanted = json.dumps(selector)
         return str(self.evaluate(f"document.querySelector({wanted})?.innerText ?? ''"))
 
-    def says(self, words: str, selector: str = "main", seconds: float = 60) -> None:
+    def says(self, words: str, selector: str = "main", seconds: float = DEADLINE) -> None:
         """Wait until words can be read in an element."""
         where, wanted = json.dumps(selector), json.dumps(words)
         script = f"document.querySelector({where})?.innerText.includes({wanted})"

@@ -8,15 +8,14 @@ would keep their not-ready taint and nothing would be scheduled.
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from tools import audit
 from tools.credentials import Credentials
 from tools.namespace import POD_NETWORK
+from tools.ports import held_port
 
 NAMES = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok")
 
@@ -36,12 +35,8 @@ class Ports:
 
     @classmethod
     def free(cls) -> Ports:
-        """Find three ports that nobody uses now, held together so that they differ."""
-        with ExitStack() as stack:
-            sockets = [stack.enter_context(socket.socket()) for _ in range(3)]
-            for each in sockets:
-                each.bind(("127.0.0.1", 0))
-            return cls(*(each.getsockname()[1] for each in sockets))
+        """Three ports that nobody else gets while this process lives."""
+        return cls(held_port(), held_port(), held_port())
 
 
 @dataclass(frozen=True)
@@ -103,6 +98,8 @@ def _server(layout: Layout) -> list[str]:
         f"--audit-policy-file={audit.write_policy(layout.directory)}",
         f"--audit-log-path={layout.directory / audit.LOG}",
         "--audit-log-mode=blocking",
+        # In megabytes: places in it are only true as long as it is one file.
+        "--audit-log-maxsize=100000",
         *_server_address(layout),
     ]
 

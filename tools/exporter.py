@@ -44,10 +44,16 @@ class Exporter(BaseHTTPRequestHandler):
         """Say nothing: it is asked all the time."""
 
 
+class Server(ThreadingHTTPServer):
+    """Many agents may knock at once, on a machine that is too busy to open."""
+
+    request_queue_size = 128
+
+
 def main(argv: list[str]) -> None:
     """Serve on these ports until the end of the process."""
     servers: list[socketserver.BaseServer] = [
-        ThreadingHTTPServer(("0.0.0.0", int(port)), Exporter)  # noqa: S104 - that is the idea
+        Server(("0.0.0.0", int(port)), Exporter)  # noqa: S104 - that is the idea
         for port in argv
     ]
     threads = [threading.Thread(target=server.serve_forever) for server in servers]

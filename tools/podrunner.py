@@ -56,6 +56,7 @@ from tools.cluster import Cluster, ClusterError
 from tools.crds import install_crds
 from tools.host import ROOT
 from tools.pods.account import token_of
+from tools.pods.fields import NotYetError
 from tools.pods.gate import Connection, connected
 from tools.pods.images import Images
 from tools.pods.pod import PYTHON, Place, Pod
@@ -112,14 +113,14 @@ class PodRunner:
         if kind is None:
             self._check()
 
-    def until_running(self, namespace: str, selector: str) -> list[Object]:
-        """Wait until there are such pods and all of them are ready; what they are."""
+    def until_running(self, namespace: str, selector: str, count: int = 1) -> list[Object]:
+        """Wait until there are so many such pods, or more, and all are ready; what they are."""
         path = f"/api/v1/namespaces/{namespace}/pods?labelSelector={quote(selector)}"
 
         def all_ready() -> list[Object]:
             self._check()
             found: list[Object] = self._cluster.api.get(path)["items"]
-            return found if all(map(self.ready, found)) else []
+            return found if len(found) >= count and all(map(self.ready, found)) else []
 
         return self._cluster.until(f"pods with {selector} to run", all_ready)
 
@@ -237,7 +238,10 @@ class PodRunner:
         def token(audience: str | None) -> str:
             known = self._tokens.get((uid, audience))
             if known is None:
-                known = token_of(self._cluster.api, pod.manifest, audience)
+                try:
+                    known = token_of(self._cluster.api, pod.manifest, audience)
+                except (OSError, http.client.HTTPException) as error:
+                    raise NotYetError(f"no token: {error}") from error
                 self._tokens[uid, audience] = known
             return known
 

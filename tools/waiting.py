@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from tools.api import ApiError
 
-DEADLINE = 120.0
+DEADLINE = 240.0
 POLL = 0.05
 
 T = TypeVar("T")
@@ -25,13 +25,14 @@ def until(what: str, condition: Callable[[], T], seconds: float = DEADLINE) -> T
     An error of the API or the connection counts as not yet; the last one is told at the end.
     """
     deadline = time.monotonic() + seconds
-    last: object = None
+    last = "nothing"
     while time.monotonic() < deadline:
         try:
             if result := condition():
                 return result
-            last = result
+            last = repr(result)
         except (OSError, http.client.HTTPException, ApiError) as error:
-            last = error
+            # Only in words: the traceback would keep an answer open, until anything else runs.
+            last = repr(error)
         time.sleep(POLL)
-    raise NotInTimeError(f"not in {seconds:.0f} s: {what} (last: {last!r})")
+    raise NotInTimeError(f"not in {seconds:.0f} s: {what} (last: {last})")

@@ -68,16 +68,22 @@ def lives(world: World, operator: Running, kind: Kind, objects: Iterable[str]) -
     for replicas in (3, 2):
         world.patch(kind.name, "main", {"spec": {"replicas": replicas}})
         pods(world, kind, replicas)
-        asked = {"namespace": world.namespace, "name": "main"}
-        assert operator.metric("prometheus_operator_spec_replicas", **asked) == replicas
+        counted(world, operator, replicas)
 
     world.delete(kind.name, "main")
     for each, its in (("statefulset", name), ("service", kind.service)):
         gone(world, each, its)
     world.until("nothing of it to be left", lambda: owned(world, objects) == [])
-    assert operator.metric("prometheus_operator_spec_replicas", **asked) == 0
+    counted(world, operator, 0)
     world.put(kind.make("main"))
     pods(world, kind, 1)
+
+
+def counted(world: World, operator: Running, replicas: int) -> None:
+    """Wait until the metrics tell so many replicas."""
+    asked = {"namespace": world.namespace, "name": "main"}
+    name = "prometheus_operator_spec_replicas"
+    world.until(f"{name} {replicas}", lambda: operator.metric(name, **asked) == replicas)
 
 
 def labels_of(world: World, name: str) -> set[str]:

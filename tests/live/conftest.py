@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.live.installing import until_found
 from tests.live.operating import Running, World
 from tools.cluster import Cluster
 from tools.crds import install_crds
@@ -44,6 +45,7 @@ def new_namespace(cluster: Cluster) -> Iterator[Callable[[], str]]:
 def crds(cluster: Cluster) -> Cluster:
     """The cluster with our definitions installed."""
     install_crds(cluster)
+    until_found(cluster)
     return cluster
 
 

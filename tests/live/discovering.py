@@ -7,7 +7,6 @@ and nothing answers at their addresses.
 from __future__ import annotations
 
 import json
-import socket
 import subprocess
 from collections import defaultdict
 from collections.abc import Sequence
@@ -21,6 +20,7 @@ from stoker.generate.block import text_of
 from stoker.yamltree import parse
 from tests.promtool import expanded
 from tools.build import binaries
+from tools.ports import held_port
 from tools.waiting import until
 
 Job = dict[str, Any]
@@ -53,7 +53,7 @@ def found_by_both(pairs: Sequence[Pair], kubeconfig: Path, folder: Path) -> list
     config = {"global": {"scrape_interval": "1h"}, "scrape_configs": jobs}
     file = folder / "prometheus.yml"
     file.write_text(expanded(text_of(config)))
-    port = _free_port()
+    port = held_port()
     log = folder / "log"
     command = [
         str(binaries("prometheus")["prometheus"]),
@@ -81,7 +81,7 @@ def found_by_both(pairs: Sequence[Pair], kubeconfig: Path, folder: Path) -> list
         return [] if last else [found for found, _ in both]
 
     try:
-        return until("both jobs of each pair to find the same", same, 60)
+        return until("both jobs of each pair to find the same", same)
     except Exception as error:
         raise AssertionError(f"different: {last[:3]}") from error
     finally:
@@ -130,9 +130,3 @@ def _pools(port: int) -> dict[str, Found]:
         name: Found(tuple(sorted(active[name])), dropped.get(name, 0))
         for name in {*active, *dropped}
     }
-
-
-def _free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return int(listening.getsockname()[1])

@@ -17,7 +17,6 @@ import contextlib
 import dataclasses
 import itertools
 import random
-import socket
 import ssl
 import subprocess
 import threading
@@ -34,6 +33,8 @@ from yarl import URL
 from tools import components
 from tools.api import Api, kubeconfig
 from tools.cluster import Cluster
+from tools.ports import held_port
+from tools.waiting import DEADLINE
 
 Fault = Callable[[web.Request], "web.Response | float | None"]
 """Decides on a request: an answer instead of the server's, seconds to hold it back, or nothing."""
@@ -50,8 +51,7 @@ class _InThread:
         self._upstream = URL(upstream or cluster.url)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
+        self.port = held_port()
         self.url = f"{self.scheme}://127.0.0.1:{self.port}"
 
     def __enter__(self) -> Self:
@@ -74,7 +74,7 @@ class _InThread:
         return path
 
     def _do(self, work: Any) -> Any:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(30)
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(DEADLINE)
 
     async def _start(self) -> None:
         raise NotImplementedError
@@ -258,8 +258,7 @@ class SecondServer:
     def __init__(self, cluster: Cluster, *flags: str) -> None:
         self._cluster = cluster
         layout = cluster._layout()
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
+        port = held_port()
         ports = dataclasses.replace(layout.ports, server=port)
         layout = dataclasses.replace(layout, ports=ports)
         commands = components.command_lines(cluster._binaries, layout)

@@ -62,8 +62,13 @@ def _probed(parameters: dict[str, list[str]]) -> str:
     return f"probed{{{said}}} 1\n"
 
 
+class _Server(ThreadingHTTPServer):
+    # Who finds no room in the queue comes back a second later, when the scrape has timed out.
+    request_queue_size = 128
+
+
 def _server(port: int, folder: Path | None = None) -> ThreadingHTTPServer:
-    server = ThreadingHTTPServer(("0.0.0.0", port), Guarded)  # noqa: S104 - that is the idea
+    server = _Server(("0.0.0.0", port), Guarded)  # noqa: S104 - that is the idea
     if folder:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(folder / "tls.crt", folder / "tls.key")

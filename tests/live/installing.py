@@ -15,7 +15,10 @@ from typing import Any
 
 import yaml
 
+from stoker.api.crd import GROUP
+from stoker.api.kinds import KINDS
 from tools import build
+from tools.cluster import Cluster
 
 Object = dict[str, Any]
 Objects = dict[tuple[str, str, str], Object]
@@ -38,7 +41,7 @@ def helm(*arguments: str, kubeconfig: Path | None = None) -> subprocess.Complete
     program = build.binaries("helm")["helm"]
     with tempfile.TemporaryDirectory() as home:
         homes = {f"HELM_{name}_HOME": home for name in ("CACHE", "CONFIG", "DATA")}
-        kube = {"KUBECONFIG": str(kubeconfig or os.devnull)}
+        kube = {"KUBECONFIG": str(kubeconfig or os.devnull), "KUBECACHEDIR": home}
         return subprocess.run(
             [program, *arguments],
             env=os.environ | homes | kube,
@@ -46,6 +49,16 @@ def helm(*arguments: str, kubeconfig: Path | None = None) -> subprocess.Complete
             text=True,
             check=False,
         )
+
+
+def until_found(cluster: Cluster) -> None:
+    """Wait until kubectl finds all our kinds, a moment after their definitions are established."""
+    kinds = ",".join(f"{kind.plural}.{GROUP}" for kind in KINDS)
+
+    def found() -> bool:
+        return cluster.kubectl("get", kinds, "--all-namespaces", check=False).returncode == 0
+
+    cluster.until("kubectl to find our kinds", found)
 
 
 def rendered(*values: str, chart: Path = CHART, namespace: str = NAMESPACE) -> list[Object]:

@@ -26,7 +26,7 @@ from stoker.kube.resources import ALL, Resource, resource_of
 from tools.api import ApiError
 from tools.audit import Write
 from tools.cluster import Cluster
-from tools.waiting import until
+from tools.waiting import DEADLINE, until
 
 T = TypeVar("T")
 Object = dict[str, Any]
@@ -90,7 +90,7 @@ class Running:
     def page(self, path: str) -> str:
         """What it serves at a path."""
         url = f"http://127.0.0.1:{self.port}{path}"
-        with urllib.request.urlopen(url, timeout=10) as answer:
+        with urllib.request.urlopen(url, timeout=30) as answer:
             return str(answer.read().decode())
 
     def metric(self, name: str, /, **labels: str) -> float:
@@ -111,12 +111,12 @@ class Running:
         """End it in order; its exit status."""
         self.process.send_signal(signal.SIGCONT)
         self.process.terminate()
-        return self.process.wait(30)
+        return self.process.wait(DEADLINE)
 
     def kill(self) -> None:
         """End it at once."""
         self.process.kill()
-        self.process.wait(30)
+        self.process.wait(DEADLINE)
 
     def __enter__(self) -> Self:
         return self
@@ -176,7 +176,7 @@ class World:
     def _patch(self, path: str, patch: Object, kind: str = "merge-patch+json") -> None:
         self.cluster.api.request("PATCH", path, patch, content_type=f"application/{kind}")
 
-    def until(self, what: str, condition: Callable[[], T], seconds: float = 120) -> T:
+    def until(self, what: str, condition: Callable[[], T], seconds: float = DEADLINE) -> T:
         """Wait for a condition; one that raises because something is not there yet is not true."""
 
         def tried() -> T | None:
@@ -199,9 +199,21 @@ class World:
                 assert conditions[type_]["observedGeneration"] == generation
             # Pods of the old template count until they are replaced.
             assert found["status"].get("updatedReplicas") == found["status"].get("replicas")
+            # The operator may not have seen yet what Kubernetes makes of the new template.
+            assert all(map(_is_rolled_out, self.owned(found)))
             return found
 
         return self.until(f"{kind} {name} to be settled", is_settled)
+
+    def owned(self, workload: Object) -> tuple[Object, ...]:
+        """The StatefulSets and DaemonSets of a workload."""
+        uid = workload["metadata"]["uid"]
+        return tuple(
+            each
+            for kind in ("statefulset", "daemonset")
+            for each in self.list(kind)
+            if uid in {one["uid"] for one in each["metadata"].get("ownerReferences") or ()}
+        )
 
     def writes(self, mark: int, *, events: bool = False) -> tuple[Write, ...]:
         """What operators wrote here since a mark of the audit log; Leases are elsewhere."""
@@ -224,6 +236,13 @@ class World:
             f"{each['resource']}/{each['name']}": each["conditions"][0]
             for each in (found.get("status") or {}).get("bindings") or []
         }
+
+
+def _is_rolled_out(found: Object) -> bool:
+    """Whether the controller of a StatefulSet or DaemonSet has done what its template asks for."""
+    status = found.get("status") or {}
+    current = status.get("currentRevision") == status.get("updateRevision")
+    return current and status.get("observedGeneration") == found["metadata"]["generation"]
 
 
 def resource(kind: str, name: str, spec: Mapping[str, Any], **metadata: Any) -> Object:

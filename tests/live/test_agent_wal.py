@@ -22,8 +22,8 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,8 @@ AGENT = "app.kubernetes.io/name=prometheus-agent"
 # In seconds; an outage is a few scrapes long.
 INTERVAL = 1
 OUTAGE = 4
+# Of the target alone: the agent finds itself, too. Also of a scrape that fails on a busy machine.
+SCRAPES = 'up{pod="one"}'
 
 
 @pytest.fixture
@@ -74,18 +76,18 @@ def pods(world: World, operator: Running) -> Iterator[PodRunner]:
 
 def times(pods: PodRunner) -> list[float]:
     """When the target was scraped, by what the receiver has."""
-    found = samples(pods, NOBODY, f"asked[5m] @ {time.time():.3f}", RECEIVER)
+    found = samples(pods, NOBODY, f"{SCRAPES}[1h] @ {time.time():.3f}", RECEIVER)
     return sorted(each for _, times in found for each in times)
 
 
-def scraped(world: World, pods: PodRunner, agent: Object) -> None:
-    """Wait until an agent has scraped some times more."""
+def scraped(world: World, pods: PodRunner, agent: Object) -> int:
+    """Wait until an agent has scraped some times more; how often it has."""
 
     def count() -> int:
         return sum(askers.get(pods.address(agent), 0) for askers in asked(pods).values())
 
-    before = count()
-    world.until("more scrapes", lambda: count() >= before + OUTAGE)
+    before = world.until("a scrape", count)
+    return world.until("more scrapes", lambda: count() >= before + OUTAGE and count() - before)
 
 
 def test_what_was_not_sent_is_sent_later_by_the_same_agent_and_by_no_other(
@@ -95,12 +97,13 @@ def test_what_was_not_sent_is_sent_later_by_the_same_agent_and_by_no_other(
     [agent] = pods.until_running(world.namespace, AGENT)
     with receiver(world.cluster, tmp_path):
         world.until("samples", lambda: len(times(pods)) > OUTAGE)
-    scraped(world, pods, agent)
+    down = time.time()
+    missed = scraped(world, pods, agent)
     up = time.time()
     with receiver(world.cluster, tmp_path):
         world.until("samples from now on", lambda: times(pods)[-1] > up)
-        received = times(pods)
-        assert max(later - sooner for sooner, later in pairwise(received)) <= 2 * INTERVAL
+        # One may have been on its way when the count began.
+        assert len([each for each in times(pods) if down < each < up]) >= missed - 1
     log = world.cluster.directory / f"pods/nodes/node-0/var/lib/agent/{world.namespace}/main/wal"
     segment = log / "00000000"
     inode = segment.stat().st_ino
@@ -126,8 +129,10 @@ def test_what_was_not_sent_is_sent_later_by_the_same_agent_and_by_no_other(
 def kill(agent: Object) -> None:
     """End the process of an agent without warning."""
     for each in processes_with(f"HOSTNAME={agent['metadata']['name']}\0"):
-        if Path(f"/proc/{each}/comm").read_text() == "prometheus\n":
-            os.kill(each, signal.SIGKILL)
+        # The runner ends it too.
+        with suppress(FileNotFoundError, ProcessLookupError):
+            if Path(f"/proc/{each}/comm").read_text() == "prometheus\n":
+                os.kill(each, signal.SIGKILL)
 
 
 def _others(world: World, agent: Object) -> list[Object]:

@@ -29,9 +29,9 @@ from stoker.settings import DEFAULT_ALERTMANAGER_VERSION
 from stoker.validate.findings import Reason
 from tests.amtool import refusals
 from tests.live.isolation import GROUPS, SECRETS, SINK, Attempt, Json, hook, key
-from tests.live.test_reloader import free_port
 from tools.build import binaries
 from tools.catalogue import BINARIES
+from tools.ports import held_port
 from tools.waiting import until
 
 LEAST_ATTEMPTS: Final = 150
@@ -191,6 +191,11 @@ def test_no_attempt_makes_alertmanager_refuse_the_file(version: str) -> None:
 # --- A real Alertmanager --------------------------------------------------------------------------
 
 
+class _Server(ThreadingHTTPServer):
+    # All are told at once, and who finds no room in the queue comes back a second later or more.
+    request_queue_size = 1024
+
+
 class Sink:
     """A server that writes down which path was told of which alerts."""
 
@@ -212,7 +217,7 @@ class Sink:
             def log_message(self, *_: Any) -> None:
                 """Say nothing."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = _Server(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_port}"
 
     def __enter__(self) -> "Sink":
@@ -244,7 +249,7 @@ class Running:
     def __init__(self, folder: Path, text: str) -> None:
         self.file = folder / "alertmanager.yaml"
         self.file.write_text(text, newline="")
-        self.url = f"http://127.0.0.1:{free_port()}"
+        self.url = f"http://127.0.0.1:{held_port()}"
         command = [
             str(binaries("alertmanager")["alertmanager"]),
             f"--config.file={self.file}",
@@ -297,9 +302,13 @@ def _alerts() -> list[Json]:
 
 
 def _quiet_and_others() -> tuple[list[Json], list[Json]]:
-    """The alerts that nobody must be told of, and the others, which come before them."""
+    """The alerts that nobody must be told of, and the others, which come before them.
+
+    Last of these are the ones that inhibit `Early`: when they do, all others are known.
+    """
     quiet = [alert for alert in _alerts() if alert["labels"]["alertname"] == QUIET["alertname"]]
-    return quiet, [alert for alert in _alerts() if alert not in quiet]
+    others = [alert for alert in _alerts() if alert not in quiet]
+    return quiet, sorted(others, key=lambda alert: alert["labels"]["alertname"] == "Slow")
 
 
 def _inhibiting(alertmanager: Running) -> bool:
@@ -381,7 +390,7 @@ class Seen:
                 return False
             return all(_told(group, sink) for group in self.groups if _loud(group))
 
-        until("everybody was told", all_told, seconds=60)
+        until("everybody was told", all_told)
         self.alerts = alertmanager.call("/api/v2/alerts")
         self.heard = dict(sink.heard)
         self.bodies = dict(sink.bodies)

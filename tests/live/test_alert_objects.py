@@ -270,6 +270,6 @@ def test_alertmanager_knows_every_flag_of_ours(number: int) -> None:
     words = next(one["args"] for one in containers if one["name"] == "alertmanager")
     program = str(binaries("alertmanager")["alertmanager"])
     done = subprocess.run(
-        [program, *words, "--version"], capture_output=True, text=True, check=False, timeout=20
+        [program, *words, "--version"], capture_output=True, text=True, check=False, timeout=120
     )
     assert done.returncode == 0, done.stderr

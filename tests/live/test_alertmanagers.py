@@ -118,7 +118,7 @@ def test_members_meet_and_what_they_know_outlives_their_pods(world: World, pods:
     world.patch("alertmanager", "main", {"spec": {"logLevel": "debug"}})
     world.until("new members that meet", are_replaced)
     assert all(someone_knew), someone_knew
-    assert all(knows(world, member) for member in MEMBERS)
+    world.until("both to know", lambda: all(knows(world, member) for member in MEMBERS))
 
 
 def knows(world: World, member: str) -> bool:

@@ -7,9 +7,11 @@ import json
 import re
 import threading
 from base64 import b64decode
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +34,7 @@ from tests.live.operating import Object, Running, World, prometheus, resource, s
 from tests.live.scraping import target
 from tests.promtool import refusals
 from tests.unit.test_consolidate import MONITORS, VALUES, WORKLOADS, workload
-from tools.api import kubeconfig
+from tools.api import ApiError, kubeconfig
 from tools.cluster import Cluster
 
 # Longer than anything waits here that was put off: the operator has no timers but the Lease's.
@@ -109,8 +111,10 @@ class Town:
             self._create("/api/v1/namespaces", {"metadata": {"name": namespace}})
             account = f"/api/v1/namespaces/{namespace}/serviceaccounts/default"
             self._cluster.until(f"{namespace}", partial(self._cluster.api.get, account))
-        for index, (namespace, labels) in enumerate(wanted.values()):
-            self._populate(namespace, f"found-{index}", labels, ports)
+        names = {f"found-{index}": each for index, each in enumerate(wanted.values())}
+        for name, (namespace, labels) in names.items():
+            self._populate(namespace, name, labels, ports)
+        self._cluster.until("both pods of each Service", lambda: self._has_pods(names))
 
     def _populate(self, namespace: str, name: str, labels: Object, ports: list[str]) -> None:
         """Have two pods and a Service, and an Ingress, that have these labels."""
@@ -130,6 +134,23 @@ class Town:
         rules = [{"host": f"{name}.example", "http": {"paths": paths}}]
         ingress = {"metadata": metadata, "spec": {"rules": rules}}
         self._create(f"/apis/networking.k8s.io/v1/namespaces/{namespace}/ingresses", ingress)
+
+    def _has_pods(self, names: Iterable[str]) -> bool:
+        """Whether Services of these names have two addresses each, in both ways to ask for them."""
+        slices = self._cluster.api.get("/apis/discovery.k8s.io/v1/endpointslices")["items"]
+        ready = Counter(
+            each["metadata"]["labels"].get("kubernetes.io/service-name")
+            for each in slices
+            for one in each.get("endpoints") or ()
+            if one["conditions"].get("ready")
+        )
+        listed = Counter(
+            each["metadata"]["name"]
+            for each in self._cluster.api.get("/api/v1/endpoints")["items"]
+            for subset in each.get("subsets") or ()
+            for _ in subset.get("addresses") or ()
+        )
+        return all(ready[name] == listed[name] == 2 for name in names)
 
     def _create(self, path: str, body: Object) -> None:
         self._cluster.api.request("POST", path, body)
@@ -213,7 +234,10 @@ class Watched:
     def _watch(self) -> None:
         version = ""
         while not self._stopped.wait(0.02):
-            found = self._world.get("secret", self._secret)
+            found = None
+            # The API server is busy: it is asked again.
+            with suppress(OSError, HTTPException, ApiError):
+                found = self._world.get("secret", self._secret)
             if found and found["metadata"]["resourceVersion"] != version:
                 version = found["metadata"]["resourceVersion"]
                 self.seen.append(text_in(found))
@@ -329,6 +353,7 @@ def test_monitors_are_kept_as_scrape_configs_while_the_flag_is_set(
             check_mended(world)
             check_foreign_name(world)
             check_monitor_gone(world)
+            check_all_is_told(world)
             assert "a fault in the operator" not in running.log()
             assert "scrapeconfigs is forbidden" not in running.log()
         check_restart_is_quiet(world, account)
@@ -435,6 +460,17 @@ def check_monitor_gone(world: World) -> None:
         lambda: not [name for name in scrape_configs(world) if "pods" in name],
     )
     world.until("its jobs to go", lambda: "pods" not in str(jobs(world)))
+
+
+def check_all_is_told(world: World) -> None:
+    """Nothing is left to be written: who comes next must find everything as it should be."""
+    world.settled("prometheus", "main")
+
+    def told() -> bool:
+        bound = [("podmonitor", "clash"), ("scrapeconfig", "podmonitor-clash-0")]
+        return all(world.bindings(*each)["prometheuses/main"] for each in bound)
+
+    world.until("the last bindings", told)
 
 
 def check_restart_is_quiet(world: World, account: Path) -> None:

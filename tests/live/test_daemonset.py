@@ -7,6 +7,7 @@ import pytest
 from tests.live.operating import Object, Running, World, resource
 from tools.cluster import Cluster
 from tools.crds import install_crds
+from tools.stages import READINESS
 
 
 def on_nodes(name: str = "light", **spec: object) -> Object:
@@ -142,7 +143,9 @@ def test_a_switch_that_is_taken_back_leaves_the_old_agents_alone(
     world.put(on_nodes())
     world.until("the DaemonSet", lambda: settled_in(world, "daemonset"))
     before = _uids(world)
-    world.put(on_nodes() | {"spec": on_nodes()["spec"] | {"mode": "StatefulSet"}})
+    # Nobody says that the new pods are ready, so that the switch is not over before it is seen.
+    never = {"podMetadata": {"annotations": {READINESS: "told"}}}
+    world.put(on_nodes() | {"spec": on_nodes()["spec"] | never | {"mode": "StatefulSet"}})
     world.until("the StatefulSet", lambda: world.list("statefulset"))
     world.until(
         "the words for it",

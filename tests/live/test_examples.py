@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.live.installing import until_found
 from tools.cluster import Cluster
 from tools.crds import install_crds
 
@@ -21,6 +22,7 @@ def cluster_with_namespaces() -> Iterator[Cluster]:
     """A cluster of its own, as others come and go with the same namespaces."""
     with Cluster.start(nodes=0) as cluster:
         install_crds(cluster)
+        until_found(cluster)
         cluster.kubectl("apply", "-f", str(COMMON))
         yield cluster
 

@@ -1,15 +1,13 @@
 """Made-up resources for a fixed time, and what Prometheus itself reads in hostile strings."""
 
 import json
-import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
-from urllib.error import URLError
+from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import yaml
@@ -27,6 +25,8 @@ from tests.fuzz.run import fuzz, smallest
 from tests.fuzz.strings import HOSTILE
 from tests.fuzz.world import World
 from tools.build import binaries
+from tools.ports import held_port
+from tools.waiting import until
 
 SEED, COUNT = 20261115, 5000
 INTERVALS = {"scrapeInterval": "30s", "evaluationInterval": "30s"}
@@ -97,9 +97,7 @@ def configuration_with(spec: dict[str, Any]) -> str:
 @contextmanager
 def running(file: Path) -> Iterator[str]:
     """Run a Prometheus with a configuration; give its address."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{probe.getsockname()[1]}"
+    address = f"127.0.0.1:{held_port()}"
     command = [
         str(binaries("prometheus")["prometheus"]),
         f"--config.file={file}",
@@ -117,14 +115,18 @@ def running(file: Path) -> Iterator[str]:
 
 def until_ready(process: subprocess.Popen[bytes], address: str, log: Path) -> None:
     """Wait until it has read its configuration."""
-    for _ in range(300):
+
+    def is_ready() -> bool:
         assert process.poll() is None, log.read_text()
         try:
-            with urlopen(f"{address}/-/ready", timeout=5):
-                return
-        except (URLError, ConnectionError):
-            time.sleep(0.1)
-    raise AssertionError(log.read_text())
+            with urlopen(f"{address}/-/ready", timeout=30):
+                return True
+        except HTTPError as error:
+            # Not yet; the answer holds a connection.
+            error.close()
+            return False
+
+    until("Prometheus to be ready", is_ready)
 
 
 def answer(url: str) -> Any:

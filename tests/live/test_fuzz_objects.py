@@ -23,7 +23,9 @@ def tried(cluster: Cluster) -> list[tuple[Attempt, Object, Answer]]:
     failures = [f"seed {each.seed}: {each.problem}" for each in made if each.problem]
     assert failures == []
     print(dict(counted(made)))
-    cluster.kubectl("create", "namespace", NAMESPACE)
+    # Another test may have had one of this name, which takes its time to go.
+    body = {"metadata": {"name": NAMESPACE}}
+    cluster.until(NAMESPACE, lambda: cluster.api.request("POST", "/api/v1/namespaces", body))
     pairs = [(each, found) for each in made for found in each.objects]
     said = answers(cluster, (found for _, found in pairs))
     cluster.kubectl("delete", "namespace", NAMESPACE, "--wait=false")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from tests.live.installing import (
     kustomized,
     overlay,
     rendered,
+    until_found,
 )
 from tests.live.operating import Running, World, prometheus, service_monitor
 from tests.live.test_operator_access import Site
@@ -178,6 +180,7 @@ def defined(site: Site) -> Site:
     """With definitions that came from elsewhere first, and that Helm has taken over."""
     install_crds(site.cluster, "prometheuses")
     _release(site, "install", "--create-namespace", "--take-ownership", "--force-conflicts")
+    until_found(site.cluster)
     return site
 
 
@@ -243,12 +246,29 @@ def test_what_is_installed_is_enough_to_work(
     objects = _installed(way, scope, defined.home, tmp_path)
     text = yaml.dump_all(objects, Dumper=yaml.CSafeDumper)
     defined.cluster.kubectl("apply", "-f", "-", input=text)
+    for role in (each for each in objects if each["kind"] in ("ClusterRole", "Role")):
+        defined.cluster.until("its rights", partial(_counts, defined, role))
     with defined.started(*_arguments(objects, defined.home)) as operator:
         _works(world, operator)
     # Before the next one: rights in the whole cluster, and a selector that cannot be changed.
     left = [each for each in objects if each["kind"].startswith(("Cluster", "Deployment"))]
     text = yaml.dump_all(left, Dumper=yaml.CSafeDumper)
     defined.cluster.kubectl("delete", "-f", "-", input=text)
+
+
+def _counts(site: Site, role: Object) -> bool:
+    """Whether the API server has learnt of a role of the operator, judged by its first rule."""
+    rule = role["rules"][0]
+    asked = {
+        "namespace": role["metadata"].get("namespace", ""),
+        "verb": rule["verbs"][0],
+        "group": rule["apiGroups"][0],
+        "resource": rule["resources"][0],
+    }
+    user = f"system:serviceaccount:{site.home}:stoker-operator"
+    review = {"spec": {"user": user, "resourceAttributes": asked}}
+    path = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+    return bool(site.cluster.api.request("POST", path, review)["status"]["allowed"])
 
 
 def _installed(way: str, scope: str, home: str, folder: Path) -> list[Object]:

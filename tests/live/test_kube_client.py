@@ -25,6 +25,7 @@ from stoker.kube.errors import (
 from stoker.kube.resources import CONFIG_MAP, NODE, SECRET, STATEFUL_SET
 from stoker.kube.takeover import adopt
 from tools.cluster import Cluster
+from tools.waiting import DEADLINE, POLL
 
 PEER = "PrometheusOperator"
 OURS = "stoker"
@@ -54,7 +55,7 @@ def config_map(namespace: str, data: dict[str, str], **metadata: Any) -> dict[st
 
 
 def stateful_set(namespace: str, *containers: str) -> dict[str, Any]:
-    """Make a StatefulSet with these containers."""
+    """Make a StatefulSet with these containers, and no pods that would change its status."""
     labels = {"app": "one"}
     template = {
         "metadata": {"labels": labels},
@@ -64,7 +65,12 @@ def stateful_set(namespace: str, *containers: str) -> dict[str, Any]:
         "apiVersion": "apps/v1",
         "kind": "StatefulSet",
         "metadata": {"namespace": namespace, "name": "one", "labels": labels},
-        "spec": {"serviceName": "one", "selector": {"matchLabels": labels}, "template": template},
+        "spec": {
+            "replicas": 0,
+            "serviceName": "one",
+            "selector": {"matchLabels": labels},
+            "template": template,
+        },
     }
 
 
@@ -209,7 +215,13 @@ async def as_the_peer_left_it(client: Client, namespace: str) -> dict[str, Any]:
     await client.create(stateful_set(namespace, "a", "b"), manager=PEER)
     foreign = {"metadata": {"annotations": {"team": "x"}, "labels": {"cost": "y"}}}
     await client.merge_patch(STATEFUL_SET, namespace, "one", foreign, manager="kubectl-edit")
-    return await client.get(STATEFUL_SET, namespace, "one")
+    # Its controller writes a status, which would be a change in the midst of the test.
+    async with asyncio.timeout(DEADLINE):
+        while True:
+            found = await client.get(STATEFUL_SET, namespace, "one")
+            if found["status"].get("observedGeneration"):
+                return found
+            await asyncio.sleep(POLL)
 
 
 def test_a_field_of_the_peer_would_stay_for_ever(cluster: Cluster, namespace: str) -> None:

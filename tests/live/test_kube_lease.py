@@ -27,7 +27,8 @@ ROOT = Path(__file__).parents[2]
 SHORT: dict[str, Any] = {"lease_seconds": 3, "renew_seconds": 2, "retry_seconds": 0.2}
 LONG: dict[str, Any] = {"lease_seconds": 600, "renew_seconds": 300, "retry_seconds": 0.1}
 
-# Leads and then writes without a pause, telling what came of each write.
+# Leads and then writes, telling what came of each write. After one that succeeded there is a pause,
+# in which it can be stopped: whoever is between the fence and the wire writes once more.
 WRITER = """
 import asyncio, json, sys
 from pathlib import Path
@@ -48,6 +49,7 @@ async def main():
             try:
                 await client.merge_patch(CONFIG_MAP, sys.argv[2], "one", patch)
                 print("written", flush=True)
+                await asyncio.sleep(0.5)
             except StokerError as error:
                 print(type(error).__name__, flush=True)
             await asyncio.sleep(0.01)
@@ -137,8 +139,7 @@ def test_a_killed_leader_is_followed(cluster: Cluster, namespace: str) -> None:
         process = await asyncio.to_thread(writer, cluster, namespace)
         with process:
             try:
-                assert process.stdout
-                assert await asyncio.to_thread(process.stdout.readline) == "written\n"
+                await asyncio.to_thread(_read_until, process, "written\n")
                 async with contending(client, namespace, "heir", **SHORT) as heir:
                     await until(lambda: heir.holder == "writer")
                     assert not heir.is_leading
@@ -161,8 +162,7 @@ def test_a_leader_that_was_stopped_writes_nothing_when_it_goes_on(
         process = await asyncio.to_thread(writer, cluster, namespace)
         with process:
             try:
-                assert process.stdout
-                assert await asyncio.to_thread(process.stdout.readline) == "written\n"
+                await asyncio.to_thread(_read_until, process, "written\n")
                 process.send_signal(signal.SIGSTOP)
                 async with contending(client, namespace, "heir", **SHORT) as heir:
                     await heir.leading.wait()
@@ -182,11 +182,13 @@ def test_a_leader_that_was_stopped_writes_nothing_when_it_goes_on(
     run(cluster, script)
 
 
-def _read_until(process: subprocess.Popen[str], line: str, times: int) -> None:
+def _read_until(process: subprocess.Popen[str], line: str, times: int = 1) -> None:
     assert process.stdout
     found = 0
     while found < times:
-        found += process.stdout.readline() == line
+        said = process.stdout.readline()
+        assert said, "the process has ended"
+        found += said == line
 
 
 def test_the_fence_shuts_by_the_clock_alone(cluster: Cluster, namespace: str) -> None:

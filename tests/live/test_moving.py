@@ -62,6 +62,7 @@ class Typist:
         folders = (str(cluster.kubectl_path.parent), str(Path(sys.executable).parent))
         self._environment = os.environ | {
             "KUBECONFIG": str(cluster.kubeconfig),
+            "KUBECACHEDIR": str(home / "cache"),
             "PATH": os.pathsep.join((*folders, os.environ["PATH"])),
         }
 

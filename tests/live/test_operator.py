@@ -127,7 +127,8 @@ def test_a_workload_lives(world: World, operator: Running, kind: Kind) -> None:
     status = world.settled(kind.name, "main")["status"]
     assert (status["replicas"], status["availableReplicas"], status["shards"]) == (1, 1, 1)
     assert "app.kubernetes.io/instance=main" in status["selector"]
-    assert f"serviceMonitor/{world.namespace}/shop/0" in configuration(world, name)
+    job = f"serviceMonitor/{world.namespace}/shop/0"
+    world.until("the monitor", lambda: job in configuration(world, name))
 
     changed: Object = {
         "image": "example.org/prometheus:v3.5.0",
@@ -163,9 +164,13 @@ def test_a_workload_lives(world: World, operator: Running, kind: Kind) -> None:
     world.delete(kind.name, "main")
     for each, its in (("statefulset", first), ("secret", name), ("service", kind.service)):
         gone(world, each, its)
-    assert not [each for each in world.list("secret") if each["metadata"].get("ownerReferences")]
+    world.until("no Secret of it", lambda: not _owned_secrets(world))
     world.put(kind.make("main"))
     world.settled(kind.name, "main")
+
+
+def _owned_secrets(world: World) -> list[Object]:
+    return [each for each in world.list("secret") if each["metadata"].get("ownerReferences")]
 
 
 def _with_pods(world: World, kind: Kind, count: int) -> Object:
@@ -247,7 +252,7 @@ def test_nothing_is_written_for_a_paused_workload(
     status = _with_pods(world, kind, 2)
     assert not status.get("paused")
     assert job in configuration(world, f"{kind.prefix}-main")
-    assert world.get("secret", f"{kind.prefix}-main-web-config")
+    world.until("its file", lambda: world.get("secret", f"{kind.prefix}-main-web-config"))
 
 
 # --- What others do to our objects ----------------------------------------------------------------
@@ -278,10 +283,10 @@ def test_objects_that_others_delete_or_change_are_put_right(
     _break(world)
     for kind, name in ours.items():
         world.until(f"{kind} to be right", partial(_is_right, world, kind))
+        world.until("nothing reserved", partial(_lacks, world, kind, name, reserved))
         metadata = found(world, kind, name)["metadata"]
         assert metadata["labels"]["team"] == "a"
         assert metadata["annotations"]["example.org/note"] == "b"
-        assert reserved not in metadata["labels"] | metadata["annotations"]
 
     before = {kind: found(world, kind, name)["metadata"]["uid"] for kind, name in ours.items()}
     for kind, name in ours.items():
@@ -290,6 +295,11 @@ def test_objects_that_others_delete_or_change_are_put_right(
         world.until(f"{kind} to be back", partial(_is_another, world, kind, name, before[kind]))
         world.until(f"{kind} to be right", partial(_is_right, world, kind))
     world.settled("prometheus", "main")
+
+
+def _lacks(world: World, kind: str, name: str, key: str) -> bool:
+    metadata = found(world, kind, name)["metadata"]
+    return key not in metadata["labels"] | metadata["annotations"]
 
 
 def _is_another(world: World, kind: str, name: str, uid: str) -> bool:
@@ -354,8 +364,8 @@ def test_workloads_share_the_service_that_names_their_pods(world: World, operato
         spec = found(world, "service", "prometheus-operated")["spec"]
         return {each["name"] for each in spec["ports"]}
 
-    assert owners() == {"one", "two"}
-    assert ports() == {"web", "grpc"}
+    world.until("both owners", lambda: owners() == {"one", "two"})
+    world.until("the ports of both", lambda: ports() == {"web", "grpc"})
     mark = world.cluster.audit.mark()
     for name in ("one", "two"):
         world.put(service_monitor(f"for-{name}"))
@@ -509,11 +519,10 @@ def test_rules_go_over_several_config_maps(world: World, operator: Running) -> N
     """
     large = " or ".join(f'up{{job="{number:06}"}}' for number in range(14_000))
     world.put(prometheus("main"), *(rule(f"rules-{number}", large) for number in range(3)))
-    world.settled("prometheus", "main")
     maps = world.until("three ConfigMaps", lambda: _rule_maps(world, 3))
     assert sum(len(each["data"]) for each in maps.values()) == 3
-    volumes = found(world, "statefulset", "prometheus-main")["spec"]["template"]["spec"]["volumes"]
-    assert set(maps) <= {each["configMap"]["name"] for each in volumes if "configMap" in each}
+    world.until("volumes of all", lambda: set(maps) <= _mounted_maps(world))
+    world.settled("prometheus", "main")
 
     mark = world.cluster.audit.mark()
     world.put(rule("rules-1", "vector(1)"))
@@ -538,6 +547,11 @@ def _rule_maps(world: World, count: int) -> dict[str, Object]:
     return maps
 
 
+def _mounted_maps(world: World) -> set[str]:
+    pod = found(world, "statefulset", "prometheus-main")["spec"]["template"]["spec"]
+    return {each["configMap"]["name"] for each in pod["volumes"] if "configMap" in each}
+
+
 def _with_text(world: World, text: str) -> bool:
     return any(text in str(each.get("data")) for each in world.list("configmap"))
 
@@ -553,6 +567,7 @@ def test_a_workload_that_cannot_be_keeps_what_it_has(world: World, operator: Run
     world.put(prometheus("main"), prometheus("other"), service_monitor("shop"))
     for name in ("main", "other"):
         world.settled("prometheus", name)
+        world.until("the monitor", partial(_has_job, world, f"prometheus-{name}", "shop"))
     wrong: dict[str, Object] = {
         "version": {"version": "latest-and-greatest"},
         "image": {"containers": [{"name": "no-image"}], "version": "v2.30.0"},

@@ -17,6 +17,7 @@ import pytest
 import yaml
 from aiohttp import web
 
+from stoker.api.crd import GROUP
 from stoker.kube.resources import Target
 from tests.live.faults import Gateway, SecondServer, status
 from tests.live.operating import (
@@ -32,7 +33,7 @@ from tests.live.operating import (
 )
 from tests.live.test_operator_faults import configuration
 from tests.live.test_operator_storage import CLAIM, bind, storage, storage_class
-from tools.api import kubeconfig
+from tools.api import Api, kubeconfig
 from tools.cluster import Cluster
 
 ROOT = Path(__file__).parents[2]
@@ -118,7 +119,27 @@ class Site:
             for each in roles:
                 each["metadata"]["namespace"] = namespace
             self.cluster.kubectl("apply", "-f", "-", input=yaml.safe_dump_all(roles))
+        self.until_may("create", "leases", "coordination.k8s.io", self.home)
+        for namespace in namespaces:
+            self.until_may("watch", "prometheuses", GROUP, namespace)
+        if not namespaces:
+            self.until_may("watch", "prometheuses", GROUP)
+            self.until_may("watch", "nodes", "")
         return objects
+
+    def until_may(
+        self, verb: str, plural: str, group: str, namespace: str = "", *, may: bool = True
+    ) -> None:
+        """Wait until the API server knows this of the account: it hears of roles a bit later."""
+        asked = {"verb": verb, "resource": plural, "group": group, "namespace": namespace}
+        account = f"system:serviceaccount:{self.home}:stoker-operator"
+        body = {"spec": {"user": account, "resourceAttributes": asked}}
+        path = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+        api = Api(self.url, self.cluster.token, self.cluster.ca_file)
+        self.cluster.until(
+            f"{verb} {plural}: {may}",
+            lambda: api.request("POST", path, body)["status"].get("allowed", False) is may,
+        )
 
     def started(self, *flags: str, ready: bool = True) -> Running:
         """Start an operator as the service account of the manifests."""
@@ -144,6 +165,7 @@ class Site:
             {"rules": [each for each in kept if each["resources"] and each["verbs"]]}
         )
         self.cluster.kubectl("patch", "clusterrole", role, "--type=merge", "-p", patch)
+        self.until_may(verb, plural, GROUP, may=False)
 
     def world(self, namespace: str, **labels: str) -> World:
         """A new namespace."""
@@ -372,10 +394,11 @@ def test_what_is_forbidden_is_named_and_the_rest_goes_on(site: Site) -> None:
         assert condition["status"] == "False"
         assert condition["reason"] == "Forbidden"
         world.until("all well", lambda: reconciled(world, "other")["status"] == "True")
-        assert 'msg="cannot watch probes.monitoring.coreos.com, trying again' in operator.log()
+        line = 'msg="cannot watch probes.monitoring.coreos.com, trying again'
+        world.until("a line in the log", lambda: line in operator.log())
         name = "prometheus_operator_watch_operations_failed_total"
-        assert operator.metric(name, controller="prometheus") > 0
-        assert operator.is_ready()
+        world.until("a number", lambda: operator.metric(name, controller="prometheus") > 0)
+        world.until("readiness", operator.is_ready)
 
         site.install("cluster")
         world.until("sight", lambda: reconciled(world, "main")["status"] == "True")

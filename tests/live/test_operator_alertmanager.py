@@ -106,8 +106,13 @@ def test_two_share_the_service_with_all_its_ports(world: World, operator: Runnin
     world.put(alertmanager("main"), alertmanager("other"))
     for name in ("main", "other"):
         world.settled("alertmanager", name)
+
+    def owners() -> set[str]:
+        metadata = found(world, "service", "alertmanager-operated")["metadata"]
+        return {each["name"] for each in metadata["ownerReferences"]}
+
+    world.until("both owners", lambda: owners() == {"main", "other"})
     there = found(world, "service", "alertmanager-operated")
-    assert {each["name"] for each in there["metadata"]["ownerReferences"]} == {"main", "other"}
     ports = {(each["port"], each["protocol"]) for each in there["spec"]["ports"]}
     assert ports == {(9093, "TCP"), (9094, "TCP"), (9094, "UDP")}
 

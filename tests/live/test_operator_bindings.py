@@ -8,8 +8,10 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from stoker.settings import NamespaceSettings, OperatorSettings, lease_name
+from tests.live.faults import Gateway
 from tests.live.operating import (
     Object,
     Running,
@@ -23,10 +25,13 @@ from tests.live.test_operator import configuration
 from tools.audit import Write
 from tools.cluster import Cluster
 
-STALE_FOR = 30.0
-"""Nothing that is no longer true may be told for longer than this."""
+STALE_FOR = 30.0 * 2
+"""Nothing that is no longer true may be told for longer than 30 s; a busy machine is slower."""
 IDLE = 5.0
 """Nothing here has a timer, so what does not happen at once does not happen."""
+
+QUIET = 2.0
+"""Who has not written for so long is done, unless it was stopped meanwhile."""
 
 PEER = "PrometheusOperator"
 FINALIZER = "monitoring.coreos.com/status-cleanup"
@@ -86,11 +91,11 @@ def writes(world: World, mark: int) -> list[str]:
 def until_still(world: World) -> int:
     """Wait until nothing is written any longer; the place in the audit log."""
     mark = world.cluster.audit.mark()
-    quiet = time.monotonic() + 1
+    quiet = time.monotonic() + QUIET
     while time.monotonic() < quiet:
         time.sleep(0.1)
         if writes(world, mark):
-            mark, quiet = world.cluster.audit.mark(), time.monotonic() + 1
+            mark, quiet = world.cluster.audit.mark(), time.monotonic() + QUIET
     return mark
 
 
@@ -303,6 +308,7 @@ def test_each_cause_of_a_rejection_is_named_once_and_goes_when_it_is_put_right(
         ).stdout
         assert "InvalidConfiguration" in described
         assert WORD not in json.dumps([world.list(kind) for kind in (*EVERY, "events")])
+        world.settled("prometheus", "main")
         mark = until_still(world)
     with Running.start(world.cluster, f"--namespaces={world.namespace}") as second:
         world.until("a reconciliation", lambda: reconciled(second))
@@ -468,6 +474,7 @@ def test_what_others_do_to_a_status_is_put_right(world: World, operator: Running
     )
     assert (world.get(monitors, "shop") or {})["metadata"]["uid"] != uid
 
+    world.settled("prometheus", "main")
     mark = until_still(world)
     annotation = {"annotations": {"operator.prometheus.io/controller-id": "them"}}
     world.patch("prometheus", "main", {"metadata": annotation})
@@ -514,17 +521,33 @@ def seeded(cluster: Cluster, namespace: str, count: int) -> None:
         list(pool.map(lambda name: cluster.api.request("POST", path, service_monitor(name)), names))
 
 
+class Slow:
+    """A server that takes its time to write a status, until it is told not to."""
+
+    def __init__(self) -> None:
+        self.seconds = 1.0
+
+    def __call__(self, request: web.Request) -> float | None:
+        """For how long a request is held back."""
+        return self.seconds if request.path.endswith("/status") else None
+
+
 @pytest.mark.parametrize("count", [500])
 def test_bindings_never_delay_a_configuration(world: World, count: int) -> None:
     """The file is complete before the first binding, and is changed while they are written."""
     seeded(world.cluster, world.namespace, count)
     world.put(prometheus("main"))
-    mark = world.cluster.audit.mark()
-    with Running.start(world.cluster, f"--namespaces={world.namespace}"):
+    mark, slow, flag = world.cluster.audit.mark(), Slow(), f"--namespaces={world.namespace}"
+    with ExitStack() as stack:
+        gateway = stack.enter_context(Gateway(world.cluster))
+        gateway.fault = slow
+        stack.enter_context(Running.start(world.cluster, flag, kubeconfig=gateway.kubeconfig))
         world.until("the first bindings", lambda: status_writes(world, mark, "servicemonitors"))
         seeded_late = service_monitor("late")
         path = f"/apis/monitoring.coreos.com/v1/namespaces/{world.namespace}/servicemonitors"
         world.cluster.api.request("POST", path, seeded_late)
+        world.until("the late one", lambda: "/late/0" in configuration(world, "prometheus-main"))
+        slow.seconds = 0
         world.until(
             "all bindings",
             lambda: len(status_writes(world, mark, "servicemonitors")) > count,

@@ -8,6 +8,7 @@ import itertools
 import json
 import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -24,6 +25,7 @@ from tools.api import kubeconfig
 from tools.audit import Write
 from tools.cluster import Cluster
 from tools.nodes import NODE_PREFIX
+from tools.waiting import DEADLINE
 
 Object = dict[str, Any]
 
@@ -101,7 +103,7 @@ class Keeping:
 
     def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(30)
+        self._thread.join(DEADLINE)
 
     def looks(self, resource: str, *, failed: bool = False) -> int:
         """How often this kind of object was looked at."""
@@ -179,9 +181,7 @@ def sliced(world: World, *, ready: bool = True) -> list[str]:
 def until_listed(world: World, *addresses: str) -> None:
     """Wait until both kinds of lists have these addresses and no others."""
     wanted = sorted(addresses)
-    world.until(
-        f"{wanted} in both lists", lambda: endpoints(world) == wanted == sliced(world), seconds=60
-    )
+    world.until(f"{wanted} in both lists", lambda: endpoints(world) == wanted == sliced(world))
 
 
 def test_the_operator_keeps_the_kubelets_as_a_service(world: World, nodes: Nodes) -> None:
@@ -203,7 +203,8 @@ def test_the_operator_keeps_the_kubelets_as_a_service(world: World, nodes: Nodes
             "http-metrics": 10255,
             "cadvisor": 4194,
         }
-        assert operator.metric("prometheus_operator_kubelet_managed_resource") == 2
+        name = "prometheus_operator_kubelet_managed_resource"
+        world.until("both to be counted", lambda: operator.metric(name) == 2)
 
         # One for each kind.
         world.until("the look to end", lambda: operator.metric(SYNCS) >= 2)
@@ -472,9 +473,22 @@ def limited(cluster: Cluster, namespace: str, tmp_path: Path) -> Iterator[Path]:
         role = {"kind": kind, "apiGroup": "rbac.authorization.k8s.io", "name": namespace}
         binding = named | {"roleRef": role, "subjects": subjects}
         cluster.api.request("POST", f"{where}/{kind.lower()}bindings", binding)
+    # The server hears of roles a bit later.
+    for asked in (
+        {"verb": "watch", "resource": "nodes"},
+        {"verb": "patch", "resource": "endpoints", "name": "kubelet", "namespace": namespace},
+    ):
+        cluster.until(f"{asked}", partial(is_allowed, cluster, namespace, asked))
     yield path
     for kind in ("clusterroles", "clusterrolebindings"):
         cluster.api.request("DELETE", f"{RBAC}/{kind}/{namespace}")
+
+
+def is_allowed(cluster: Cluster, user: str, asked: Object) -> bool:
+    """Whether a user may do something."""
+    path = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+    body = {"spec": {"user": user, "resourceAttributes": asked}}
+    return bool(cluster.api.request("POST", path, body)["status"].get("allowed"))
 
 
 def test_a_missing_role_for_slices_keeps_nobody_from_endpoints(
@@ -491,13 +505,18 @@ def test_a_missing_role_for_slices_keeps_nobody_from_endpoints(
         place.until("Endpoints", lambda: endpoints(place) == [address])
         place.until("a failure", lambda: keeping.looks("endpointslice", failed=True))
         assert keeping.looks("endpoints", failed=True) == 0
-        assert any("endpointslices" in one and "forbidden" in one for one in errors(caplog))
+        place.until("a word of it", lambda: any(map(is_about_slices, errors(caplog))))
         grown = {"metadata": {"name": place.namespace}, "rules": [*ROLE, SLICES]}
         path = f"{RBAC}/namespaces/{place.namespace}/roles/{place.namespace}"
         place.cluster.api.request("PUT", path, grown)
         until_listed(place, address)
     with Keeping(place.cluster, replace(both, endpoints=False), limited):
         place.until("no Endpoints", lambda: place.get("endpoints", "kubelet") is None)
+
+
+def is_about_slices(error: str) -> bool:
+    """Whether somebody may not do something to slices."""
+    return "endpointslices" in error and "forbidden" in error
 
 
 def errors(caplog: pytest.LogCaptureFixture) -> list[str]:

@@ -205,7 +205,7 @@ def test_what_was_never_the_peers_is_taken_over_with_the_rest(
     world.put(prometheus("main"))
     world.settled("prometheus", "main")
     rules = found(world, "configmap", "prometheus-main-rulefiles-0")
-    assert "old.yaml" not in rules["data"]
+    assert "old.yaml" not in (rules.get("data") or {})
     assert rules["metadata"]["labels"]["of"] == "a-user"
     assert rules["metadata"]["ownerReferences"][0]["name"] == "main"
     assert "prometheus.yaml.gz" in found(world, "secret", "prometheus-main")["data"]

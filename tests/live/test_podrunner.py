@@ -7,6 +7,7 @@ import os
 import secrets
 import signal
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,7 @@ def test_a_server_scrapes_pods_and_takes_a_changed_configuration(
         world.put(pod_monitor(relabelings=[added]))
         world.until("the new label", lambda: asked('team="blue"'))
         assert _runtime(pods, address)["startTime"] == started
-    assert "msg=reloaded" in pods.logs(pod, "config-reloader")
+    world.until("a word", lambda: "msg=reloaded" in pods.logs(pod, "config-reloader"))
 
 
 def _runtime(pods: PodRunner, address: str) -> Object:
@@ -108,15 +109,21 @@ def test_containers_have_the_arguments_and_environment_of_the_template(
 ) -> None:
     """Not one word is changed on the way, and the downward API tells about the pod."""
     world.put(node_agent("main"))
-    for pod in pods.until_running(world.namespace, AGENT):
-        running = command_lines()
+    for pod in pods.until_running(world.namespace, AGENT, 3):
         wanted = containers(pod)
-        assert ["/bin/prometheus", *wanted["prometheus"]["args"]] in running
-        reloader = wanted["config-reloader"]
-        assert any(line[-len(reloader["args"]) :] == reloader["args"] for line in running)
-        [process] = processes_with(f"POD_NAME={pod['metadata']['name']}\0")
+        assert ["/bin/prometheus", *wanted["prometheus"]["args"]] in command_lines()
+        process = world.until("the reloader", partial(_reloader, pod))
+        words = wanted["config-reloader"]["args"]
+        assert any(line[-len(words) :] == words for line in command_lines())
         variables = Path(f"/proc/{process}/environ").read_text().split("\0")
         assert f"NODE_NAME={pod['spec']['nodeName']}" in variables
+
+
+def _reloader(pod: Object) -> int:
+    """The process of a pod that knows the name of the pod; none before the container has begun."""
+    found = processes_with(f"POD_NAME={pod['metadata']['name']}\0")
+    assert len(found) == 1
+    return found[0]
 
 
 def test_agents_on_all_nodes_scrape_with_the_rights_of_their_account(
@@ -127,7 +134,7 @@ def test_agents_on_all_nodes_scrape_with_the_rights_of_their_account(
     world.put(pod_monitor(), node_agent("main"))
     world.put(*(target(f"t-{number}", f"node-{number}", {"app": "target"}) for number in range(3)))
     with exporter(world.cluster):
-        found = pods.until_running(world.namespace, AGENT)
+        found = pods.until_running(world.namespace, AGENT, 3)
         assert {each["spec"]["nodeName"] for each in found} == {"node-0", "node-1", "node-2"}
         for pod in found:
             own = f"t-{pod['spec']['nodeName'][-1]}"
@@ -145,7 +152,7 @@ def test_the_log_on_a_node_survives_the_pod_and_the_rest_does_not(
     """A replaced pod finds the host path as its predecessor left it, and each node has its own."""
     storage = {"hostPath": {"path": "/var/lib/agent"}}
     world.put(node_agent("main", daemonSet={"storage": storage}))
-    before = pods.until_running(world.namespace, AGENT)
+    before = pods.until_running(world.namespace, AGENT, 3)
     segments = {
         node: world.cluster.directory
         / f"pods/nodes/{node}/var/lib/agent/{world.namespace}/main/wal/00000000"
@@ -163,7 +170,7 @@ def test_the_log_on_a_node_survives_the_pod_and_the_rest_does_not(
             and len(world.list("pods")) == 3
         ),
     )
-    pods.until_running(world.namespace, AGENT)
+    pods.until_running(world.namespace, AGENT, 3)
     assert {node: file.stat().st_ino for node, file in segments.items()} == inodes
     live = {entry.name for entry in (world.cluster.directory / "pods/live").iterdir()}
     assert not live & old
@@ -201,7 +208,7 @@ def test_a_reload_by_signal_reaches_the_neighbour_only(world: World, pods: PodRu
     world.put(prometheus("one"), prometheus("two", reloadStrategy="ProcessSignal"))
     found = {
         each["metadata"]["labels"]["operator.prometheus.io/name"]: each
-        for each in pods.until_running(world.namespace, SERVER)
+        for each in pods.until_running(world.namespace, SERVER, 2)
     }
     address = pods.address(found["two"])
     world.patch("prometheuses", "two", {"spec": {"scrapeInterval": "17s"}})
@@ -219,7 +226,7 @@ def test_nothing_is_left_after_the_block(world: World, operator: Running) -> Non
     name = f"gone-{secrets.token_hex(4)}"
     with PodRunner(world.cluster, world.namespace) as pods:
         world.put(prometheus(name, replicas=2))
-        first, second = pods.until_running(world.namespace, SERVER)
+        first, second = pods.until_running(world.namespace, SERVER, 2)
         assert all(_processes(each) for each in (first, second))
         world.patch("prometheuses", name, {"spec": {"replicas": 1}})
         second = max(first, second, key=lambda each: str(each["metadata"]["name"]))

@@ -58,6 +58,12 @@ def read(site: Site, version: str, name: str = "") -> Any:
     return site.cluster.api.get(path_of(f"{GROUP}/{version}", "scrapeconfigs", name))
 
 
+def discovered(cluster: Cluster) -> set[str]:
+    """The versions that clients are told of."""
+    found = cluster.api.get(f"/apis/{GROUP}")["versions"]
+    return {each["version"] for each in found}
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A cluster with an object from before, whose API server then converts."""
@@ -67,6 +73,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         until("the kind", lambda: not made.refusal(config("old", "v1alpha1", **OLD)))
         serve(made)
         until("the conversion", lambda: read(made, "v1")["items"])
+        until("kubectl to know", lambda: discovered(cluster) == set(VERSIONS))
         yield made
 
 

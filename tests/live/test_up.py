@@ -70,7 +70,7 @@ def machine() -> Iterator[Machine]:
 
 def answer(url: str) -> Any:
     """What a server of this machine says."""
-    with urllib.request.urlopen(url, timeout=10) as response:
+    with urllib.request.urlopen(url, timeout=30) as response:
         return json.loads(response.read())
 
 
@@ -118,7 +118,7 @@ def test_up_shows_the_operator_at_work_and_down_leaves_nothing(machine: Machine)
     assert not (machine.folder / "up").exists()
     assert not processes_with(f"{machine.folder}/up")
     assert str(machine.folder) not in Path("/proc/self/mountinfo").read_text()
-    assert devices() == before
+    assert not devices() - before
     with pytest.raises(urllib.error.URLError):
-        urllib.request.urlopen(page, timeout=10)
+        urllib.request.urlopen(page, timeout=30)
     assert machine.run("down") == "No cluster was running.\n"

@@ -8,7 +8,6 @@ import ipaddress
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -27,7 +26,8 @@ from stoker.web.reviews import Reviewer, rules_reader
 from tools.api import ApiError
 from tools.cluster import Cluster
 from tools.crds import install_crds
-from tools.waiting import until
+from tools.ports import held_port
+from tools.waiting import DEADLINE, until
 
 Object = dict[str, Any]
 REGISTRATION = "/apis/admissionregistration.k8s.io/v1"
@@ -111,7 +111,7 @@ class Process:
     def stop(self) -> int:
         """End it in order; its exit status."""
         self.process.terminate()
-        return self.process.wait(30)
+        return self.process.wait(DEADLINE)
 
 
 class Site:
@@ -120,7 +120,7 @@ class Site:
     def __init__(self, cluster: Cluster, folder: Path) -> None:
         self.cluster = cluster
         self.folder = folder
-        self.port = PORT if cluster.namespaces else _free_port()
+        self.port = PORT if cluster.namespaces else held_port()
         self.trust(Authority())
         self.webhook = Process(cluster, folder, self.port)
 
@@ -197,11 +197,6 @@ class Site:
 def path_of(version: str, plural: str, name: str = "") -> str:
     """Where objects of ours are."""
     return f"/apis/{version}/namespaces/default/{plural}" + (f"/{name}" if name else "")
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
 
 
 @pytest.fixture(scope="module")
@@ -305,7 +300,8 @@ def test_alertmanagerconfigs_are_read_and_written_in_both_versions(site: Site) -
     }
     weekdays = [{"name": "weekend", "timeIntervals": [{"weekdays": ["sunday"]}]}]
     old = config("old", "v1alpha1", route=route, receivers=[receiver], muteTimeIntervals=weekdays)
-    until("the conversion", lambda: not site.refusal(old))
+    until("the old one", lambda: not site.refusal(old))
+    until("the conversion", lambda: "timeIntervals" in read(site, "v1beta1", "old")["spec"])
     seen = read(site, "v1beta1", "old")
     assert seen["spec"]["timeIntervals"] == weekdays
     assert seen["spec"]["route"]["routes"][0]["matchers"][0]["matchType"] == "=~"
@@ -316,7 +312,8 @@ def test_alertmanagerconfigs_are_read_and_written_in_both_versions(site: Site) -
     stored = read(site, "v1alpha1", "old")["spec"]
     assert stored == old["spec"] | {"route": route | {"groupWait": "45s"}}
 
-    assert "timeIntervals[0]" in site.refusal(config("new", "v1beta1", timeIntervals=weekend))
+    bad = config("new", "v1beta1", timeIntervals=weekend)
+    until("bad configs to be refused", lambda: "timeIntervals[0]" in site.refusal(bad))
     site.put(config("new", "v1beta1", timeIntervals=weekdays))
     assert read(site, "v1alpha1", "new")["spec"]["muteTimeIntervals"] == weekdays
     listed = site.cluster.api.get(path_of(f"{GROUP}/v1beta1", "alertmanagerconfigs"))["items"]
@@ -359,8 +356,8 @@ def test_a_webhook_that_is_down_stops_or_lets_pass_as_registered(site: Site) -> 
     site.register("ValidatingWebhookConfiguration", path, "prometheusrules", "Ignore")
     until("bad rules to pass", lambda: not site.refusal(rule("other", "sum(")))
     site.webhook = Process(site.cluster, site.folder, site.port)
-    assert site.refusal(rule("other", "avg("))
-    assert read(site, "v1beta1", "old")["spec"]
+    until("bad rules to be refused", lambda: site.refusal(rule("other", "avg(")))
+    assert until("the conversion", lambda: read(site, "v1beta1", "old")["spec"])
 
 
 def test_our_manifests_register_what_there_is(site: Site) -> None:
@@ -400,7 +397,7 @@ def test_it_does_not_start_without_the_client_ca_that_was_asked_for(tmp_path: Pa
     flags = [f"--web.{name}-file={tmp_path}/tls.{end}" for name, end in _FILES]
     command = [sys.executable, "-m", "stoker", "webhook", *flags]
     command += [f"--web.client-ca-file={tmp_path}/absent.crt", "--web.listen-address=127.0.0.1:0"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=DEADLINE)
     assert done.returncode == 2
     assert "--web.client-ca-file" in done.stderr
 

@@ -111,14 +111,34 @@ def test_work_that_fails_is_not_hidden() -> None:
     assert caught.group_contains(StokerError, match="broken")
 
 
-def test_an_error_that_nobody_expected_stops_no_other_work() -> None:
+async def _cancelled() -> None:
+    """Wait for what somebody else cancels."""
+    shared = asyncio.get_running_loop().create_future()
+    shared.cancel()
+    await shared
+
+
+async def _broken() -> None:
+    raise KeyError("no such thing")
+
+
+@pytest.mark.parametrize(
+    ("broken", "fault"),
+    [
+        (_broken, "KeyError: 'no such thing'"),
+        (_cancelled, "RuntimeError: something that it waited for was cancelled"),
+    ],
+)
+def test_an_error_that_nobody_expected_stops_no_other_work(
+    broken: Callable[[], Awaitable[None]], fault: str
+) -> None:
     """The key comes back until its work goes well; the others have their turn meanwhile."""
     done: list[str] = []
     told: list[str] = []
 
     async def work(key: str) -> None:
         if key == "odd" and len(told) < 2:
-            raise KeyError("no such thing")
+            await broken()
         done.append(key)
 
     async def main() -> None:
@@ -138,4 +158,28 @@ def test_an_error_that_nobody_expected_stops_no_other_work() -> None:
 
     run(main())
     assert done == ["other", "odd"]
-    assert told == ["a fault in the operator: KeyError: 'no such thing'"] * 2
+    assert told == [f"a fault in the operator: {fault}"] * 2
+
+
+def test_a_worker_that_is_told_to_end_ends() -> None:
+    """In the midst of its work, which did not fail: the key is in line again."""
+    told: list[str] = []
+
+    async def main() -> KeyedQueue[str]:
+        queue: KeyedQueue[str] = KeyedQueue()
+        job: Job[Any] = Job(
+            queue=queue,
+            work=lambda _key: asyncio.Event().wait(),
+            failed=lambda key, _error: told.append(key),
+            done=lambda _seconds: None,
+        )
+        task = asyncio.create_task(worker(job))
+        queue.add("long")
+        await asyncio.sleep(1)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return queue
+
+    assert len(run(main())) == 1
+    assert told == []

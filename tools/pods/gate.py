@@ -15,7 +15,7 @@ import ssl
 import sys
 from pathlib import Path
 
-TIMEOUT = 10.0
+TIMEOUT = 30.0
 
 
 class Request(socketserver.StreamRequestHandler):
