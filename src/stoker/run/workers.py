@@ -1,9 +1,11 @@
 """Workers: each takes a key from a queue, works on it, and takes the next, for ever.
 
 A key whose work failed comes back later. That is also true of an error that nobody expected: one
-object that finds a fault in the operator must not stop the work on all others.
+object that finds a fault in the operator must not stop the work on all others. And where something
+that the work waits for is cancelled the worker is not: it would be gone, and nobody would notice.
 """
 
+import asyncio
 import time
 import traceback
 from collections.abc import Awaitable, Callable, Hashable
@@ -48,11 +50,23 @@ async def _worked(job: Job[K], key: K) -> None:
     begun = time.monotonic()
     try:
         await job.work(key)
+    except asyncio.CancelledError as error:
+        if _is_cancelled():
+            raise
+        fault = RuntimeError("something that it waited for was cancelled")
+        job.failed(key, fault)
+        raise fault from error
     except Exception as error:
         job.failed(key, error)
         raise
     finally:
         job.done(time.monotonic() - begun)
+
+
+def _is_cancelled() -> bool:
+    """Whether we ourselves are told to end."""
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0
 
 
 def tell(log: Logger, message: str, error: Exception, **fields: str) -> None:
