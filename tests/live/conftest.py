@@ -10,6 +10,7 @@ import pytest
 
 from tests.live.installing import until_found
 from tests.live.operating import Running, World
+from tests.live.replicas import Replica, replicas
 from tools.cluster import Cluster
 from tools.crds import install_crds
 
@@ -68,6 +69,13 @@ def operator(world: World) -> Iterator[Running]:
     """An operator that looks after the test's namespace."""
     with Running.start(world.cluster, f"--namespaces={world.namespace}") as running:
         yield running
+
+
+@pytest.fixture
+def replica(world: World) -> Iterator[Replica]:
+    """Starts replicas that look after the test's namespace, each under the name it is given."""
+    with replicas(world) as start:
+        yield start
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import urllib.request
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
@@ -36,6 +37,8 @@ _KINDS: dict[str, Resource] = {
     for each in reversed(ALL)
     for name in (each.kind.lower(), each.plural, f"{each.plural}.{each.group}")
 }
+# Who has not written for so long is done, unless it was stopped meanwhile.
+STILL_SECONDS = 2.0
 _ALPHA = ("PrometheusAgent", "ScrapeConfig", "AlertmanagerConfig")
 _PORT = re.compile(r"msg=listening component=web port=(\d+)")
 
@@ -222,6 +225,17 @@ class World:
             for each in self.cluster.audit.since(mark, "stoker")
             if each.namespace == self.namespace and (events or each.resource != "events")
         )
+
+    def until_still(self) -> int:
+        """Wait until operators write nothing here any longer; the place in the audit log."""
+        mark = self.cluster.audit.mark()
+        quiet, deadline = time.monotonic() + STILL_SECONDS, time.monotonic() + DEADLINE
+        while time.monotonic() < quiet:
+            assert time.monotonic() < deadline, self.writes(mark, events=True)
+            time.sleep(0.1)
+            if self.writes(mark, events=True):
+                mark, quiet = self.cluster.audit.mark(), time.monotonic() + STILL_SECONDS
+        return mark
 
     def condition(self, kind: str, name: str, type_: str) -> Object:
         """A condition of a workload."""

@@ -30,9 +30,6 @@ STALE_FOR = 30.0 * 2
 IDLE = 5.0
 """Nothing here has a timer, so what does not happen at once does not happen."""
 
-QUIET = 2.0
-"""Who has not written for so long is done, unless it was stopped meanwhile."""
-
 PEER = "PrometheusOperator"
 FINALIZER = "monitoring.coreos.com/status-cleanup"
 MAIN, LIGHT = "prometheuses/main", "prometheusagents/light"
@@ -86,17 +83,6 @@ def writes(world: World, mark: int) -> list[str]:
     found = world.cluster.audit.since(mark, "stoker")
     ours = (each for each in found if each.namespace == world.namespace)
     return [str(each) for each in ours if each.resource != "leases"]
-
-
-def until_still(world: World) -> int:
-    """Wait until nothing is written any longer; the place in the audit log."""
-    mark = world.cluster.audit.mark()
-    quiet = time.monotonic() + QUIET
-    while time.monotonic() < quiet:
-        time.sleep(0.1)
-        if writes(world, mark):
-            mark, quiet = world.cluster.audit.mark(), time.monotonic() + QUIET
-    return mark
 
 
 def put_status(world: World, kind: str, name: str, status: Object, manager: str) -> None:
@@ -173,7 +159,7 @@ def test_each_kind_tells_what_each_workload_made_of_it_and_forgets_those_that_le
     for kind in EVERY:
         until_bound(world, kind)
         assert not (world.get(kind, "shop") or {})["status"].get("bindings")
-    mark = until_still(world)
+    mark = world.until_still()
     world.put(service_monitor("other"))
     time.sleep(IDLE / 5)
     assert status_writes(world, mark) == []
@@ -309,10 +295,10 @@ def test_each_cause_of_a_rejection_is_named_once_and_goes_when_it_is_put_right(
         assert "InvalidConfiguration" in described
         assert WORD not in json.dumps([world.list(kind) for kind in (*EVERY, "events")])
         world.settled("prometheus", "main")
-        mark = until_still(world)
+        mark = world.until_still()
     with Running.start(world.cluster, f"--namespaces={world.namespace}") as second:
         world.until("a reconciliation", lambda: reconciled(second))
-        until_still(world)
+        world.until_still()
         assert writes(world, mark) == []
 
         world.put({**secret, "metadata": {"name": "late"}, "stringData": {"user": WORD}})
@@ -431,7 +417,7 @@ def test_without_the_gate_what_was_written_goes_and_nothing_new_is_written(world
         world.until("only theirs", lambda: bound(world, "servicemonitors") == stays, STALE_FOR)
         found = (world.get("servicemonitors", "shop") or {})["status"]["bindings"]
         assert found == others
-        mark = until_still(world)
+        mark = world.until_still()
         world.put(service_monitor("new"), service_monitor("shop", port="metrics"))
         world.until("new in the file", lambda: "/new/0" in configuration(world, "prometheus-main"))
         world.delete("prometheus", "main")
@@ -475,7 +461,7 @@ def test_what_others_do_to_a_status_is_put_right(world: World, operator: Running
     assert (world.get(monitors, "shop") or {})["metadata"]["uid"] != uid
 
     world.settled("prometheus", "main")
-    mark = until_still(world)
+    mark = world.until_still()
     annotation = {"annotations": {"operator.prometheus.io/controller-id": "them"}}
     world.patch("prometheus", "main", {"metadata": annotation})
     world.until(
@@ -499,13 +485,13 @@ def test_an_operator_for_some_labels_tells_a_deleted_workload_from_one_of_anothe
     with Running.start(world.cluster, *flags) as operator:
         world.put(main, service_monitor("shop"))
         until_bound(world, "servicemonitors", MAIN)
-        mark = until_still(world)
+        mark = world.until_still()
         world.patch("prometheus", "main", {"metadata": {"labels": {"shard": "two"}}})
         world.until(
             "main to be forgotten",
             lambda: operator.metric("prometheus_operator_spec_replicas", name="main") == 0,
         )
-        assert until_still(world) >= mark
+        assert world.until_still() >= mark
         assert status_writes(world, mark) == []
         world.patch("prometheus", "main", {"metadata": {"labels": {"shard": "one"}}})
         world.until("main again", lambda: operator.metric("prometheus_operator_spec_replicas") == 1)

@@ -13,7 +13,6 @@ from tests.live.test_operator_bindings import (
     FINALIZER,
     events_about,
     put_status,
-    until_still,
     writes,
 )
 
@@ -200,7 +199,7 @@ def test_a_status_that_somebody_wipes_is_written_again_and_only_then(
     """Nothing is written while nothing changes; what the peer wrote becomes ours."""
     world.put(prometheus("main"))
     world.settled("prometheus", "main")
-    mark = until_still(world)
+    mark = world.until_still()
     conditions = status(world, "prometheus", "main")["conditions"]
     put_status(world, "prometheus", "main", {"conditions": None, "shards": 7}, "PrometheusOperator")
     world.until(
@@ -210,7 +209,7 @@ def test_a_status_that_somebody_wipes_is_written_again_and_only_then(
             and status(world, "prometheus", "main")["shards"] == 1
         ),
     )
-    after = until_still(world)
+    after = world.until_still()
     assert len(writes(world, mark)) <= 2
     world.cluster.kubectl(
         "annotate", "pods", "--all", "-n", world.namespace, "stoker.dev/touched=yes"
