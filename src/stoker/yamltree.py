@@ -378,12 +378,12 @@ def _by_looks(text: str) -> Any:
     if text in _WORDS:
         return _WORDS[text]
     if text[0] in "+-.0123456789":
-        number = _number(text)
+        number = number_of(text)
         return text if number is None else number
     return text
 
 
-def _number(text: str) -> float | None:
+def number_of(text: str) -> float | None:
     """The number that go-yaml sees in a plain scalar; what fits into no type of Go is none."""
     digits = text if text[0] == "." and not _DOTTED.fullmatch(text) else text.replace("_", "")
     found = _INTEGER.fullmatch(digits)

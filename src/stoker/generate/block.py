@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
+from stoker.yamltree import number_of
+
 Block: TypeAlias = dict[str, Any]
 
 _LONGEST_SIMPLE_KEY: Final = 128
@@ -160,7 +162,13 @@ _RESOLVES: Final = re.compile(
 
 
 def _resolves(value: str) -> bool:
-    return _RESOLVES.fullmatch(value) is not None
+    if _RESOLVES.fullmatch(value):
+        return True
+    # Go takes more for numbers: prefixes in capitals, `_` anywhere.
+    return value[0] in _NUMERIC and number_of(value) is not None
+
+
+_NUMERIC: Final = frozenset("+-.0123456789")
 
 
 # Characters that may only stand in double quotes: not printable, or a break that YAML folds.
