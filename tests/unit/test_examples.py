@@ -14,8 +14,8 @@ from stoker.offline.world import World, world_of
 
 EXAMPLE = Path(__file__).parents[2] / "example"
 DAEMON_SET = EXAMPLE / "prometheus-agent" / "daemonset"
-COMMON = DAEMON_SET / "common.yaml"
-SCENARIOS = sorted(path for path in DAEMON_SET.glob("*.yaml") if path != COMMON)
+COMMON, APPS = DAEMON_SET / "common.yaml", DAEMON_SET / "apps.yaml"
+SCENARIOS = sorted(path for path in DAEMON_SET.glob("*.yaml") if path not in (COMMON, APPS))
 
 Capture = pytest.CaptureFixture[str]
 
@@ -53,6 +53,15 @@ def test_a_scenario_is_valid_and_everything_in_it_is_used(path: Path, capsys: Ca
     found = world(COMMON, path)
     used = [line for line in summary.splitlines() if line.startswith("  used ")]
     assert len(used) == len(found.resources)
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_monitors_of_a_scenario_find_what_runs_beside_them(path: Path, capsys: Capture) -> None:
+    """So the page of the examples shows as amber what is meant to be."""
+    for each in world(path).resources:
+        kind, name = type(each).__name__, f"{each.metadata.namespace}/{each.metadata.name}"
+        words = ["explain", kind, name, "--from", str(COMMON), str(APPS), str(path)]
+        assert main(words) == 0, capsys.readouterr().out
 
 
 def test_scenarios_can_be_applied_together() -> None:
