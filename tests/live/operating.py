@@ -51,7 +51,8 @@ class Running:
         environment = os.environ | {"KUBECONFIG": str(kubeconfig or cluster.kubeconfig)}
         # An operator that is installed has compiled bytecode; many are started here.
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
-        command = [sys.executable, "-m", "stoker", "operator", *flags]
+        page = "--status-page-address=127.0.0.1:0"
+        command = [sys.executable, "-m", "stoker", "operator", page, *flags]
         self.process = subprocess.Popen(
             [*command, "--web.listen-address=127.0.0.1:0", "--log-level=debug"],
             env=environment,
