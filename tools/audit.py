@@ -99,9 +99,11 @@ class AuditLog:
         with self._path.open("rb") as log:
             log.seek(place)
             for line in log:
-                if line.endswith(b"\n"):
-                    place += len(line)
-                    yield json.loads(line), place
+                if not line.endswith(b"\n"):
+                    # It is being written: what is read next would be the rest of it.
+                    return
+                place += len(line)
+                yield json.loads(line), place
 
 
 def _is_open(event: dict[str, Any]) -> bool:
