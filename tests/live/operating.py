@@ -150,6 +150,13 @@ class World:
             query = "fieldManager=kubectl&force=true"
             self._patch(f"{path}?{query}", each | {"metadata": metadata}, "apply-patch+yaml")
 
+    def put_status(self, each: Object, manager: str, **status: Any) -> None:
+        """Apply some of an object's status, as an operator of this name."""
+        path = resource_of(each).path(self.namespace, each["metadata"]["name"])
+        given = {member: value for member, value in each.items() if member != "spec"}
+        query = f"fieldManager={manager}"
+        self._patch(f"{path}/status?{query}", given | {"status": status}, "apply-patch+yaml")
+
     def get(self, kind: str, name: str) -> Object | None:
         """An object as it is now, None if there is none."""
         try:

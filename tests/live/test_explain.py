@@ -178,13 +178,7 @@ def test_two_operators_on_one_workload_are_told(world: World, capsys: Output) ->
     world.put(prometheus("main"))
 
     def write_as(manager: str, **status: int) -> list[str]:
-        kind = {"apiVersion": "monitoring.coreos.com/v1", "kind": "Prometheus"}
-        world.cluster.api.request(
-            "PATCH",
-            f"{world.path('prometheuses', 'main')}/status?fieldManager={manager}",
-            kind | {"metadata": {"name": "main"}, "status": status},
-            content_type="application/apply-patch+yaml",
-        )
+        world.put_status(prometheus("main"), manager, **status)
         return explain(world, capsys, "prometheus main")
 
     status, first, *_ = write_as("stoker", replicas=1)

@@ -217,7 +217,7 @@ def _check_rivals(page: Page, world: World) -> None:
     world.until("our status", written)
     assert "both write" not in page.ask(main)["explanation"]["headline"]
     status = (world.get("prometheuses", "main") or {})["status"]
-    _write_as("PrometheusOperator", world, {"paused": status["paused"]})
+    world.put_status(prometheus("main"), "PrometheusOperator", paused=status["paused"])
 
     def told() -> bool:
         headline: str = page.ask(main)["explanation"]["headline"]
@@ -226,14 +226,3 @@ def _check_rivals(page: Page, world: World) -> None:
     world.until("the other operator", told)
     rows = {each["name"]: each["state"] for each in page.ask("overview")["workloads"]}
     assert rows["main"] == "problem"
-
-
-def _write_as(manager: str, world: World, status: Object) -> None:
-    """Apply a status as another operator that agrees with ours."""
-    kind = {"apiVersion": "monitoring.coreos.com/v1", "kind": "Prometheus"}
-    world.cluster.api.request(
-        "PATCH",
-        f"{world.path('prometheuses', 'main')}/status?fieldManager={manager}",
-        kind | {"metadata": {"name": "main"}, "status": status},
-        content_type="application/apply-patch+yaml",
-    )
