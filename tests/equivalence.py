@@ -7,7 +7,9 @@ by step. These are the only differences, and why they are none:
 - the `job` label of a Probe, which Prometheus fills with `job_name`: a step restores it.
 - an `action` of `replace` and a `regex` in quotes: what Prometheus takes it for otherwise.
 - `bearer_token`: Prometheus itself turns it into `authorization` when it loads the file.
+- certificates are verified unless the settings say otherwise.
 - namespaces and targets that are listed twice are listed once.
+- the enforced namespace is among the steps of a ScrapeConfig, and set once more after them.
 - the division among shards is added by the generator: for one shard it keeps everything, and for
   several it is the same but for a Probe, whose ScrapeConfig chooses the value to hash before.
 """
@@ -19,6 +21,7 @@ from stoker.consolidate import Consolidated, Inexpressible, consolidated, terms_
 from stoker.consolidate.configs import Monitor
 from stoker.generate.draft import Draft
 from stoker.generate.prometheus import fragment
+from stoker.generate.relabel import namespace_steps
 from stoker.generate.sharding import PROBED, divided, sharding_steps
 from stoker.select.assets import Assets
 from stoker.select.workload import Workload
@@ -44,9 +47,12 @@ def differences(monitor: Monitor, workload: Workload, assets: Assets) -> list[An
     assert len(before) == len(after) == len(made.configs)
     draft = Draft(workload, assets, monitor.metadata.namespace or "")
     pairs = []
-    for one, other, own in zip(before, after, _own_steps(monitor), strict=True):
+    owns = _own_steps(monitor)
+    for one, other, own, made_of in zip(before, after, owns, made.configs, strict=True):
         name = one["job_name"]
-        config = _without_name(_of_config(other, name, monitor, draft), name if own else "")
+        enforced = namespace_steps("scrapeconfigs", made_of.metadata, draft)
+        config = _of_config(other, name, monitor, draft, _plain_steps(enforced))
+        config = _without_name(config, name if own else "")
         pairs.append((_of_monitor(one, monitor, draft), config))
     return [pair for pair in pairs if pair[0] != pair[1]]
 
@@ -68,11 +74,13 @@ def _of_monitor(job: dict[str, Any], monitor: Monitor, draft: Draft) -> dict[str
     return job | {"relabel_configs": steps}
 
 
-def _of_config(job: dict[str, Any], name: str, monitor: Monitor, draft: Draft) -> dict[str, Any]:
+def _of_config(
+    job: dict[str, Any], name: str, monitor: Monitor, draft: Draft, enforced: list[Any]
+) -> dict[str, Any]:
     job = _plain(job)
-    division = divided([], draft)
-    steps, last = _cut(job["relabel_configs"], len(division))
-    assert last == _plain_steps(division)
+    added = enforced + _plain_steps(divided([], draft))
+    steps, last = _cut(job["relabel_configs"], len(added))
+    assert last == added
     if isinstance(monitor, Probe):
         hashed = _plain_steps(sharding_steps(draft, PROBED, zoned=False))
         *steps, own = steps

@@ -376,16 +376,17 @@ DEFAULT_CLASS = {
 
 
 def test_steps_run_in_the_order_that_keeps_enforcement_last() -> None:
-    """Job name, scrape class, the user's; for samples then the enforced namespace."""
+    """Scrape class, job name, the user's, and last the enforced namespace."""
     draft = draft_for(enforcedNamespaceLabel="ns", scrapeClasses=[DEFAULT_CLASS])
     own = [{"sourceLabels": ["a"], "targetLabel": "b", "action": "Replace"}]
     job = job_of({"jobName": "web", "relabelings": own, "metricRelabelings": own}, draft)
     user = {"source_labels": ["a"], "target_label": "b", "action": "replace"}
     assert job["relabel_configs"] == [
         {"source_labels": ["job"], "target_label": "__tmp_prometheus_job_name"},
-        {"target_label": "job", "action": "replace", "replacement": "web"},
         {"target_label": "zone", "replacement": "dmz"},
+        {"target_label": "job", "action": "replace", "replacement": "web"},
         user,
+        {"target_label": "ns", "replacement": "team"},
     ]
     assert job["metric_relabel_configs"] == [
         {"regex": "noise", "action": "labeldrop"},

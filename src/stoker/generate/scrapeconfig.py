@@ -3,8 +3,8 @@
 What to find is written by the tables in `discovery`; here are the request, the limits and the
 relabeling around them. Unlike the monitors, a ScrapeConfig says for itself what its targets are
 called: the operator adds no labels of Kubernetes objects, and enforces the namespace label on the
-samples only. Its targets are divided among shards by their address, whatever zone they are in,
-unless its own steps do that already.
+samples, and on targets that its own steps relabel. Its targets are divided among shards by their
+address, whatever zone they are in, unless its own steps do that already.
 """
 
 from typing import Final
@@ -84,10 +84,12 @@ def _static(targets: StaticTargets) -> Block:
 
 def _target_steps(of: Source, spec: ScrapeConfigSpec) -> list[Block]:
     steps = [JOB_NAME]
-    if spec.job_name:
-        steps.append({"target_label": "job", "action": "replace", "replacement": spec.job_name})
     if of.chosen and of.chosen.relabelings:
         path = f"{class_path(of.chosen, of.draft)}.relabelings"
         steps += relabel_configs(of.chosen.relabelings, of.draft, path)
-    steps += relabel_configs(spec.relabelings, of.draft, "spec.relabelings")
+    if spec.job_name:
+        steps.append({"target_label": "job", "action": "replace", "replacement": spec.job_name})
+    if spec.relabelings:
+        steps += relabel_configs(spec.relabelings, of.draft, "spec.relabelings")
+        steps += of.enforced
     return divided(steps, of.draft)
