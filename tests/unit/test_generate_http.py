@@ -24,7 +24,12 @@ from stoker.select.workload import Workload
 
 ASSETS = Contents(
     {
-        ("Secret", "shop", "login"): {"user": "anna", "word": "h:unter2", "token": "t0k"},
+        ("Secret", "shop", "login"): {
+            "user": "anna",
+            "word": "h:unter2",
+            "token": "t0k",
+            "nothing": "",
+        },
         ("ConfigMap", "shop", "client"): {"id": "shop-client"},
     }
 )
@@ -217,6 +222,15 @@ def test_only_the_address_of_a_proxy_is_known_before_2_43() -> None:
 def test_sigv4_without_settings_uses_the_surroundings() -> None:
     """An empty mapping means the default credentials of AWS."""
     assert sigv4(Sigv4(), a_draft(), "") == {}
+
+
+@pytest.mark.parametrize("empty", ["accessKey", "secretKey"])
+def test_sigv4_without_one_of_its_keys_has_none(empty: str) -> None:
+    """A Secret may hold an empty value, for which Prometheus would refuse the whole file."""
+    keys = {"accessKey": secret("user"), "secretKey": secret("word"), empty: secret("nothing")}
+    draft = a_draft()
+    assert sigv4(convert(Sigv4, {"region": "eu", **keys}), draft, "sigv4") == {"region": "eu"}
+    assert [each.path for each in draft.ignored] == ["sigv4.accessKey", "sigv4.secretKey"]
 
 
 def test_sigv4_takes_keys_and_role() -> None:

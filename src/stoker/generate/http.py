@@ -142,15 +142,16 @@ _KEY_PAIR: Final = {"access_key": "accessKey", "secret_key": "secretKey"}
 def sigv4(value: Sigv4 | None, draft: Draft, path: str) -> Block | None:
     """A `sigv4`; empty means the default credentials chain of AWS.
 
-    Half a pair of keys is left out: Prometheus would refuse the whole file.
+    Half a pair of keys is left out, also where the other half is there and empty: Prometheus would
+    refuse the whole file.
     """
     if value is None:
         return None
     block: Block = {}
     put(block, _SIGV4, value, draft, path)
-    present = _KEY_PAIR.keys() & block.keys()
-    if len(present) == 1:
-        half = present.pop()
+    if all(map(block.get, _KEY_PAIR)):
+        return block
+    for half in [name for name in _KEY_PAIR if name in block]:
         del block[half]
         draft.ignore(below(path, _KEY_PAIR[half]), "access key and secret key need each other")
     return block
