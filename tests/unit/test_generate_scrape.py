@@ -489,7 +489,7 @@ def test_target_ports_of_services_are_those_of_containers(port: Any, label: str)
     assert job["relabel_configs"][1] == {
         "action": "keep",
         "source_labels": [f"__meta_kubernetes_pod_container_port_{label}"],
-        "regex": str(port),
+        "regex": port,
     }
     assert step_for(job, "endpoint")["replacement"] == str(port)
 

@@ -60,8 +60,4 @@ def _steps(spec: PodMonitorSpec, endpoint: PodEndpoint, of: Source) -> list[Bloc
 
 def _port(endpoint: PodEndpoint) -> list[Block]:
     port = endpoint.port or endpoint.port_number or endpoint.target_port
-    if not port:
-        return []
-    if isinstance(port, str):
-        return [relabel.kept("__meta_kubernetes_pod_container_port_name", relabel.literal(port))]
-    return [relabel.kept("__meta_kubernetes_pod_container_port_number", port)]
+    return relabel.container_port(port) if port else []

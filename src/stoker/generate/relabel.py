@@ -166,6 +166,13 @@ def endpoint_name(endpoint: Endpoint) -> list[Block]:
     return [fixed("endpoint", str(name))] if name else []
 
 
+def container_port(port: str | int) -> list[Block]:
+    """The step that keeps only targets at a port that their container declares."""
+    if isinstance(port, str):
+        return [kept("__meta_kubernetes_pod_container_port_name", literal(port))]
+    return [kept("__meta_kubernetes_pod_container_port_number", port)]
+
+
 def selector_steps(kind: str, selector: LabelSelector | None) -> list[Block]:
     """Steps that keep only targets whose object (`pod`, `service`, `ingress`) is selected."""
     if selector is None:

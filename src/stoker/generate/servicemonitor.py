@@ -139,8 +139,4 @@ def _port(endpoint: ServiceEndpoint, role: Role) -> list[Block]:
     port, target = endpoint.port, endpoint.target_port
     if port:
         return [relabel.kept(role.port, relabel.literal(port))]
-    if not target:
-        return []
-    kind = "name" if isinstance(target, str) else "number"
-    label = f"__meta_kubernetes_pod_container_port_{kind}"
-    return [relabel.kept(label, relabel.literal(str(target)))]
+    return relabel.container_port(target) if target else []
