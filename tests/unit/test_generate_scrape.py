@@ -677,7 +677,8 @@ def test_resources_can_be_excluded_from_enforcement(rule: Any, excluded: bool) -
         ("3.14.0", 0, None, 0),
         ("3.14.0", 5, 3, 3),
         ("3.14.0", 2, 3, 2),
-        ("3.14.0", 0, 3, 3),
+        ("3.14.0", 0, 3, None),
+        ("2.44.0", 0, 3, 3),
         ("3.14.0", None, 3, None),
         ("2.44.0", None, 3, 3),
         ("2.20.0", 5, 3, None),
@@ -686,7 +687,7 @@ def test_resources_can_be_excluded_from_enforcement(rule: Any, excluded: bool) -
 def test_limits_never_exceed_their_ceiling(
     version: str, wanted: Any, ceiling: Any, written: Any
 ) -> None:
-    """Without a limit of its own a job has the global one, where Prometheus knows such."""
+    """Without one of its own, or with zero, a job has the global one, if Prometheus knows such."""
     spec = {"version": version} | ({"enforcedTargetLimit": ceiling} if ceiling else {})
     limits = {} if wanted is None else {"targetLimit": wanted}
     draft = a_draft(spec)

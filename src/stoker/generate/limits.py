@@ -54,7 +54,9 @@ def put_limits(
         key = limit.key
         wanted = getattr(settings, key.name, None)
         ceiling = getattr(draft.spec, f"enforced_{key.name}")
-        if wanted is None and (ceiling is None or limit.globally.known_to(draft.version)):
+        # Under a ceiling, zero is not unlimited but as good as none.
+        unset = not wanted if ceiling else wanted is None
+        if unset and (not ceiling or limit.globally.known_to(draft.version)):
             continue
         if key.known_to(draft.version):
             written = lowest(wanted, ceiling, limit.amount)
