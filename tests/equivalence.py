@@ -128,6 +128,8 @@ def _plain(job: dict[str, Any]) -> dict[str, Any]:
     if "bearer_token" in made:
         token = made.pop("bearer_token")
         made["authorization"] = {"type": "Bearer", "credentials": token}
+    if made.get("tls_config", {}).get("insecure_skip_verify") is False:
+        del made["tls_config"]["insecure_skip_verify"]
     for each in made.get("kubernetes_sd_configs", ()):
         if "namespaces" in each:
             each["namespaces"]["names"] = list(dict.fromkeys(each["namespaces"]["names"]))

@@ -121,6 +121,10 @@ MONITORS: dict[str, Monitor] = {
     ),
     "token": service_monitor({"bearerTokenSecret": {"name": "vault", "key": "token"}}),
     "empty token": service_monitor({"bearerTokenSecret": {"key": ""}}),
+    "empty settings": service_monitor({"tlsConfig": {}, "authorization": {}}),
+    "empty settings in a class": service_monitor(
+        {"tlsConfig": {"ca": {}}, "authorization": {}}, scrapeClass="tls"
+    ),
     "everything": service_monitor(
         {
             "port": "http",
@@ -179,7 +183,11 @@ WORKLOADS: dict[str, dict[str, Any]] = {
     "slices by default": {"serviceDiscoveryRole": "EndpointSlice"},
     "classes": {
         "scrapeClasses": [
-            {"name": "tls", "tlsConfig": {"caFile": "/ca"}, "attachMetadata": {"node": True}},
+            {
+                "name": "tls",
+                "tlsConfig": {"caFile": "/ca", "serverName": "class"},
+                "attachMetadata": {"node": True},
+            },
             {
                 "name": "usual",
                 "default": True,

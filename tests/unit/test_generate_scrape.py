@@ -754,6 +754,22 @@ def test_what_a_monitor_sets_wins_over_its_class() -> None:
 
 
 @pytest.mark.parametrize(
+    ("own", "scheme"),
+    [({}, "Bearer"), ({"type": ""}, "Bearer"), ({"type": "Token"}, "Token")],
+    ids=["empty", "blank", "scheme"],
+)
+def test_a_class_gives_the_credentials_that_a_monitor_does_not_name(own: Any, scheme: str) -> None:
+    """The scheme stays the monitor's; the Secret is the workload's."""
+    job = pod_job({"port": "http", "authorization": own}, a_draft(CLASSES))
+    assert job["authorization"] == {"type": scheme, "credentials": "of the workload"}
+
+
+def test_an_empty_authorization_is_none() -> None:
+    """Where there is no class to complete it."""
+    assert "authorization" not in pod_job({"port": "http", "authorization": {}})
+
+
+@pytest.mark.parametrize(
     "own",
     [
         {"basicAuth": {"username": TOKEN, "password": TOKEN}},
@@ -778,6 +794,21 @@ def test_tls_of_a_class_fills_only_what_is_missing() -> None:
     assert merged == convert(TlsConfig, {"keySecret": TOKEN, "ca": {}, "caFile": "/ca"})
     assert merged_tls(None, chosen) is chosen.tls_config
     assert merged_tls(own, None) is own
+
+
+@pytest.mark.parametrize("empty", [{}, {"ca": {}, "cert": {}}], ids=["nothing", "references"])
+def test_empty_tls_settings_leave_all_to_the_class(empty: Any) -> None:
+    """Also what is no file; those of a ServiceMonitor, which could name files, are its own."""
+    tls = {"ca": {"secret": TOKEN}, "insecureSkipVerify": True, "certFile": "/crt"}
+    draft = a_draft({"scrapeClasses": [{"name": "c", "default": True, "tlsConfig": tls}]})
+    endpoint = {"port": "http", "tlsConfig": empty}
+    assert pod_job(endpoint, draft)["tls_config"] == {
+        "insecure_skip_verify": True,
+        "ca_file": "/etc/prometheus/certs/0_monitoring_login_token",
+        "cert_file": "/crt",
+    }
+    assert service_job(endpoint, draft)["tls_config"] == {"cert_file": "/crt"}
+    assert "tls_config" not in pod_job(endpoint)
 
 
 # What versions know.
@@ -851,7 +882,7 @@ def test_old_versions_get_what_they_know_and_the_rest_is_reported() -> None:
         "enableHttp2": True,
         "honorTimestamps": True,
         "trackTimestampsStaleness": True,
-        "authorization": {},
+        "authorization": {"type": "Token"},
         "oauth2": {"clientId": {}, "clientSecret": TOKEN, "tokenUrl": "http://t"},
     }
     job = service_job(endpoint, draft, attachMetadata={"node": True})

@@ -9,13 +9,14 @@ from typing import Any, Final
 
 from msgspec import structs
 
-from stoker.api.common import OAuth2, SafeAuthorization, SafeTlsConfig
+from stoker.api.common import OAuth2, SafeAuthorization, SafeTlsConfig, TlsConfig
 from stoker.api.core import SecretKeySelector
 from stoker.api.scrape import ScrapeSettings
 from stoker.api.scrapeconfig.client import GrantOAuth2
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfigSpec
 from stoker.consolidate.terms import Inexpressible
 from stoker.errors import below
+from stoker.generate.limits import own_authorization, says_nothing
 from stoker.select.assets import source_of
 
 RENAMED: Final = {"interval": "scrape_interval", "path": "metrics_path"}
@@ -56,13 +57,20 @@ def _same(source: Any, names: tuple[str, ...]) -> dict[str, Any]:
 
 def credentials_of(source: Any) -> dict[str, Any]:
     """TLS and authentication of an endpoint or Probe."""
-    tls, client = source.tls_config, source.oauth2
-    names = SafeTlsConfig.__struct_fields__
+    client = source.oauth2
     return {
-        "tls_config": tls and SafeTlsConfig(**{name: getattr(tls, name) for name in names}),
+        "tls_config": source.tls_config and _without_files(source.tls_config),
         "oauth2": client and GrantOAuth2(**_members(client)),
         "authorization": source.authorization or _bearer(source.bearer_token_secret),
     }
+
+
+def _without_files(tls: SafeTlsConfig) -> SafeTlsConfig:
+    made = SafeTlsConfig(**{name: getattr(tls, name) for name in SafeTlsConfig.__struct_fields__})
+    if isinstance(tls, TlsConfig) and says_nothing(made):
+        # Said by a ServiceMonitor it takes the files of the class; nothing at all would take more.
+        return structs.replace(made, insecure_skip_verify=False)
+    return made
 
 
 def _members(client: OAuth2) -> Mapping[str, Any]:
@@ -92,7 +100,7 @@ def request_problems(
         return
     here = below(path, "bearerTokenSecret")
     if not _names_something(token):
-        if class_authenticates and not source.authorization:
+        if class_authenticates and not own_authorization(source):
             yield Inexpressible(here, "names no Secret, which keeps the scrape class' token away")
     elif source.authorization or source.basic_auth or source.oauth2:
         yield Inexpressible(here, "there is another authentication beside it")

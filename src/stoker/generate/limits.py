@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from msgspec import Struct, structs
 
-from stoker.api.common import AttachMetadata, SafeTlsConfig, TlsConfig
+from stoker.api.common import AttachMetadata, SafeAuthorization, SafeTlsConfig, TlsConfig
 from stoker.api.prometheus_common import ScrapeClass
 from stoker.api.scrape import ScrapeSettings
 from stoker.errors import below
@@ -159,17 +159,33 @@ _NODE: Final = AttachMetadata(node=True)
 _FILES: Final = (("ca", "ca_file"), ("cert", "cert_file"), ("key_secret", "key_file"))
 
 
+_REFERENCES: Final = ("ca", "cert")
+
+
 def merged_tls(tls: SafeTlsConfig | None, chosen: ScrapeClass | None) -> SafeTlsConfig | None:
-    """TLS settings of a resource, completed with the files that its scrape class names."""
+    """TLS settings of a resource, completed with the files that its scrape class names.
+
+    Settings that can name no files and say nothing are as good as none.
+    """
     defaults = chosen.tls_config if chosen else None
-    if tls is None or defaults is None:
-        return tls or defaults
+    if tls is None or (not isinstance(tls, TlsConfig) and says_nothing(tls)):
+        return defaults
+    if defaults is None:
+        return tls
     missing = {
         file: getattr(defaults, file)
         for reference, file in _FILES
         if not _has(tls, reference) and not getattr(tls, file, None) and getattr(defaults, file)
     }
     return TlsConfig(**{**structs.asdict(tls), **missing}) if missing else tls
+
+
+def says_nothing(tls: SafeTlsConfig) -> bool:
+    """Whether there is nothing in TLS settings (`ca: {}` is nothing)."""
+    return not any(
+        _has(tls, name) if name in _REFERENCES else value not in (None, "")
+        for name, value in structs.asdict(tls).items()
+    )
 
 
 def _has(tls: SafeTlsConfig, name: str) -> bool:
@@ -185,7 +201,7 @@ _OTHER_CREDENTIALS: Final = ("basic_auth", "oauth2", "bearer_token_secret", "bea
 def put_tls(block: Block, source: Any, chosen: ScrapeClass | None, draft: Draft, path: str) -> None:
     """Add the TLS settings of an object with the field `tls_config`, or those of its class."""
     tls = merged_tls(source.tls_config, chosen)
-    if tls is not None and source.tls_config is None and chosen:
+    if chosen and tls is chosen.tls_config:
         draft, path = in_namespace_of_workload(draft), class_path(chosen, draft)
     written = tls_config(tls, draft, below(path, "tlsConfig"))
     if written is not None:
@@ -195,21 +211,32 @@ def put_tls(block: Block, source: Any, chosen: ScrapeClass | None, draft: Draft,
 def put_authorization(
     block: Block, source: Any, chosen: ScrapeClass | None, draft: Draft, path: str
 ) -> None:
-    """Add the `authorization` of an object, or that of its class.
+    """Add the `authorization` of an object, completed with the credentials of its class.
 
     The class is for those that authenticate in no other way: Prometheus refuses two ways at once.
     """
-    auth = source.authorization
-    if auth is None and chosen and not _authenticates(source):
-        auth = chosen.authorization
-        draft, path = in_namespace_of_workload(draft), class_path(chosen, draft)
-    if auth is None:
-        return
+    own = own_authorization(source)
+    written = _authorization(own, draft, path)
+    if chosen and (own.credentials is None if own else not _authenticates(source)):
+        at = class_path(chosen, draft)
+        of_class = _authorization(chosen.authorization, in_namespace_of_workload(draft), at)
+        written = of_class | written
+    if written:
+        block[_AUTHORIZATION.name] = written
+
+
+def own_authorization(source: Any) -> SafeAuthorization | None:
+    """The `authorization` of an object; one that says nothing is as good as none."""
+    own: SafeAuthorization | None = source.authorization
+    return own if own and (own.type or own.credentials is not None) else None
+
+
+def _authorization(auth: SafeAuthorization | None, draft: Draft, path: str) -> Block:
     here = below(path, "authorization")
-    if _AUTHORIZATION.known_to(draft.version):
-        block[_AUTHORIZATION.name] = authorization(auth, draft, here)
-    else:
-        draft.ignore(here, _AUTHORIZATION.versions)
+    if auth is None or _AUTHORIZATION.known_to(draft.version):
+        return authorization(auth, draft, here) or {}
+    draft.ignore(here, _AUTHORIZATION.versions)
+    return {}
 
 
 def _authenticates(source: Any) -> bool:
