@@ -21,7 +21,7 @@ def tampered_jobs(world: World, configuration: dict[str, Any]) -> Iterator[str]:
         enforced = {"target_label": LABEL, "replacement": namespace}
         if not safe(job.get("metric_relabel_configs") or [], enforced):
             yield f"{job['job_name']}: metric_relabel_configs"
-        # A ScrapeConfig names its targets itself; the label is enforced on its samples.
+        # A ScrapeConfig names its targets itself; on those the label is enforced after its steps.
         if kind != "scrapeConfig" and not safe(job["relabel_configs"], enforced):
             yield f"{job['job_name']}: relabel_configs"
 

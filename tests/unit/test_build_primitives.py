@@ -594,6 +594,8 @@ def test_resolver_and_hosts_are_passed_on() -> None:
     assert host_aliases(None) == []
     alias = HostAlias(ip="1.1.1.1", hostnames=("a", "b"))
     assert host_aliases([alias]) == [{"ip": "1.1.1.1", "hostnames": ["a", "b"]}]
+    with pytest.raises(WorkloadError, match=r"spec\.hostAliases\[1\]\.ip: this must be set"):
+        host_aliases([alias, convert(HostAlias, {"hostnames": ["a"]})])
     assert dns_config(None) is None
     given = {"searches": ["a"], "options": [{"name": "ndots", "value": "5"}, {"name": "debug"}]}
     assert dns_config(convert(DnsConfig, given)) == given

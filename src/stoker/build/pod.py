@@ -8,6 +8,7 @@ import msgspec
 from stoker.api.core import LocalObjectReference, Object
 from stoker.api.workload import DnsConfig, HostAlias, WorkloadSpec
 from stoker.build.plain import plain
+from stoker.errors import WorkloadError
 
 _PROBE_TIMEOUT: Final = 3
 _LONGEST_PERIOD: Final = 60
@@ -62,8 +63,13 @@ def probe(handler: Object, period: int, threshold: int) -> Object:
 
 
 def host_aliases(aliases: Iterable[HostAlias] | None) -> list[Object]:
-    """Lines of `/etc/hosts` as pods spell them."""
-    return [{"ip": one.ip, "hostnames": list(one.hostnames)} for one in aliases or ()]
+    """Lines of `/etc/hosts` as pods spell them; WorkloadError for one without an address."""
+    made = []
+    for index, one in enumerate(aliases or ()):
+        if not one.ip:
+            raise WorkloadError(f"spec.hostAliases[{index}].ip", "this must be set")
+        made.append({"ip": one.ip, "hostnames": list(one.hostnames)})
+    return made
 
 
 def dns_config(config: DnsConfig | None) -> Object | None:
