@@ -538,6 +538,7 @@ def test_discoveries_are_checked_row_by_row(
     ("field", "item", "path", "before", "since"),
     [
         ("consulSDConfigs", {"server": "a", "namespace": "x"}, "namespace", "2.27.1", "2.28.0"),
+        ("kumaSDConfigs", {"server": "http://a", "clientID": "x"}, "clientID", "2.49.0", "2.50.0"),
         ("consulSDConfigs", {"server": "a", "pathPrefix": "x"}, "pathPrefix", "2.44.0", "2.45.0"),
         ("consulSDConfigs", {"server": "a", "filter": "x"}, "filter", "2.55.1", "3.0.0"),
         (

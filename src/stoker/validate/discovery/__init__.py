@@ -104,7 +104,7 @@ DISCOVERIES: Final = (
     ),
     Discovery("nomad_sd_configs", "2.37.0", (address("server"),)),
     Discovery("eureka_sd_configs", "2.21.0", (address("server", optional=True),)),
-    Discovery("kuma_sd_configs", "2.29.0", (address("server"),)),
+    Discovery("kuma_sd_configs", "2.29.0", (address("server"), needs("client_id", "2.50.0"))),
     Discovery("puppetdb_sd_configs", "2.31.0", (address("url"),)),
     Discovery("docker_sd_configs", "2.27.0", (docker_host, needs("match_first_network", "2.54.1"))),
     Discovery("docker_swarm_sd_configs", "2.20.0", (docker_host,)),
