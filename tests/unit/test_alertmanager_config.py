@@ -720,6 +720,27 @@ def test_a_value_goes_before_its_file() -> None:
     assert ignored[0].path == "global.opsgenie_api_key_file"
 
 
+def slack_of(settings: str, version: str = "0.34.0") -> Any:
+    """What an Alertmanager gets of the settings of a Slack receiver in a user's own file."""
+    slack = f"receivers: [{{name: a, slack_configs: [{{channel: c, {settings}}}]}}]"
+    tree = loaded(f"route: {{receiver: a}}\n{slack}")
+    made = sanitized(tree, CONFIGURATION, parse_version(version), [])
+    return made["receivers"][0]["slack_configs"][0]
+
+
+def test_the_token_of_a_slack_app_goes_before_its_file() -> None:
+    """As with all values and files; Alertmanager would refuse both."""
+    assert slack_of("app_token: t, app_token_file: /t") == {"app_token": "t", "channel": "c"}
+
+
+@pytest.mark.parametrize("url", ["api_url: 'https://a'", "api_url_file: /a"])
+@pytest.mark.parametrize("token", ["app_token: t", "app_token_file: /t"])
+def test_slack_is_reached_as_an_app_or_by_a_webhook(token: str, url: str) -> None:
+    """Not both."""
+    with pytest.raises(FieldError, match=r"api_url\w*: excludes `app_token"):
+        slack_of(f"{token}, {url}")
+
+
 def test_durations_of_zero_are_left_out_of_an_alertmanager() -> None:
     """Alertmanager would not start with them."""
     spec, ignored = without_zero_durations(alertmanager(retention="0s").spec)

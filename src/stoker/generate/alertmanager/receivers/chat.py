@@ -73,6 +73,7 @@ FIELD: Final = Section(
     (Row("title", TEXT, "title"), Row("value", TEXT, "value"), Row("short", SWITCH, "short")),
     needs=(all_of("title", "value"),),
 )
+_APP_TOKENS: Final = ("app_token", "app_token_file")
 SLACK: Final = Section(
     (
         SEND_RESOLVED,
@@ -105,13 +106,11 @@ SLACK: Final = Section(
         Row("update_message", SWITCH, "update_message", if_true, since="0.32.0"),
         Row("timeout", GO_DURATION, "timeout", go_duration, since="0.30.0"),
     ),
-    checks=(_bot_updates,),
-    needs=(
-        web("api_url", "app_url"),
-        at_most_one("app_token", "app_token_file", "api_url"),
-        at_most_one("app_token", "app_token_file", "api_url_file"),
-        _own_bot_url,
+    checks=(
+        _bot_updates,
+        *(at_most_one(token, url) for token in _APP_TOKENS for url in ("api_url", "api_url_file")),
     ),
+    needs=(web("api_url", "app_url"), _own_bot_url),
 )
 
 
