@@ -497,12 +497,20 @@ def test_blocks_are_merged_after_their_upload_where_both_can_wait(
 ) -> None:
     """Blocks merged before their upload would be lost to Thanos; otherwise none are merged."""
     thanos = STORAGE | {"version": thanos_version, "blockSize": "1h"}
-    made = server({"version": prometheus_version, "thanos": thanos})
+    late = {"outOfOrderTimeWindow": "1h"}
+    made = server({"version": prometheus_version, "thanos": thanos, "tsdb": late})
     waiting = "--storage.tsdb.delay-compact-file.path=/prometheus/thanos.shipper.json"
     fixed = "--storage.tsdb.min-block-duration=1h"
     assert (waiting in flags(made), fixed in flags(made)) == (waits, not waits)
     shipper = "--shipper.meta-file-name=thanos.shipper.json"
     assert (shipper in flags(made, "thanos-sidecar")) == waits
+    assert "--no-storage.tsdb.allow-overlapping-compaction" in flags(made)
+
+
+def test_blocks_that_overlap_are_merged_where_none_are_uploaded() -> None:
+    """Only an upload leaves them to Thanos."""
+    made = server({"thanos": {}, "tsdb": {"outOfOrderTimeWindow": "1h"}})
+    assert "--no-storage.tsdb.allow-overlapping-compaction" not in flags(made)
 
 
 def test_merging_that_is_off_stays_off() -> None:

@@ -146,9 +146,13 @@ def _block_size(subject: tuple[PrometheusSpec, bool]) -> Value:
 
 
 def _keeps_overlaps(subject: tuple[PrometheusSpec, bool]) -> Value:
-    """Late samples make blocks that overlap; merging those is merging too."""
-    tsdb = subject[0].tsdb
-    return bool(tsdb and tsdb.out_of_order_time_window) and not _merges(subject)
+    """Late samples make blocks that overlap; where blocks are uploaded, Thanos merges those.
+
+    That holds also while Prometheus merges what has been uploaded, as prometheus-operator has it.
+    """
+    spec, _ = subject
+    late = spec.tsdb is not None and bool(spec.tsdb.out_of_order_time_window)
+    return late and (bool(spec.disable_compaction) or _uploads(spec.thanos))
 
 
 _MERGING: Final = (
