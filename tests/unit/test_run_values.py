@@ -3,6 +3,9 @@
 import asyncio
 from typing import Any
 
+import pytest
+
+from stoker.kube.errors import Unavailable
 from stoker.run.values import Values
 from stoker.select.assets import SECRET, Missing, Source
 from tests.unit import virtual_time
@@ -87,3 +90,41 @@ def test_an_object_can_be_had_whole() -> None:
     assert whole == {"password": "first", "picture": b"\xff\xfe"}
     assert isinstance(picture, Missing)
     assert picture.object_exists
+
+
+class Failing:
+    """Fails at once for one Secret; a read of any other takes a while, also to end it."""
+
+    async def get(self, _resource: object, _namespace: str, name: str) -> dict[str, Any]:
+        """Nothing."""
+        if name == "broken":
+            raise Unavailable("get", name, "no answer in time")
+        try:
+            await asyncio.sleep(10)
+        finally:
+            await asyncio.sleep(10)
+        return {"metadata": {"resourceVersion": "1"}}
+
+
+def test_a_read_that_fails_leaves_nothing_behind() -> None:
+    """Whoever reads is not taken for cancelled then, and would not outlive a real cancellation."""
+
+    async def load() -> int:
+        view = Values(Failing(), lambda _: False).view()  # type: ignore[arg-type]
+        for name in ("broken", "slow"):
+            view.all_of(SECRET, "shop", name)
+        with pytest.raises(Unavailable):
+            await view._values.load(view)
+        task = asyncio.current_task()
+        assert task
+        return task.cancelling()
+
+    async def cancelled() -> None:
+        loading = asyncio.create_task(load())
+        await asyncio.sleep(5)
+        loading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await loading
+
+    assert virtual_time.run(load()) == 0
+    virtual_time.run(cancelled())

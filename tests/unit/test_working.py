@@ -95,6 +95,31 @@ def test_what_is_lost_right_after_it_was_won_is_lost() -> None:
     assert noted[:-1] == ["begun", "ended"] * (len(noted) // 2)
 
 
+def test_whoever_is_told_to_stop_while_leadership_is_lost_stops() -> None:
+    """Work takes a moment to end, and the two may come together."""
+    noted: list[str] = []
+
+    async def work() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(1)
+
+    async def main() -> None:
+        contender = Contender(noted)
+        contender.leading.set()
+        task = asyncio.create_task(lead(cast(Leadership, contender), work))
+        await asyncio.sleep(1)
+        contender.lose()
+        await asyncio.sleep(0.5)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    run(main())
+    assert noted == ["given back"]
+
+
 def test_work_that_fails_is_not_hidden() -> None:
     """It ends the whole, as nothing else would do it."""
 

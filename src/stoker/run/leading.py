@@ -12,10 +12,6 @@ from stoker.kube.lease import Leadership
 Work = Callable[[], Awaitable[None]]
 
 
-class _EndedError(Exception):
-    """The way out of a group of tasks."""
-
-
 async def lead(leadership: Leadership, work: Work) -> None:
     """Contend for leadership for ever, and work whenever we have it."""
     lost = asyncio.Event()
@@ -31,17 +27,15 @@ async def lead(leadership: Leadership, work: Work) -> None:
 
 async def until(end: asyncio.Event, work: Work) -> None:
     """Work until something happens, or the work fails."""
+    async with asyncio.TaskGroup() as tasks:
+        working = tasks.create_task(_awaited(work), name="work")
+        # Nothing is raised to leave: a group that fails takes a cancellation of ours for its own.
+        tasks.create_task(_leave(working, end))
 
-    async def leave() -> None:
-        await end.wait()
-        raise _EndedError
 
-    try:
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(_awaited(work), name="work")
-            tasks.create_task(leave())
-    except* _EndedError:
-        pass
+async def _leave(working: asyncio.Task[None], end: asyncio.Event) -> None:
+    await end.wait()
+    working.cancel()
 
 
 async def _awaited(work: Work) -> None:

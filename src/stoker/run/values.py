@@ -72,17 +72,23 @@ class Values:
         """Read what a view was asked for and did not know; what was read."""
         wanted, view.unread = view.unread, set()
         gate = asyncio.Semaphore(_READ_AT_ONCE)
+        problems: list[Exception] = []
 
         async def read(key: ObjectKey) -> None:
             async with gate:
-                await self._read_latest(key)
+                if problems:
+                    return
+                # Not for the group: one that fails takes a cancellation of ours for its own.
+                try:
+                    await self._read_latest(key)
+                except Exception as error:
+                    problems.append(error)
 
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                for key in wanted:
-                    tasks.create_task(read(key))
-        except ExceptionGroup as group:
-            raise group.exceptions[0] from None
+        async with asyncio.TaskGroup() as tasks:
+            for key in wanted:
+                tasks.create_task(read(key))
+        if problems:
+            raise problems[0]
         return wanted
 
     def keep_only(self, is_referenced: Callable[[ObjectKey], bool]) -> None:

@@ -271,7 +271,8 @@ class Writer:
         """Wait for the news: pods are let go of before a StatefulSet is gone."""
         identity = identity_of(wanted)
         try:
-            await asyncio.wait_for(self._in_hand[identity].wait(), _LONGEST_FAREWELL)
+            async with asyncio.timeout(_LONGEST_FAREWELL):
+                await self._in_hand[identity].wait()
         except TimeoutError:
             path = resource_of(wanted).path(*identity[1:])
             raise Unavailable("delete", path, "it is not gone yet") from None
