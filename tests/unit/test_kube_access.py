@@ -423,6 +423,15 @@ def test_a_plugin_that_fails_or_is_missing_is_a_clear_error(tmp_path: Path, plug
         plugged(tmp_path, apiVersion="client.authentication.k8s.io/v1alpha1")
 
 
+def test_a_plugin_that_does_not_answer_is_told_from_one_that_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may wait for a person, or for a provider that is not there."""
+    monkeypatch.setattr("stoker.kube.credentials.PLUGIN_SECONDS", 0.1)
+    with pytest.raises(AccessError, match="sleep' took too long"):
+        headers(plugged(tmp_path, command="sleep", args=["60"]))
+
+
 @pytest.mark.parametrize(
     ("server", "no_proxy", "proxied"),
     [

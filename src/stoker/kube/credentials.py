@@ -162,13 +162,14 @@ class Plugin:
     async def _run(self) -> _Handed:
         name = self._argv[0]
         try:
-            output = await asyncio.wait_for(self._output(), PLUGIN_SECONDS)
+            async with asyncio.timeout(PLUGIN_SECONDS):
+                output = await self._output()
+        except TimeoutError as error:
+            raise AccessError(f"the exec plugin {name!r} took too long") from error
         except OSError as error:
             raise AccessError(
                 f"the exec plugin {name!r} cannot be started: {error.strerror}{self._hint}"
             ) from error
-        except TimeoutError as error:
-            raise AccessError(f"the exec plugin {name!r} took too long") from error
         return self._understood(output)
 
     async def _output(self) -> bytes:
