@@ -587,6 +587,19 @@ def test_a_workload_that_cannot_be_keeps_what_it_has(world: World, operator: Run
         assert _has_job(world, "prometheus-main", f"{words}-job")
 
 
+def test_a_workload_recovers_when_the_secret_that_is_wrong_is_mended(
+    world: World, operator: Running
+) -> None:
+    """Nobody touches the workload itself then."""
+    jobs = {"name": "jobs", "key": "jobs.yaml"}
+    world.put(secret("jobs", **{"jobs.yaml": "- job_name: [more"}))
+    world.put(prometheus("main", additionalScrapeConfigs=jobs))
+    assert "spec.additionalScrapeConfigs" in failed(world, "prometheus", "main")
+    world.put(secret("jobs", **{"jobs.yaml": "- job_name: more"}))
+    world.settled("prometheus", "main")
+    assert _has_job(world, "prometheus-main", "more")
+
+
 def _versions(world: World) -> tuple[object, object]:
     """What tells whether the pods or the configuration of main were changed."""
     secret_, pods = (found(world, kind, "prometheus-main") for kind in ("secret", "statefulset"))

@@ -7,6 +7,7 @@ serves everybody else in between.
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import islice
 from typing import Final, TypeVar
 
@@ -16,6 +17,7 @@ from stoker.run.triggers import Changes
 from stoker.run.values import Values, View
 from stoker.select.choice import Candidate
 from stoker.select.members import ObjectKey
+from stoker.select.references import ObjectKey as Referenced
 from stoker.select.workload import Owner
 from stoker.settings import Capabilities
 
@@ -43,10 +45,13 @@ class Held:
         self._capabilities = capabilities
         self.kept: Kept | None = None
         self.placed = False
+        # What is being looked for, or was when that failed: nothing that is kept tells of it.
+        self._asked: AbstractSet[Referenced] = frozenset()
 
     async def refresh(self, owner: Owner, changes: Changes, members: frozenset[ObjectKey]) -> Kept:
         """Take up what changed; WorkloadError where the workload itself cannot be read."""
         view = self._values.view()
+        self._asked = view.asked
         kept = await self._set_workload(owner, changes, view)
         gone, present = self._stale(kept, changes, members)
         for key in gone:
@@ -58,7 +63,12 @@ class Held:
         if changes.values:
             kept.touched(changes.values, view)
         await self._read(kept, view)
+        self._asked = frozenset()
         return kept
+
+    def refers_to(self, key: Referenced) -> bool:
+        """Whether a Secret or ConfigMap was looked for, whether or not it exists."""
+        return key in self._asked or (self.kept is not None and self.kept.refers_to(key))
 
     async def _set_workload(self, owner: Owner, changes: Changes, view: View) -> Kept:
         """The workload as it is now; its own additional configuration is read first."""

@@ -380,11 +380,7 @@ class Operator:
 
     def _readers(self, key: Referenced) -> list[WorkloadKey]:
         """The workloads that looked for a Secret or ConfigMap."""
-        return [
-            workload
-            for workload, held in self._reconciler.held.items()
-            if held.kept is not None and held.kept.refers_to(key)
-        ]
+        return [workload for workload, held in self._reconciler.held.items() if held.refers_to(key)]
 
     def _wake(self, key: WorkloadKey) -> None:
         self._queues[key.kind].add(key)

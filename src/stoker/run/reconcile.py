@@ -187,7 +187,7 @@ class Reconciler:
 
     def _is_read(self, key: Referenced) -> bool:
         """Whether a workload refers to a Secret or ConfigMap."""
-        return any(held.kept and held.kept.refers_to(key) for held in self.held.values())
+        return any(held.refers_to(key) for held in self.held.values())
 
     async def release(self, key: WorkloadKey, owner: Owner) -> None:
         """Take off the peer's finalizer: without the peer, nobody would, and nothing needs it."""

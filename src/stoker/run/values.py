@@ -138,18 +138,21 @@ def _values(kind: str, data: Mapping[str, Any]) -> dict[str, str | bytes]:
 
 
 class View:
-    """The values as they are now; `unread` are those that must be read first."""
+    """The values as they are now; `unread` are those that must be read first.
+
+    `asked` are the objects that somebody looked for, each noted before the look: a change that is
+    told after that was perhaps not seen.
+    """
 
     def __init__(self, values: Values) -> None:
         self._values = values
+        self.asked: set[ObjectKey] = set()
         self.unread: set[ObjectKey] = set()
 
     def value(self, source: Source) -> str | Missing:
         """The text behind a key, or why there is none (yet)."""
-        key = (source.kind, source.namespace, source.name)
-        content = self._values.find(key)
+        content = self._content((source.kind, source.namespace, source.name))
         if content is None:
-            self.unread.add(key)
             return Missing(source, object_exists=False)
         if content.data is None:
             return Missing(source, object_exists=False, problem=content.problem)
@@ -159,8 +162,12 @@ class View:
 
     def all_of(self, kind: str, namespace: str, name: str) -> Mapping[str, str | bytes]:
         """What an object holds by its keys; nothing (yet) if there is none."""
-        content = self._values.find((kind, namespace, name))
+        content = self._content((kind, namespace, name))
+        return (content and content.data) or {}
+
+    def _content(self, key: ObjectKey) -> _Content | None:
+        self.asked.add(key)
+        content = self._values.find(key)
         if content is None:
-            self.unread.add((kind, namespace, name))
-            return {}
-        return content.data or {}
+            self.unread.add(key)
+        return content

@@ -1,0 +1,65 @@
+"""What is kept of a workload between changes, and what it waits for."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from stoker.api.decode import convert
+from stoker.api.prometheus import Prometheus
+from stoker.errors import WorkloadError
+from stoker.run.held import Held
+from stoker.run.triggers import Changes
+from stoker.run.values import Values
+from stoker.select.assets import SECRET
+from stoker.settings import Capabilities
+
+JOBS = (SECRET, "shop", "jobs")
+BROKEN, WELL = "YTogYg==", "LSBqb2JfbmFtZTogYQ=="  # a: b, - job_name: a
+
+
+class Server:
+    """Has one Secret, with additional jobs."""
+
+    def __init__(self) -> None:
+        self.text = BROKEN
+
+    async def get(self, *_: object) -> dict[str, Any]:
+        """The Secret as it is now."""
+        return {"metadata": {"resourceVersion": self.text}, "data": {"jobs.yaml": self.text}}
+
+
+def prometheus(**spec: Any) -> Prometheus:
+    """A Prometheus."""
+    return convert(Prometheus, {"metadata": {"name": "main", "namespace": "shop"}, "spec": spec})
+
+
+@pytest.mark.parametrize("is_new", [True, False], ids=["new", "known"])
+def test_a_workload_waits_for_the_secret_that_it_cannot_be_read_with(is_new: bool) -> None:
+    """Whoever puts the Secret right does not touch the workload: the Secret must wake it."""
+
+    async def main() -> str:
+        server = Server()
+        values = Values(server, lambda _: False)  # type: ignore[arg-type]
+        held = Held(values, lambda _: None, Capabilities())
+        if not is_new:
+            await held.refresh(prometheus(), Changes(own=True), frozenset())
+            # Another workload has read it already.
+            view = values.view()
+            view.all_of(*JOBS)
+            await values.load(view)
+            assert not held.refers_to(JOBS)
+        owner = prometheus(additionalScrapeConfigs={"name": "jobs", "key": "jobs.yaml"})
+        with pytest.raises(WorkloadError, match="not a list"):
+            await held.refresh(owner, Changes(own=True), frozenset())
+        assert held.refers_to(JOBS)
+        server.text = WELL
+        values.changed(JOBS, WELL)
+        kept = await held.refresh(owner, Changes(own=True, values={JOBS}), frozenset())
+        assert held.refers_to(JOBS)
+        await held.refresh(prometheus(), Changes(own=True), frozenset())
+        assert not held.refers_to(JOBS)
+        await held.refresh(owner, Changes(own=True), frozenset())
+        return kept.text()
+
+    assert "job_name: a\n" in asyncio.run(main())
