@@ -6,12 +6,15 @@ from typing import Any
 import pytest
 
 from stoker.api.decode import convert
+from stoker.api.monitors import ServiceMonitor
 from stoker.api.prometheus import Prometheus
 from stoker.errors import WorkloadError
-from stoker.run.held import Held
+from stoker.kube.errors import Unavailable
+from stoker.run.held import Held, resource_key
 from stoker.run.triggers import Changes
 from stoker.run.values import Values
 from stoker.select.assets import SECRET
+from stoker.select.members import ObjectKey
 from stoker.settings import Capabilities
 
 JOBS = (SECRET, "shop", "jobs")
@@ -63,3 +66,45 @@ def test_a_workload_waits_for_the_secret_that_it_cannot_be_read_with(is_new: boo
         return kept.text()
 
     assert "job_name: a\n" in asyncio.run(main())
+
+
+class Faltering(Server):
+    """Does not answer the first question."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = 0
+
+    async def get(self, *_: object) -> dict[str, Any]:
+        """The Secret, from the second time on."""
+        self.asked += 1
+        if self.asked == 1:
+            raise Unavailable("get", "/api/v1/namespaces/shop/secrets/jobs", "no answer in time")
+        return await super().get()
+
+
+def test_a_secret_that_could_not_be_read_is_read_the_next_time() -> None:
+    """And the monitor that refers to it is not left out as if there were none."""
+    user = {"name": "jobs", "key": "jobs.yaml"}
+    monitor = convert(
+        ServiceMonitor,
+        {
+            "metadata": {"name": "web", "namespace": "shop"},
+            "spec": {
+                "selector": {},
+                "endpoints": [{"port": "web", "basicAuth": {"username": user, "password": user}}],
+            },
+        },
+    )
+    key = ObjectKey("ServiceMonitor", "shop", "web")
+
+    async def main() -> bool:
+        values = Values(Faltering(), lambda _: False)  # type: ignore[arg-type]
+        held = Held(values, lambda _: monitor, Capabilities())
+        changes, members = Changes(own=True), frozenset({key})
+        with pytest.raises(Unavailable):
+            await held.refresh(prometheus(), changes, members)
+        kept = await held.refresh(prometheus(), changes, members)
+        return kept.verdicts[resource_key(key)].accepted
+
+    assert asyncio.run(main())

@@ -51,7 +51,9 @@ class Held:
     async def refresh(self, owner: Owner, changes: Changes, members: frozenset[ObjectKey]) -> Kept:
         """Take up what changed; WorkloadError where the workload itself cannot be read."""
         view = self._values.view()
-        self._asked = view.asked
+        # What could not be read counted as missing, so whoever asked for it must look again.
+        missed, self._asked = self._asked, view.asked
+        view.asked |= missed
         kept = await self._set_workload(owner, changes, view)
         gone, present = self._stale(kept, changes, members)
         for key in gone:
@@ -60,8 +62,8 @@ class Held:
             found = (self._find(key) for key in some)
             kept.put_all({key_of(each): each for each in found if each is not None}, view)
             await asyncio.sleep(0)
-        if changes.values:
-            kept.touched(changes.values, view)
+        if changes.values or missed:
+            kept.touched(changes.values | missed, view)
         await self._read(kept, view)
         self._asked = frozenset()
         return kept
