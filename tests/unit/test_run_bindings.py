@@ -1,7 +1,9 @@
 """What the running operator knows of its own writes and of what its workloads published."""
 
+import asyncio
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,7 +13,8 @@ from stoker.api.decode import convert
 from stoker.api.monitors import ServiceMonitor
 from stoker.api.prometheus import Prometheus
 from stoker.decide import KeptScraper, key_of
-from stoker.run.judgements import Judgements
+from stoker.kube.errors import NotFound
+from stoker.run.judgements import Judgements, Standing
 from stoker.run.latest import Latest, is_older
 from stoker.select.members import ObjectKey, WorkloadKey
 from stoker.settings import Capabilities
@@ -19,6 +22,7 @@ from stoker.status.bindings import BoundWorkload, binding, dated_binding, is_tol
 from stoker.status.conditions import Because
 from stoker.validate.findings import INVALID_CONFIGURATION, Reason
 from tests.unit.test_status import NOON, verdict
+from tests.unit.virtual_time import run
 
 MAIN = WorkloadKey("Prometheus", "shop", "main")
 PAGE = Path(__file__).parents[2] / "docs" / "status.md"
@@ -99,6 +103,49 @@ def test_nothing_is_known_of_a_workload_before_it_has_published() -> None:
     assert judgements.applies(other, MAIN) is False
     assert judgements.forget(MAIN) == {good, ObjectKey("ServiceMonitor", "shop", "bad")}
     assert judgements.applies(good, MAIN) is None
+
+
+class Elsewhere:
+    """Caches of an operator for some labels, and the API server behind: its workloads by name."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = set(names)
+        self.asked = 0
+        ready = asyncio.Event()
+        ready.set()
+        store, selected = SimpleNamespace(ready=ready), SimpleNamespace(label_selector="a=b")
+        self.workloads = {"Prometheus": SimpleNamespace(store=store, scope=selected)}
+
+    def workload(self, _key: WorkloadKey) -> None:
+        """None has the labels."""
+
+    def workload_scope(self, _kind: str) -> Any:
+        """All namespaces."""
+        return SimpleNamespace(covers=lambda _namespace: True)
+
+    async def get(self, _resource: object, _namespace: str, name: str, **_: Any) -> None:
+        """A workload, whatever its labels."""
+        self.asked += 1
+        if name not in self.names:
+            raise NotFound("get", name, "not found")
+
+
+def test_a_workload_that_is_not_ours_may_come_and_go_without_our_being_told() -> None:
+    """One that was gone and is back is another's; we would remove its bindings for ever."""
+    unused: Any = None
+
+    async def main() -> list[Standing]:
+        cluster: Any = Elsewhere()
+        judgements = Judgements(cluster, unused, unused, cluster)
+        found = [await judgements.standing(MAIN)]
+        cluster.names.add("main")
+        found += [await judgements.standing(MAIN) for _ in range(100)]
+        assert cluster.asked == 2, "of one that is there we do not ask each time"
+        cluster.names.clear()
+        await asyncio.sleep(60)
+        return [*found, await judgements.standing(MAIN)]
+
+    assert run(main()) == [Standing.GONE, *[Standing.ANOTHERS] * 100, Standing.GONE]
 
 
 def test_resources_are_counted_by_what_changed() -> None:

@@ -5,10 +5,11 @@ workload looks at its resources again, nobody sees half of that. A workload that
 cannot be reconciled, keeps what it has, and so do its judgements.
 """
 
+import asyncio
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from stoker.decide import Kept
 from stoker.generate.draft import Ignored
@@ -22,6 +23,9 @@ from stoker.select.members import Members, ObjectKey, WorkloadKey
 from stoker.select.workload import Owner, controller_of
 from stoker.settings import OperatorSettings
 from stoker.validate.verdicts import Verdict
+
+# Nobody tells us when a workload is deleted that the selector leaves out.
+_ANOTHERS_FOR: Final = 60.0
 
 Judgement: TypeAlias = tuple[Verdict, tuple[Ignored, ...]]
 
@@ -46,7 +50,8 @@ class Judgements:
         self._client = client
         self._published: dict[WorkloadKey, dict[ResourceKey, Judgement]] = {}
         self._counts: dict[WorkloadKey, Counter[tuple[str, bool]]] = {}
-        self._asked: dict[WorkloadKey, Standing] = {}
+        # Until when those that the selector leaves out are taken for another's.
+        self._anothers: dict[WorkloadKey, float] = {}
         self.revision = 0
 
     # --- From workloads ---------------------------------------------------------------------------
@@ -67,7 +72,7 @@ class Judgements:
     def forget(self, workload: WorkloadKey) -> set[ObjectKey]:
         """A workload is gone, or another's now; the resources that it had."""
         self.revision += 1
-        self._asked.pop(workload, None)
+        self._anothers.pop(workload, None)
         self._counts.pop(workload, None)
         return object_keys(self._published.pop(workload, ()))
 
@@ -115,9 +120,14 @@ class Judgements:
         if not reflector.scope.label_selector:
             return Standing.GONE
         # One that the selector leaves out looks from here like one that is gone.
-        if workload not in self._asked:
-            self._asked[workload] = await self._ask(workload)
-        return self._asked[workload]
+        now = asyncio.get_running_loop().time()
+        if self._anothers.get(workload, now) > now:
+            return Standing.ANOTHERS
+        # That it is gone is not remembered: it may come back, and nobody would tell us.
+        standing = await self._ask(workload)
+        if standing is Standing.ANOTHERS:
+            self._anothers[workload] = now + _ANOTHERS_FOR
+        return standing
 
     async def _ask(self, workload: WorkloadKey) -> Standing:
         resource = WORKLOADS[workload.kind].resource
