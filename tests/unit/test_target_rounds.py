@@ -218,19 +218,21 @@ def test_a_job_with_too_many_targets_stops_nobody() -> None:
     "spec",
     [
         {"version": "v2.41.0"},
+        {"version": "newest"},
         {"listenLocal": True},
         {"web": {"tlsConfig": {"clientAuthType": "RequireAnyClientCert"}}},
     ],
 )
 def test_who_cannot_be_asked_is_not(spec: Object) -> None:
     """Who does not know the question, listens in its pod alone, or wants a certificate of ours."""
-    pods = [pod("StatefulSet", "prometheus-a", "1")]
-    stage = Stage(server("a", **spec), pods=pods, requests=100)
-    assert stage.round() == []
+    pods = [pod("StatefulSet", f"prometheus-{name}", name) for name in ("a", "b")]
+    stage = Stage(server("a", **spec), server("b"), pods=pods, requests=100)
+    assert {each.split()[0] for each in stage.round()} == {"b"}, "the others are"
     assert set(stage.looked) == set(stage.keys), "what an earlier one found is taken back"
+    assert all(stage.looked.count(each) == 2 for each in stage.keys)
     stage.looked.clear()
     stage.round()
-    assert stage.looked == []
+    assert all(stage.looked.count(each) == 1 for each in stage.keys)
 
 
 # --- The requests themselves ----------------------------------------------------------------------

@@ -319,7 +319,11 @@ class TargetRounds:
 
 def _never(workload: Workload) -> str:
     """Why a workload cannot be asked as long as it is as it is; empty if it can."""
-    if workload.version < SINCE:
+    try:
+        version = workload.version
+    except ValueError as error:
+        return f"its version cannot be read: {error}"
+    if version < SINCE:
         return f"Prometheus before {SINCE} cannot be asked for the targets of one job"
     if workload.spec.listen_local:
         return "it listens inside its pod only (spec.listenLocal)"
