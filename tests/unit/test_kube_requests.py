@@ -24,6 +24,7 @@ from stoker.kube.errors import (
     Unavailable,
     error_of,
 )
+from stoker.kube.lease import Leadership
 from stoker.kube.limits import Limits
 from stoker.kube.resources import (
     ALL,
@@ -406,5 +407,24 @@ def test_an_answer_that_is_no_status_is_still_an_error() -> None:
         with pytest.raises(ApiError, match="418: <html>teapot") as caught:
             await client.server_version()
         assert caught.value.status == 418
+
+    talk(proxy, script)
+
+
+@pytest.mark.parametrize("body", [b"<html>Log in</html>", b"[]", b"\xff", b""])
+def test_an_answer_that_is_no_object_is_unavailable(body: bytes) -> None:
+    """A proxy that wants a login answers with a page, and says that all is well."""
+
+    async def proxy(_: web.Request) -> web.Response:
+        return web.Response(body=body)
+
+    async def script(client: Client) -> None:
+        with pytest.raises(Unavailable, match="get /version: the answer is no object"):
+            await client.server_version()
+        contender = Leadership(client, "default", "one", "us")
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.1):
+                await contender.run()
+        assert not contender.is_leading
 
     talk(proxy, script)

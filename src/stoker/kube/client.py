@@ -15,11 +15,19 @@ import msgspec
 
 from stoker.api.core import Object
 from stoker.kube import protobuf
-from stoker.kube.errors import NotFound
-from stoker.kube.resources import SELF_SUBJECT_ACCESS_REVIEW, Resource, resource_of
+from stoker.kube.errors import NotFound, Unavailable
+from stoker.kube.resources import SELF_SUBJECT_ACCESS_REVIEW, Resource, Target, resource_of
 from stoker.kube.transport import JSON, Fence, Observe, Transport, Waited
 
-__all__ = ["METADATA_ONLY", "METADATA_ONLY_LIST", "Client", "Fence", "Observe", "Waited"]
+__all__ = [
+    "METADATA_ONLY",
+    "METADATA_ONLY_LIST",
+    "Client",
+    "Fence",
+    "Observe",
+    "Waited",
+    "object_of",
+]
 
 METADATA_ONLY: Final = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 METADATA_ONLY_LIST: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
@@ -37,13 +45,13 @@ class Client(Transport):
     ) -> Object:
         """Read an object; with `accept=METADATA_ONLY` its metadata alone."""
         path = _path(resource, namespace, name, verb="get")
-        return _object(await self.request("GET", path, accept=accept))
+        return await self._asked("GET", path, accept=accept)
 
     async def create(self, obj: Object, *, manager: str | None = None) -> Object:
         """Create an object; it may have a `generateName`."""
         path = resource_of(obj).path(obj["metadata"].get("namespace"))
         body = msgspec.json.encode(obj)
-        return _object(await self.request("POST", path, query=_managed(manager), body=body))
+        return await self._asked("POST", path, query=_managed(manager), body=body)
 
     async def update(
         self, obj: Object, subresource: str = "", *, manager: str | None = None
@@ -51,7 +59,7 @@ class Client(Transport):
         """Replace an object; with a `resourceVersion` only if nobody changed it since."""
         path = _path_of(obj, subresource, verb="update")
         body = msgspec.json.encode(obj)
-        return _object(await self.request("PUT", path, query=_managed(manager), body=body))
+        return await self._asked("PUT", path, query=_managed(manager), body=body)
 
     async def replace(self, obj: Object, *, manager: str) -> Object:
         """Replace a Secret or ConfigMap, however large, in little time; its metadata comes back.
@@ -60,7 +68,7 @@ class Client(Transport):
         a member that cannot be written so.
         """
         path = _path_of(obj, "", verb="update")
-        answer = await self.request(
+        return await self._asked(
             "PUT",
             path,
             query=_managed(manager),
@@ -68,7 +76,6 @@ class Client(Transport):
             content_type=protobuf.CONTENT_TYPE,
             accept=METADATA_ONLY,
         )
-        return _object(answer)
 
     async def apply(  # noqa: PLR0913 - all but two have a default
         self,
@@ -146,13 +153,13 @@ class Client(Transport):
 
     async def server_version(self) -> str:
         """The version of the API server, as `v1.34.1`."""
-        return str(_object(await self.request("GET", "/version"))["gitVersion"])
+        return str((await self._asked("GET", "/version"))["gitVersion"])
 
     async def api_resources(self, group_version: str) -> set[str]:
         """The plurals that a group and version serve (`discovery.k8s.io/v1`); none if absent."""
         start = "/apis" if "/" in group_version else "/api"
         try:
-            found = _object(await self.request("GET", f"{start}/{group_version}"))
+            found = await self._asked("GET", f"{start}/{group_version}")
         except NotFound:
             return set()
         return {each["name"] for each in found.get("resources") or []}
@@ -176,7 +183,7 @@ class Client(Transport):
         }
         path = SELF_SUBJECT_ACCESS_REVIEW.path(None)
         body = msgspec.json.encode(review)
-        answer = _object(await self.request("POST", path, body=body, exempt=True))
+        answer = await self._asked("POST", path, body=body, exempt=True)
         return bool(answer["status"].get("allowed"))
 
     async def _patch(
@@ -185,10 +192,10 @@ class Client(Transport):
         body = msgspec.json.encode(patch)
         if content_type == _APPLY:
             body = _as_yaml(body)
-        answer = await self.request(
-            "PATCH", path, query=query, body=body, content_type=content_type
-        )
-        return _object(answer)
+        return await self._asked("PATCH", path, query=query, body=body, content_type=content_type)
+
+    async def _asked(self, method: str, path: str, **options: Any) -> Object:
+        return object_of(method, path, await self.request(method, path, **options))
 
 
 def _as_yaml(body: bytes) -> bytes:
@@ -201,9 +208,13 @@ def _as_yaml(body: bytes) -> bytes:
     return body.decode().replace("\x7f", "\\x7f").encode("ascii", "backslashreplace")
 
 
-def _object(body: bytes) -> Object:
-    decoded: Object = msgspec.json.decode(body)
-    return decoded
+def object_of(method: str, path: str, body: bytes) -> Object:
+    """The object in an answer; `Unavailable` where it is none, but perhaps a page to log in."""
+    try:
+        return msgspec.json.decode(body, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        verb = Target.of(path).verb(method, {})
+        raise Unavailable(verb, path, f"the answer is no object: {error}") from error
 
 
 def _managed(manager: str | None) -> dict[str, str]:

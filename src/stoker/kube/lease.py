@@ -22,7 +22,7 @@ import msgspec
 
 from stoker.api.core import Object
 from stoker.errors import StokerError
-from stoker.kube.client import Client
+from stoker.kube.client import Client, object_of
 from stoker.kube.errors import AlreadyExists, Conflict, NotFound, NotLeading
 from stoker.kube.resources import LEASE
 
@@ -137,7 +137,7 @@ class Leadership:
     async def _look(self) -> None:
         """Read the Lease; remember since when it is as it is."""
         try:
-            lease = _decoded(await self._request("GET", self._path))
+            lease = await self._request("GET", self._path)
         except NotFound:
             lease = {}
         if _spec(lease) != _spec(self._lease) or self._unchanged_since == _NEVER:
@@ -199,7 +199,7 @@ class Leadership:
             answer = await self._request("PUT", self._path, lease)
         else:
             answer = await self._request("POST", LEASE.path(self._namespace), lease)
-        self._lease = _decoded(answer)
+        self._lease = answer
         self._unchanged_since = sent
         self._lead_until = sent + self._renew_seconds
 
@@ -228,23 +228,19 @@ class Leadership:
     def _path(self) -> str:
         return LEASE.path(self._namespace, self._name)
 
-    async def _request(self, method: str, path: str, body: Object | None = None) -> bytes:
-        return await self._client.request(
+    async def _request(self, method: str, path: str, body: Object | None = None) -> Object:
+        answer = await self._client.request(
             method,
             path,
             body=msgspec.json.encode(body) if body else None,
             timeout=self._renew_seconds / 2,
             exempt=True,
         )
+        return object_of(method, path, answer)
 
 
 def _spec(lease: Object) -> dict[str, Any]:
     return lease.get("spec") or {}
-
-
-def _decoded(body: bytes) -> Object:
-    lease: Object = msgspec.json.decode(body)
-    return lease
 
 
 def _now() -> str:
