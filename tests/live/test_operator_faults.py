@@ -267,3 +267,23 @@ def put_scrape_config(world: World) -> bool:
         made,
     )
     return True
+
+
+def test_a_status_that_is_not_served_for_a_while_is_written_then(world: World, line: Line) -> None:
+    """One of several servers may know a definition later than the others."""
+
+    def unknown(request: web.Request) -> web.Response | None:
+        lost = request.path.endswith("/status")
+        return web.Response(status=404, text="404 page not found\n") if lost else None
+
+    flag = f"--namespaces={world.namespace}"
+    with Running.start(world.cluster, flag, kubeconfig=line.wire.kubeconfig):
+        line.faulty(unknown)
+        # Without pods nothing that happens to them has the status looked at again.
+        world.put(prometheus("main", replicas=0))
+        world.until("its pods", lambda: world.get("statefulset", "prometheus-main"))
+        world.until_still()
+        time.sleep(SILENT_SECONDS)
+        assert not world.condition("prometheus", "main", "Reconciled")
+        line.well()
+        converged(world, "status", lambda: world.condition("prometheus", "main", "Reconciled"))

@@ -6,7 +6,6 @@ nothing is written. Pods are at hand here, so those that hold up a rollout are d
 """
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -120,8 +119,7 @@ class Statuses:
         self._measure(key, owner, facts, status)
         is_new = not _is_same(stored, status)
         if is_new:
-            with suppress(NotFound):
-                await self._write(key, status)
+            await self._write(key, status)
         await self._repairs.repair(_stateful_sets(facts), facts.pods)
         return is_new
 
@@ -137,6 +135,14 @@ class Statuses:
             self.queue.add_after(key, _UNAVAILABLE_FOR)
 
     async def _write(self, key: WorkloadKey, status: Object) -> None:
+        try:
+            await self._apply(key, status)
+        except NotFound as error:
+            # Without a reason it is not the workload that is gone: its kind is not served now.
+            if not error.reason:
+                raise
+
+    async def _apply(self, key: WorkloadKey, status: Object) -> None:
         resource = WORKLOADS[key.kind].resource
         if key not in self._adopted:
             live = await self._client.get(resource, key.namespace, key.name)
