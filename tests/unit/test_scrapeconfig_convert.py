@@ -12,7 +12,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from stoker.api.admit import UNSUPPORTED, WRONG_TYPE, admit
-from stoker.api.convert import ANNOTATION, as_written, converted, to_internal, typed
+from stoker.api.convert import ANNOTATION, as_written, converted, kept, to_internal, typed
 from stoker.api.crd import GROUP, Version
 from stoker.api.decode import convert
 from stoker.api.graduate import Graduation, Relaxed, Renamed, Respelled, Ruled
@@ -287,6 +287,52 @@ def test_more_spellings_than_an_annotation_holds_are_told() -> None:
     assert there.object["metadata"]["annotations"] == {"mine": "stays"}
     back = converted(there.object, ALPHA).object["spec"]["relabelings"]
     assert back == [step | {"action": "keep"} for step in steps]
+
+
+@pytest.mark.parametrize("mine", ["x" * 200_000, "ä" * 100_000])
+def test_our_annotation_leaves_room_for_those_of_the_user(mine: str) -> None:
+    """The API server takes no list with a converted object of more than 256 KiB of annotations."""
+    steps = [{"action": "Keep", "regex": str(number)} for number in range(2000)]
+    given = config(ALPHA, relabelings=steps)
+    given["metadata"]["annotations"] = {"mine": mine}
+    there = converted(given, STABLE)
+    assert there.object["metadata"]["annotations"] == {"mine": mine}
+    assert [finding.path for finding in there.findings] == ["spec"]
+    given["spec"]["relabelings"] = steps[:500]
+    there = converted(given, STABLE)
+    found = there.object["metadata"]["annotations"]
+    assert found.keys() == {"mine", ANNOTATION}
+    assert sum(len(f"{name}{text}".encode()) for name, text in found.items()) <= 256 * 1024
+    assert converted(there.object, ALPHA).object == given
+
+
+def test_annotations_that_leave_no_room_are_nothing_to_tell_where_nothing_is_kept() -> None:
+    """The object has all of its spec in the other version."""
+    given = config(ALPHA, scheme="http")
+    given["metadata"]["annotations"] = {"mine": "x" * (256 * 1024 - 4)}
+    assert not converted(given, STABLE).findings
+
+
+def test_an_annotation_is_read_in_the_time_that_its_length_takes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A tenant must not keep the webhook busy: each list is read once, each place used once."""
+    read: list[int] = []
+
+    def steps(items: list[Any]) -> range:
+        read.append(len(items))
+        return range(len(items))
+
+    monkeypatch.setattr(kept, "steps", steps)
+    entry = {"at": ["relabelings", 0], "had": {"action": "Keep"}}
+    given = config(STABLE, relabelings=[{"action": "Keep"}] * 3)
+    given["metadata"]["annotations"] = {
+        ANNOTATION: json.dumps([entry, entry | {"at": ["relabelings", 2]}] * 1000)
+    }
+    back = converted(given, ALPHA).object["spec"]["relabelings"]
+    assert back == [{"action": "Keep"}, {"action": "keep"}, {"action": "Keep"}]
+    assert read == [3]
+    assert len(kept.entries(given)) == 2
 
 
 def test_strange_shapes_are_told_and_kept() -> None:

@@ -27,7 +27,7 @@ from msgspec import Struct, inspect
 
 from stoker.api.admit import UNKNOWN_FIELD, WRONG_TYPE, Finding
 from stoker.api.amconfig import ALERTMANAGER_CONFIG, v1alpha1, v1beta1
-from stoker.api.convert.kept import Converted, Entry, Step, annotated, entries, steps
+from stoker.api.convert.kept import Converted, Entry, Places, Step, annotated, entries, steps
 from stoker.api.core import Object
 from stoker.errors import below
 
@@ -186,20 +186,21 @@ def _completed(spec: Object, kept: list[Entry]) -> Object:
     made: Object
     # A copy; routes may be nested deeper than Python's own way to make one can follow.
     made = msgspec.json.decode(msgspec.json.encode(spec))
+    places = Places()
     for entry in kept:
-        found, of = _found(made, entry.at)
+        found, of = _found(made, entry.at, places)
         if isinstance(found, dict) and of is not None:
             _complete(found, entry, of)
     return made
 
 
-def _found(spec: Object, at: list[Step]) -> tuple[Any, Difference | None]:
+def _found(spec: Object, at: list[Step], places: Places) -> tuple[Any, Difference | None]:
     """What is at a place, and its difference; none where the versions agree."""
     value: Any = spec
     of: Difference | None = differences()
     for step in at:
         if isinstance(value, list):
-            value = dict(zip(steps(value), value, strict=True)).get(step)
+            value = places.item(value, step)
         elif isinstance(value, dict) and of is not None:
             value, of = value.get(str(step)), of.inner.get(str(step))
         else:

@@ -7,6 +7,7 @@ conversion checks for itself: anybody can write annotations.
 
 import json
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -18,8 +19,11 @@ from stoker.api.core import Object
 ANNOTATION: Final = "operator.prometheus.io/v1alpha1-only"
 """Holds, in an object of a newer version, what only v1alpha1 can say."""
 
-# All annotations of an object together may have 256 KiB.
-_LONGEST: Final = 128 * 1024
+# All annotations of an object, names and values, may have so many bytes. The API server takes no
+# converted object with more, and so no list that it is part of.
+_ALL_BYTES: Final = 256 * 1024
+# So many of them are ours at most.
+_OUR_BYTES: Final = 128 * 1024
 
 Step: TypeAlias = str | int
 
@@ -50,13 +54,28 @@ def steps(items: list[Any]) -> list[Step]:
     return list(range(len(items)))
 
 
+class Places:
+    """Finds items of the lists of one object; each list is read once, however often it is asked."""
+
+    def __init__(self) -> None:
+        # With the list itself, so that no other can get its identity.
+        self._known: dict[int, tuple[list[Any], dict[Step, Any]]] = {}
+
+    def item(self, items: list[Any], step: Step) -> Any:
+        """The item at a step as `steps` names it; None if there is none."""
+        if id(items) not in self._known:
+            self._known[id(items)] = items, dict(zip(steps(items), items, strict=True))
+        return self._known[id(items)][1].get(step)
+
+
 def entries(given: Object) -> list[Entry]:
-    """What the annotation of an object holds; nothing if it is not as we wrote it."""
+    """What the annotation of an object holds, once for each place; nothing if it is not ours."""
     text = _annotations(given).get(ANNOTATION)
     try:
-        return msgspec.json.decode(text or "[]", type=list[Entry])
+        found = msgspec.json.decode(text or "[]", type=list[Entry])
     except (msgspec.DecodeError, TypeError, RecursionError):
         return []
+    return list({tuple(entry.at): entry for entry in found}.values())
 
 
 def annotated(
@@ -64,7 +83,7 @@ def annotated(
 ) -> Converted:
     """The object with another spec and, where something is to be kept, with the annotation."""
     text = json.dumps(msgspec.to_builtins(kept), separators=(",", ":"), sort_keys=True)
-    if len(text) > _LONGEST:
+    if kept and len(text) > _room(given):
         message = "holds more than can be kept of what the other version has no word for"
         kept, findings = (), (*findings, Finding("spec", UNKNOWN_FIELD, message))
     return Converted(_with(given, spec, text if kept else ""), tuple(findings))
@@ -76,6 +95,13 @@ def _annotations(given: Object) -> Object:
     return found if isinstance(found, dict) else {}
 
 
+def _room(given: Object) -> int:
+    """How long our annotation may be beside those of the user."""
+    others = [each for each in _annotations(given).items() if each[0] != ANNOTATION]
+    taken = sum(len(str(text).encode()) for text in chain(*others)) + len(ANNOTATION)
+    return min(_OUR_BYTES, _ALL_BYTES - taken)
+
+
 def _with(given: Object, spec: Any, annotation: str) -> Object:
     made = dict(given) | ({"spec": spec} if "spec" in given else {})
     annotations = dict(_annotations(given))
@@ -84,6 +110,6 @@ def _with(given: Object, spec: Any, annotation: str) -> Object:
         return made
     if annotation:
         annotations[ANNOTATION] = annotation
-    metadata = dict(made.get("metadata") or {})
+    metadata = dict(found) if isinstance(found := made.get("metadata"), dict) else {}
     metadata.pop("annotations", None)
     return made | {"metadata": metadata | ({"annotations": annotations} if annotations else {})}

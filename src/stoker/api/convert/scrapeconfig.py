@@ -15,7 +15,7 @@ import re
 from typing import Any, Final
 
 from stoker.api.admit import UNSUPPORTED, WRONG_TYPE, Finding
-from stoker.api.convert.kept import Converted, Entry, Step, annotated, entries, steps
+from stoker.api.convert.kept import Converted, Entry, Places, Step, annotated, entries, steps
 from stoker.api.core import Object
 from stoker.api.graduate import Shape, in_words
 from stoker.api.scrapeconfig.graduated import SHAPE
@@ -35,8 +35,9 @@ def to_v1alpha1(given: Object) -> Converted:
     """A v1beta1 or v1 object as v1alpha1 says it."""
     rewriting = _Rewriting()
     spec = rewriting.value(given.get("spec"), _BACK, (), "spec")
+    places = Places()
     for entry in entries(given):
-        _respell(spec, entry)
+        _respell(spec, entry, places)
     return annotated(given, spec, (), rewriting.findings)
 
 
@@ -93,9 +94,9 @@ class _Rewriting:
             self.findings.append(Finding(path, WRONG_TYPE, "is not an object"))
 
 
-def _respell(spec: Any, entry: Entry) -> None:
+def _respell(spec: Any, entry: Entry, places: Places) -> None:
     """Give values of a v1alpha1 spec the spelling that they had, if they are still the same."""
-    found, shape = _found(spec, entry.at)
+    found, shape = _found(spec, entry.at, places)
     if not isinstance(found, dict) or shape is None:
         return
     for name, had in entry.had.items():
@@ -104,12 +105,12 @@ def _respell(spec: Any, entry: Entry) -> None:
             found[name] = had if words[had] == words.get(now) else now
 
 
-def _found(spec: Any, at: list[Step]) -> tuple[Any, Shape | None]:
+def _found(spec: Any, at: list[Step], places: Places) -> tuple[Any, Shape | None]:
     """What is at a place of a v1alpha1 spec, and its shape."""
     value, shape = spec, SHAPE
     for step in at:
         if isinstance(value, list):
-            value = dict(zip(steps(value), value, strict=True)).get(step)
+            value = places.item(value, step)
         elif isinstance(value, dict) and step in shape.inner:
             value, shape = value.get(step), shape.inner[str(step)]
         else:
