@@ -138,6 +138,30 @@ def test_kinds_with_versions_are_converted_when_asked(
     assert steps[0]["action"] == "Keep"
 
 
+@pytest.mark.parametrize(
+    ("kind", "rest", "reason"),
+    [
+        ("v1, kind: Secret", "metadata: text", "metadata: is not an object"),
+        ("v1, kind: Secret", "data: text", "data: is not an object"),
+        ("v1, kind: ConfigMap", "data: [text]", "data: is not an object"),
+        ("v1, kind: Namespace", "metadata: {labels: x}", "metadata.labels: is not an object"),
+        ("v1, kind: Service", "metadata: text", ""),
+        ("monitoring.coreos.com/v1, kind: Probe", "metadata: [a]", "metadata: expected an object"),
+        ("monitoring.coreos.com/v1alpha1, kind: ScrapeConfig", "metadata: 1", "metadata: expected"),
+    ],
+)
+def test_a_manifest_of_a_strange_shape_is_told_and_the_rest_converted(
+    kind: str, rest: str, reason: str, written: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever stands where metadata and data should be."""
+    strange = f"{{apiVersion: {kind}, {rest}, spec: {{scheme: HTTP}}}}"
+    written.write_text(f"{VERSIONED}\n---\n{strange}")
+    told = Told(capsys, str(written), "--to", "v1alpha1")
+    assert reason in told.words
+    assert told.status == (1 if reason else 0)
+    assert [each["metadata"]["name"] for each in told.objects[:2]] == ["list", "team"]
+
+
 def test_files_are_written_to_a_folder(
     written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -118,7 +118,8 @@ def _in_version(objects: Iterable[Object], version: str) -> tuple[list[Object], 
     done: list[Object] = []
     failed: list[str] = []
     for each in objects:
-        metadata = each.get("metadata") or {}
+        found = each.get("metadata")
+        metadata = found if isinstance(found, dict) else {}
         title = f"{each['kind']} {metadata.get('namespace', 'default')}/{metadata.get('name')}"
         try:
             made = converted(each, f"{GROUP}/{version}")
@@ -126,7 +127,7 @@ def _in_version(objects: Iterable[Object], version: str) -> tuple[list[Object], 
             failed.append(f"{title}: {error}")
             continue
         done.append(made.object)
-        failed += [f"{title}: {found.path}: {found.message}" for found in made.findings]
+        failed += [f"{title}: {each.path}: {each.message}" for each in made.findings]
     return done, failed
 
 

@@ -85,7 +85,7 @@ def _add(world: World, manifest: Manifest) -> None:
     if version is not None:
         _add_ours(world, manifest, version)
     elif api_version == "v1" and kind in _CORE:
-        _CORE[kind](world, manifest)
+        _add_core(world, manifest, _CORE[kind])
     elif (api_version, kind) in MODELS:
         _add_surrounding(world, manifest, MODELS[api_version, kind])
 
@@ -133,6 +133,21 @@ def _stand_in(metadata: dict[str, Any]) -> str:
     return str(uuid5(NAMESPACE_OID, f"{metadata['namespace']}/{metadata.get('name', '')}"))
 
 
+def _add_core(world: World, manifest: Manifest, add: Callable[[World, Manifest], None]) -> None:
+    metadata = manifest.object.get("metadata")
+    holders = {
+        "metadata": metadata,
+        "metadata.labels": metadata.get("labels") if isinstance(metadata, dict) else None,
+        "data": manifest.object.get("data"),
+        "stringData": manifest.object.get("stringData"),
+    }
+    wrong = [path for path, held in holders.items() if not isinstance(held, dict | None)]
+    if wrong:
+        _refuse(world, manifest, *(f"{path}: is not an object" for path in wrong))
+        return
+    add(world, manifest)
+
+
 def _add_namespace(world: World, manifest: Manifest) -> None:
     name, _ = _identity(manifest)
     labels = (manifest.object.get("metadata") or {}).get("labels") or {}
@@ -171,7 +186,8 @@ _CORE: dict[str, Callable[[World, Manifest], None]] = {
 
 
 def _identity(manifest: Manifest) -> tuple[str, str]:
-    metadata = manifest.object.get("metadata") or {}
+    found = manifest.object.get("metadata")
+    metadata = found if isinstance(found, dict) else {}
     return str(metadata.get("name", "")), str(metadata.get("namespace", DEFAULT_NAMESPACE))
 
 
