@@ -538,7 +538,7 @@ def test_discoveries_are_checked_row_by_row(
     ("field", "item", "path", "before", "since"),
     [
         ("consulSDConfigs", {"server": "a", "namespace": "x"}, "namespace", "2.27.1", "2.28.0"),
-        ("kumaSDConfigs", {"server": "http://a", "clientID": "x"}, "clientID", "2.49.0", "2.50.0"),
+        ("consulSDConfigs", {"server": "a", "partition": "x"}, "partition", "2.39.2", "2.40.0"),
         ("consulSDConfigs", {"server": "a", "pathPrefix": "x"}, "pathPrefix", "2.44.0", "2.45.0"),
         ("consulSDConfigs", {"server": "a", "filter": "x"}, "filter", "2.55.1", "3.0.0"),
         (
@@ -560,6 +560,21 @@ def test_discoveries_are_checked_row_by_row(
         ),
         ("dnsSDConfigs", {"type": "NS", "port": 1}, "type", "2.48.1", "2.49.0"),
         ("kubernetesSDConfigs", {"role": "EndpointSlice"}, "role", "2.20.1", "2.21.0"),
+        (
+            "kubernetesSDConfigs",
+            {"role": "Pod", "namespaces": {"ownNamespace": True}},
+            "namespaces.ownNamespace",
+            "2.32.1",
+            "2.33.0",
+        ),
+        (
+            "kumaSDConfigs",
+            {"server": "http://kuma", "clientID": "main"},
+            "clientID",
+            "2.49.1",
+            "2.50.0",
+        ),
+        ("linodeSDConfigs", {"region": "eu-west"}, "region", "2.51.2", "2.52.0"),
     ],
 )
 def test_fields_without_which_other_targets_are_found_have_a_first_version(

@@ -30,7 +30,11 @@ from stoker.validate.discovery.clouds import (
     oci_login,
     openstack_role,
 )
-from stoker.validate.discovery.kubernetes import kubernetes_selectors, kubernetes_server
+from stoker.validate.discovery.kubernetes import (
+    kubernetes_namespace,
+    kubernetes_selectors,
+    kubernetes_server,
+)
 from stoker.validate.discovery.lists import dns_port, docker_host, file_access, static_labels
 from stoker.validate.discovery.registries import (
     consul_credentials,
@@ -86,6 +90,7 @@ DISCOVERIES: Final = (
         "kubernetes_sd_configs",
         checks=(
             needs("role", "2.21.0", "EndpointSlice"),
+            kubernetes_namespace,
             kubernetes_selectors,
             kubernetes_server,
         ),
@@ -97,6 +102,7 @@ DISCOVERIES: Final = (
             key("token_ref"),
             consul_credentials,
             needs("namespace", "2.28.0"),
+            needs("partition", "2.40.0"),
             needs("path_prefix", "2.45.0"),
             needs("filter", "3.0.0"),
             needs("health_filter", "3.11.2"),
@@ -124,7 +130,7 @@ DISCOVERIES: Final = (
     Discovery("digital_ocean_sd_configs", "2.20.0", (needs("role", "3.12.0", "Databases"),)),
     Discovery("hetzner_sd_configs", "2.21.0", (needs("label_selector", "3.5.0"),)),
     Discovery("ionos_sd_configs", "2.36.0"),
-    Discovery("linode_sd_configs", "2.28.0"),
+    Discovery("linode_sd_configs", "2.28.0", (needs("region", "2.52.0"),)),
     Discovery(
         "openstack_sd_configs",
         checks=(openstack_role, key("password"), key("application_credential_secret")),

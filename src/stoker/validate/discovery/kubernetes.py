@@ -21,6 +21,14 @@ _SELECTABLE: Final = {
     "ingress": ("ingress",),
 }
 _NODE_SELECTORS_OF_PODS: Final = "3.11.0"
+_OWN_NAMESPACE: Final = "2.33.0"
+
+
+def kubernetes_namespace(item: KubernetesDiscovery, scope: Scope, path: str) -> Findings:
+    """The own namespace is known to newer versions only; older ones would look in all of them."""
+    own = item.namespaces and item.namespaces.own_namespace
+    if own and not scope.knows(_OWN_NAMESPACE):
+        yield too_old(below(path, "namespaces.ownNamespace"), _OWN_NAMESPACE)
 
 
 def kubernetes_selectors(item: KubernetesDiscovery, scope: Scope, path: str) -> Findings:
