@@ -461,6 +461,22 @@ def test_targets_that_a_scrape_config_cannot_name_are_told() -> None:
     ]
 
 
+def test_steps_that_depend_on_the_shard_keep_monitors_as_they_are() -> None:
+    """A ScrapeConfig with one is not divided among shards otherwise, but a monitor is."""
+    steps = [{"action": "keep", "sourceLabels": ["a"], "regex": "b"}]
+    steps.append({"action": "keep", "sourceLabels": ["__tmp_mine"], "regex": "$(SHARD)"})
+    monitor = service_monitor({"port": "http"}, {"port": "web", "relabelings": steps})
+    assert paths(monitor) == ["spec.endpoints[1].relabelings[1].regex"]
+    listed = {"static": ["a"], "relabelingConfigs": steps}
+    assert paths(probe(targets={"staticConfig": listed})) == [
+        "spec.targets.staticConfig.relabelingConfigs[1].regex"
+    ]
+    assert paths(probe(targets={"ingress": {"selector": {}, "relabelingConfigs": steps}})) == [
+        "spec.targets.ingress.relabelingConfigs[1].regex"
+    ]
+    assert not paths(service_monitor({"port": "web", "metricRelabelings": steps}))
+
+
 def test_a_class_that_relabels_targets_keeps_monitors_as_they_are() -> None:
     """Its steps come after the operator's for a monitor and before them for a ScrapeConfig."""
     terms = the_terms(

@@ -21,13 +21,16 @@ from stoker.generate.limits import scrape_class
 from stoker.generate.relabel import fixed, namespace_steps
 from stoker.generate.scrape import pod_monitor_jobs, probe_job, service_monitor_jobs
 from stoker.generate.scrapeconfig import SCRAPE_CONFIG
-from stoker.generate.sharding import PROBED, sharding_steps
+from stoker.generate.sharding import PROBED, depends_on_shard, sharding_steps
 from stoker.select.assets import Contents
 
 Monitor: TypeAlias = ServiceMonitor | PodMonitor | Probe
 
 _RELABELED: Final = (
     "the scrape class relabels targets after the operator's own steps, for a ScrapeConfig before"
+)
+_DIVIDED: Final = (
+    "a step depends on the shard: targets of a ScrapeConfig would be divided by such steps alone"
 )
 _SPARED: Final = (
     "the workload spares the monitor, and not its ScrapeConfig, from the enforced namespace label"
@@ -61,6 +64,13 @@ def consolidated(monitor: Monitor, terms: Terms = DEFAULT_TERMS) -> Consolidated
     if problem:
         return Consolidated(problems=(problem,))
     return Consolidated(tuple(_enforced(monitor, each, draft) for each in made))
+
+
+def _step_problems(steps: tuple[RelabelConfig, ...] | None, path: str) -> Iterator[Inexpressible]:
+    """A ScrapeConfig with a step like this is taken to divide its targets by itself."""
+    for index, step in enumerate(steps or ()):
+        if depends_on_shard(step.regex):
+            yield Inexpressible(f"{path}[{index}].regex", _DIVIDED)
 
 
 def _class_problems(monitor: Monitor, draft: Draft) -> Iterator[Inexpressible]:
@@ -122,7 +132,9 @@ def _endpoint_sources(monitor: Any) -> Iterator[tuple[str, Any]]:
         yield f"{path}[{index}]", endpoint
 
 
-def _namespace_problems(monitor: Any) -> Iterator[Inexpressible]:
+def _endpoint_problems(monitor: Any) -> Iterator[Inexpressible]:
+    for path, endpoint in _endpoint_sources(monitor):
+        yield from _step_problems(endpoint.relabelings, below(path, "relabelings"))
     selector = monitor.spec.namespace_selector
     if selector and "" in (selector.match_names or ()):
         path = "spec.namespaceSelector.matchNames"
@@ -159,6 +171,9 @@ def _probe_problems(probe: Probe) -> Iterator[Inexpressible]:
     listed = targets.static_config if targets else None
     path = "spec.targets"
     if listed:
+        yield from _step_problems(
+            listed.relabeling_configs, below(path, "staticConfig.relabelingConfigs")
+        )
         path = below(path, "staticConfig.static")
         if not listed.static:
             yield Inexpressible(path, "lists no targets")
@@ -166,9 +181,13 @@ def _probe_problems(probe: Probe) -> Iterator[Inexpressible]:
             yield Inexpressible(path, "a target of a ScrapeConfig cannot be empty")
     elif targets is None or targets.ingress is None:
         yield Inexpressible(path, "there is nothing to probe")
-    elif "" in _namespaces(targets.ingress):
-        reason = "an empty name means every namespace; say `any: true`"
-        yield Inexpressible(below(path, "ingress.namespaceSelector.matchNames"), reason)
+    else:
+        path = below(path, "ingress")
+        steps = targets.ingress.relabeling_configs
+        yield from _step_problems(steps, below(path, "relabelingConfigs"))
+        if "" in _namespaces(targets.ingress):
+            reason = "an empty name means every namespace; say `any: true`"
+            yield Inexpressible(below(path, "namespaceSelector.matchNames"), reason)
 
 
 def _namespaces(targets: Any) -> tuple[str, ...]:
@@ -256,7 +275,7 @@ def _of_endpoints(kind: Any, jobs: Callable[[Any, Draft], list[Block]]) -> _Kind
         kind.endpoints,
         jobs,
         _endpoint_sources,
-        _namespace_problems,
+        _endpoint_problems,
         _endpoint_specs,
     )
 

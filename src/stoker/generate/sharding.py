@@ -132,7 +132,8 @@ def divided(steps: list[Any], draft: Draft) -> list[Any]:
 
     Nothing is divided where there is one shard and none that was scaled away can live on.
     """
-    if not _has_shards(draft.workload) or any(_depends_on_shard(step) for step in steps):
+    own = any(isinstance(step, dict) and depends_on_shard(step.get("regex")) for step in steps)
+    if own or not _has_shards(draft.workload):
         return steps
     return [*steps, *sharding_steps(draft, zoned=False)]
 
@@ -143,6 +144,6 @@ def _has_shards(workload: Workload) -> bool:
     return shard_count(workload) > 1 or (workload.capabilities.shard_retention and retained)
 
 
-def _depends_on_shard(step: Any) -> bool:
-    """Whether a step of the user's depends on the shard that runs it."""
-    return isinstance(step, dict) and "SHARD)" in str(step.get("regex"))
+def depends_on_shard(regex: object) -> bool:
+    """Whether a step with this expression depends on the shard that runs it."""
+    return "SHARD)" in str(regex)
