@@ -112,6 +112,20 @@ def test_an_edit_in_v1_keeps_the_spelling_of_v1alpha1(site: Site) -> None:
     assert read(site, "v1alpha1", "edited")["spec"] == OLD | {"scheme": "http", "jobName": "edited"}
 
 
+def test_annotations_that_leave_no_room_fail_no_list(site: Site) -> None:
+    """The API server takes 256 KiB of them, and ours come to those of the user."""
+    steps = [{"action": "Keep", "regex": str(number)} for number in range(1500)]
+    full = config("full", "v1alpha1", relabelings=steps)
+    full["metadata"]["annotations"] = {"mine": "x" * 200_000}
+    site.put(full)
+    for version in VERSIONS:
+        assert "full" in {one["metadata"]["name"] for one in read(site, version)["items"]}
+    found = read(site, "v1", "full")
+    assert found["spec"]["relabelings"] == steps
+    assert found["metadata"]["annotations"] == full["metadata"]["annotations"]
+    site.cluster.api.request("DELETE", path_of(f"{GROUP}/v1", "scrapeconfigs", "full"))
+
+
 def test_v1_says_and_refuses_what_v1alpha1_could_not(site: Site) -> None:
     """Signed tokens need no client secret; two credentials of a discovery are refused at once."""
     signed = config("signed", "v1", oauth2=SIGNED)
