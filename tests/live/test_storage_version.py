@@ -253,7 +253,20 @@ def test_what_is_refused_is_named_and_nothing_is_trimmed(
         forgotten.append(request.path)
         return status(410, "Expired")
 
+    tried: Counter[str] = Counter()
+
+    def count_and_forget(request: web.Request) -> web.Response | None:
+        if request.method == "PATCH" and plural in request.path.split("/"):
+            tried[request.path] += 1
+        return forget_once(request)
+
     with Gateway(cluster) as gateway:
+        gateway.fault = count_and_forget
+        code, said = Command(gateway.kubeconfig, capsys)("amcfg", "--dry-run")
+        assert f"{MANY - 1} of {MANY} objects would be stored as v1beta1" in said
+        assert forgotten
+        assert (len(tried), tried.total()) == (MANY, MANY)
+        forgotten.clear()
         gateway.fault = forget_once
         code, said = Command(gateway.kubeconfig, capsys)()
     assert forgotten

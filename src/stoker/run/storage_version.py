@@ -215,15 +215,19 @@ class Migration:
 
     async def _migrate(self, since: str) -> None:
         """Write each object that was not written since."""
+        self.counts.done, self.counts.failures = 0, []
+        tried: set[tuple[str, str]] = set()
         while True:
-            self.counts.done, self.counts.failures = 0, []
             try:
                 async for page in self._pages():
-                    for item in page:
-                        await self._one(item.metadata, since)
+                    for found in (item.metadata for item in page):
+                        if (found.namespace, found.name) not in tried:
+                            await self._one(found, since)
+                            tried.add((found.namespace, found.name))
                     await self._look_again(same=True)
             except Gone:
-                # The rest of the list is forgotten; what is done is newer, and passed over.
+                # The rest of the list is forgotten. What comes again is passed over, or a list that
+                # takes longer than the API server remembers it would have no end in a dry run.
                 continue
             return
 
