@@ -131,6 +131,15 @@ def test_a_kubeconfig_that_is_no_yaml_is_not_quoted(tmp_path: Path) -> None:
     assert WORD not in f"{caught.value!r} {caught.value.__cause__!r}"
 
 
+def test_a_kubeconfig_that_is_no_text_is_one_clear_error(tmp_path: Path) -> None:
+    """A binary file in its place is named, and not quoted."""
+    path = tmp_path / "config"
+    path.write_bytes(b"\xff\xfe\x00" + WORD.encode())
+    with pytest.raises(AccessError, match="not text in UTF-8") as caught:
+        access.kubeconfig(path)
+    assert WORD not in f"{caught.value!r} {caught.value.__cause__!r}"
+
+
 def test_paths_in_a_kubeconfig_are_relative_to_it(tmp_path: Path) -> None:
     """The token file stands beside the kubeconfig, wherever we run."""
     (tmp_path / "token").write_text(f"{WORD}\n")

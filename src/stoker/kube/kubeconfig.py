@@ -133,9 +133,11 @@ def _files(path: Path | None) -> Iterable[Path]:
 
 def _read(path: Path) -> _File:
     try:
-        text = path.read_text()
+        text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise AccessError(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError:
+        raise AccessError(f"{path}: this is not text in UTF-8") from None
     try:
         tree = yamltree.parse(text)
     except yamltree.YamlError as error:
