@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -559,6 +560,22 @@ def test_serve_ends_in_order_and_says_where_it_is(folder: Path) -> None:
         process.send_signal(2)
         assert process.wait(20) == 0
         assert process.stderr.read() == b""
+
+
+def test_a_broken_request_is_one_line_in_the_log(folder: Path) -> None:
+    """Whoever serves a folder sees what happened, and no traceback over many lines."""
+    command = [sys.executable, "-m", "stoker", "serve", str(folder), "--address", "127.0.0.1:0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        port = int(process.stdout.readline().split(b"127.0.0.1:")[1].split(b"/")[0])
+        with socket.create_connection(("127.0.0.1", port)) as connection:
+            connection.sendall(b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n")
+            assert b" 400 " in connection.recv(4096)
+        process.send_signal(2)
+        assert process.wait(20) == 0
+        (line,) = process.stderr.read().splitlines()
+        assert b"level=error" in line
 
 
 def test_serve_says_in_a_sentence_why_it_cannot(

@@ -56,6 +56,7 @@ def run(options: argparse.Namespace) -> int:
     """Serve until told to stop; return the exit status."""
     import asyncio
 
+    from stoker import logs
     from stoker.cli.flag_values import address
     from stoker.errors import StokerError
 
@@ -64,6 +65,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         where = address(options.address)
         settings = flag_settings(options.operator_flag)
+        logs.configure("warn", "logfmt")
         asyncio.run(_serve(options, where, settings))
     except ValueError as error:
         return failed(_NAME, f"--address: {error}")
