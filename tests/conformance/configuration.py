@@ -5,6 +5,7 @@ out, and then it must be the one that the peer complained about.
 """
 
 import base64
+from collections.abc import Mapping
 from typing import Any, Final
 
 from stoker.api.convert import to_internal
@@ -119,7 +120,7 @@ def workload_of(given: dict[str, Any], *, agent: bool = False) -> Workload:
 
 def contents_of(given: dict[str, Any]) -> Contents:
     """The Secrets and ConfigMaps of a case."""
-    objects: dict[tuple[str, str, str], dict[str, str]] = {}
+    objects: dict[tuple[str, str, str], Mapping[str, str | bytes]] = {}
     for kind, field in ((SECRET, "secrets"), (CONFIG_MAP, "configMaps")):
         for one in given.get(field) or ():
             metadata = one["metadata"]

@@ -23,7 +23,7 @@ kind: Prometheus
 metadata: {name: main, namespace: monitoring}
 spec: {podTargetLabels: [version]}
 ---
-apiVersion: monitoring.coreos.com/v1
+apiVersion: monitoring.coreos.com/v1alpha1
 kind: PrometheusAgent
 metadata: {name: elsewhere, namespace: monitoring}
 spec: {}

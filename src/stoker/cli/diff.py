@@ -99,7 +99,7 @@ def run(options: argparse.Namespace) -> int:
     except StokerError as error:
         return failed(_NAME, _advice(str(error), options))
     faults = _faults(world)
-    for fault in faults:
+    for fault in (*faults, *(f"{title}: {reason}" for title, reason in world.doubled)):
         failed(_NAME, fault)
     if not (world.workloads or world.resources or world.contents or world.namespaces):
         return failed(_NAME, f"no manifest of ours in {', '.join(options.paths)}")
@@ -128,11 +128,12 @@ def _placed(readings: "Iterable[Reading]", namespace: str) -> "Iterable[Reading]
     from msgspec.structs import replace
 
     from stoker.offline.manifests import Manifest
+    from stoker.offline.world import placed
 
     for reading in readings:
         metadata = reading.object.get("metadata") if isinstance(reading, Manifest) else None
         if isinstance(reading, Manifest) and isinstance(metadata, dict):
-            inside = {"metadata": {"namespace": namespace} | metadata}
+            inside = {"metadata": placed(metadata, namespace)}
             if reading.object.get("kind") not in ("Namespace", "ClusterRole", "ClusterRoleBinding"):
                 reading = replace(reading, object=reading.object | inside)  # noqa: PLW2901
         yield reading

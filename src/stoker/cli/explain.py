@@ -35,10 +35,12 @@ if TYPE_CHECKING:
 
     from stoker.explain.answer import Explanation
     from stoker.kube.access import Access
+    from stoker.offline.world import World
     from stoker.settings import OperatorSettings
 
 _NAME = "explain"
 _DEFAULT_NAMESPACE = "default"
+_MOST_DOUBLED = 3
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -139,14 +141,24 @@ def _in_directory(
                 return unusable(kind, namespace, name, refused.reasons)
         known = [each for each in (*world.workloads, *world.resources) if _is_of(each, kind)]
         names = (f"{each.metadata.namespace}/{each.metadata.name}" for each in known)
-        return not_found(kind, f"{namespace}/{name}", names)
+        return not_found(kind, f"{namespace}/{name}", names) + _lost(world)
     unread = [*world.refused, *world.unread]
     found = beside_unusable(found, ((each.subject, each.reasons) for each in world.refused))
     if unread:
         shown = ", ".join(each.subject or each.source for each in unread[:3])
         told = f"not everything could be read, which `stoker lint` explains: {shown}"
         found = replace(found, notes=(*found.notes, told + (", …" if len(unread) > 3 else "")))
-    return found
+    twice = tuple(f"{title}: {reason}" for title, reason in world.doubled[:_MOST_DOUBLED])
+    return replace(found, notes=(*found.notes, *twice))
+
+
+def _lost(world: "World") -> str:
+    """Where else it may be written: what could not be read at all."""
+    lost = [each for each in world.refused if not each.subject]
+    if not lost:
+        return ""
+    more = f", and {len(lost) - 1} more" if len(lost) > 1 else ""
+    return f"; {lost[0].source} cannot be read: {lost[0].reasons[0]}{more}"
 
 
 def _is_of(found: object, kind: str) -> bool:

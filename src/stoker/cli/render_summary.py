@@ -12,6 +12,7 @@ from stoker.validate.verdicts import Verdict
 def summary(world: World, found: Iterable[Rendered]) -> list[str]:
     """What was refused, used, rejected and ignored, and which objects were made."""
     lines = [line for refused in world.refused for line in _refused_lines(refused)]
+    lines += [f"note      {title}: {reason}" for title, reason in world.doubled]
     lines += [line for each in found for line in _lines(each)]
     return [harmless(line) for line in lines]
 

@@ -5,17 +5,13 @@ written or has a mistake, keeps what it held when it last could; the reason is t
 """
 
 import os
-from collections import Counter
-from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias
 
 from msgspec import Struct
 
 from stoker.offline.manifests import Unreadable, files, read
-from stoker.offline.world import Refused, World, world_of
+from stoker.offline.world import Refused, World, gathered, settled
 from stoker.page.answers import Problem
-from stoker.select.choice import Candidate
-from stoker.select.workload import Owner
 
 Stamp: TypeAlias = tuple[int, int, int]
 
@@ -46,7 +42,7 @@ class Folder:
     @property
     def name(self) -> str:
         """What the folder is called, without what it lies in."""
-        return f"{os.path.basename(os.path.realpath(self._base))}/"
+        return f"{_readable(os.path.basename(os.path.realpath(self._base)))}/"
 
     def look(self) -> bool:
         """Read what changed since the last look; whether anything did."""
@@ -74,10 +70,10 @@ class Folder:
             whole.resources += each.world.resources
             whole.surroundings += each.world.surroundings
             problems += each.problems
-        problems += _doubled(whole.workloads)
-        problems += _doubled(whole.resources)
-        whole.workloads = list({_title(each): each for each in whole.workloads}.values())
-        whole.resources = list({_title(each): each for each in whole.resources}.values())
+        settled(whole)
+        problems += [
+            Problem(source="", subject=title, reasons=(reason,)) for title, reason in whole.doubled
+        ]
         return whole, tuple(problems)
 
     def _taken(self, path: str, before: _File | None) -> _File:
@@ -87,7 +83,7 @@ class Folder:
             return before
         self.read_files += 1
         readings = list(read([path]))
-        world = world_of(readings)
+        world = gathered(readings)
         whole = not any(isinstance(each, Unreadable) for each in readings)
         hide = not whole and _has_secrets(path)
         problems = tuple(
@@ -99,11 +95,16 @@ class Folder:
         return _File(stamp, world, problems, whole)
 
     def _problem(self, refused: Refused, *, hide: bool) -> Problem:
-        source = os.path.relpath(refused.source, self._base)
+        source = _readable(os.path.relpath(refused.source, self._base))
         place = f"{source}:{refused.line}" if refused.line else source
         # What a parser quotes may be of a Secret.
         reasons = (_UNTOLD,) if hide else refused.reasons
         return Problem(source=place, subject=refused.subject, reasons=reasons)
+
+
+def _readable(path: str) -> str:
+    """A path as text, though its name may be in another encoding than that of JSON."""
+    return os.fsencode(path).decode(errors="replace")
 
 
 def _stamp(path: str) -> Stamp:
@@ -131,15 +132,3 @@ def _with_rest(problem: Problem) -> Problem:
         return problem
     reasons = (*problem.reasons, _KEPT)
     return Problem(source=problem.source, subject="", reasons=reasons)
-
-
-def _doubled(objects: Iterable[Owner | Candidate]) -> Iterator[Problem]:
-    for title, count in Counter(map(_title, objects)).items():
-        if count > 1:
-            reasons = (f"there are {count} manifests of it; the last one counts",)
-            yield Problem(source="", subject=title, reasons=reasons)
-
-
-def _title(found: Owner | Candidate) -> str:
-    metadata = found.metadata
-    return f"{type(found).__name__} {metadata.namespace or ''}/{metadata.name or ''}"

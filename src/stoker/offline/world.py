@@ -8,8 +8,9 @@ labels, Secrets and ConfigMaps for their values), and those that explain who is 
 
 import base64
 import binascii
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeVar
 from uuid import NAMESPACE_OID, uuid5
 
 from msgspec import Struct
@@ -24,10 +25,12 @@ from stoker.errors import DecodeError
 from stoker.explain.objects import MODELS, Named
 from stoker.explain.rivals import rivals_of
 from stoker.offline.manifests import Manifest, Reading, Unreadable
-from stoker.offline.problems import problems
+from stoker.offline.problems import is_ours, problems
 from stoker.select.assets import CONFIG_MAP, SECRET, Contents
 from stoker.select.choice import NAMESPACE_NAME, Candidate
 from stoker.select.workload import Owner
+
+T = TypeVar("T", bound=Named | Owner | Candidate)
 
 DEFAULT_NAMESPACE = "default"
 
@@ -49,17 +52,19 @@ class World(Struct):
 
     `surroundings` are Services, pods, roles and the like; `unread` those that could not be read,
     which harms nobody but who asks for an explanation. `rivals` are the operators that share a
-    workload, where a manifest comes from a cluster and shows that.
+    workload, where a manifest comes from a cluster and shows that. `doubled` are sentences about
+    objects that are there more than once.
     """
 
     workloads: list[Owner] = []
     resources: list[Candidate] = []
     namespaces: dict[str, dict[str, str]] = {}
-    contents: dict[tuple[str, str, str], dict[str, str]] = {}
+    contents: dict[tuple[str, str, str], Mapping[str, str | bytes]] = {}
     refused: list[Refused] = []
     surroundings: list[Named] = []
     unread: list[Refused] = []
     rivals: dict[tuple[str, str, str], tuple[str, ...]] = {}
+    doubled: tuple[tuple[str, str], ...] = ()
 
     @property
     def assets(self) -> Contents:
@@ -68,7 +73,12 @@ class World(Struct):
 
 
 def world_of(readings: Iterable[Reading]) -> World:
-    """The world that manifests describe."""
+    """The world that manifests describe; of an object that is there twice the last one."""
+    return settled(gathered(readings))
+
+
+def gathered(readings: Iterable[Reading]) -> World:
+    """Everything that manifests describe, one after the other."""
     world = World()
     for reading in readings:
         if isinstance(reading, Unreadable):
@@ -78,6 +88,38 @@ def world_of(readings: Iterable[Reading]) -> World:
     return world
 
 
+def settled(world: World) -> World:
+    """The world as a cluster would have it in the end, each object once."""
+    world.doubled = tuple(_doubled([*world.workloads, *world.resources]))
+    world.workloads = _last(world.workloads)
+    world.resources = _last(world.resources)
+    world.surroundings = _last(world.surroundings)
+    return world
+
+
+def _doubled(objects: Iterable[Owner | Candidate]) -> Iterator[tuple[str, str]]:
+    for title, count in Counter(map(_title, objects)).items():
+        if count > 1:
+            yield title, f"there are {count} manifests of it; the last one counts"
+
+
+def _last(objects: Iterable[T]) -> list[T]:
+    # Those without a name get one in a cluster, each another.
+    named = {_title(each) if each.metadata.name else id(each): each for each in objects}
+    return list(named.values())
+
+
+def _title(found: Named | Owner | Candidate) -> str:
+    metadata = found.metadata
+    return f"{type(found).__name__} {metadata.namespace or ''}/{metadata.name or ''}"
+
+
+def placed(metadata: dict[str, Any], namespace: str = DEFAULT_NAMESPACE) -> dict[str, Any]:
+    """Metadata of an object that is in this namespace, if it names none."""
+    named = {"namespace": namespace} | metadata
+    return named | {"namespace": named["namespace"] or namespace}
+
+
 def _add(world: World, manifest: Manifest) -> None:
     kind = str(manifest.object.get("kind", ""))
     api_version = str(manifest.object.get("apiVersion", ""))
@@ -85,15 +127,17 @@ def _add(world: World, manifest: Manifest) -> None:
     if version is not None:
         _add_ours(world, manifest, version)
     elif api_version == "v1" and kind in _CORE:
-        _add_core(world, manifest, _CORE[kind])
+        _add_core(world, manifest)
     elif (api_version, kind) in MODELS:
         _add_surrounding(world, manifest, MODELS[api_version, kind])
+    elif is_ours(manifest.object):
+        _refuse_ours(world, manifest)
 
 
 def _add_surrounding(world: World, manifest: Manifest, model: type[Named]) -> None:
     metadata = manifest.object.get("metadata")
     if isinstance(metadata, dict):
-        metadata = {"namespace": DEFAULT_NAMESPACE} | metadata
+        metadata = placed(metadata)
     try:
         world.surroundings.append(convert(model, manifest.object | {"metadata": metadata}))
     except DecodeError as error:
@@ -103,11 +147,13 @@ def _add_surrounding(world: World, manifest: Manifest, model: type[Named]) -> No
 def _add_ours(world: World, manifest: Manifest, version: Version) -> None:
     admission = admit(version, manifest.object)
     if admission.findings:
-        errors = [problem for problem in problems(manifest.object) if not problem.warning]
-        _refuse(world, manifest, *(f"{error.path}: {error.message}" for error in errors))
+        _refuse_ours(world, manifest)
         return
     stored = admission.stored
-    metadata = {"namespace": DEFAULT_NAMESPACE} | (stored.get("metadata") or {})
+    metadata = placed(stored.get("metadata") or {})
+    if not metadata.get("name"):
+        _refuse(world, manifest, "metadata.name: required, but missing")
+        return
     if version.model is PrometheusRule:
         metadata = {"uid": _stand_in(metadata)} | metadata
     try:
@@ -117,11 +163,16 @@ def _add_ours(world: World, manifest: Manifest, version: Version) -> None:
         return
     if isinstance(found, Owner):
         world.workloads.append(found)
-        written = (manifest.object.get("metadata") or {}).get("managedFields")
+        written = _metadata(manifest).get("managedFields")
         identity = (type(found).__name__, metadata["namespace"], metadata.get("name", ""))
         world.rivals[identity] = rivals_of(written)
     elif isinstance(found, Candidate):
         world.resources.append(found)
+
+
+def _refuse_ours(world: World, manifest: Manifest) -> None:
+    errors = [problem for problem in problems(manifest.object) if not problem.warning]
+    _refuse(world, manifest, *(f"{error.path}: {error.message}" for error in errors))
 
 
 def _stand_in(metadata: dict[str, Any]) -> str:
@@ -133,33 +184,33 @@ def _stand_in(metadata: dict[str, Any]) -> str:
     return str(uuid5(NAMESPACE_OID, f"{metadata['namespace']}/{metadata.get('name', '')}"))
 
 
-def _add_core(world: World, manifest: Manifest, add: Callable[[World, Manifest], None]) -> None:
-    metadata = manifest.object.get("metadata")
-    holders = {
-        "metadata": metadata,
-        "metadata.labels": metadata.get("labels") if isinstance(metadata, dict) else None,
-        "data": manifest.object.get("data"),
-        "stringData": manifest.object.get("stringData"),
-    }
-    wrong = [path for path, held in holders.items() if not isinstance(held, dict | None)]
+def _add_core(world: World, manifest: Manifest) -> None:
+    """Take a Namespace, Secret or ConfigMap, if it is one."""
+    found = manifest.object
+    labels = {"metadata.labels": _metadata(manifest).get("labels")}
+    tables = {field: found.get(field) for field in ("metadata", "data", "stringData")} | labels
+    wrong = [field for field, value in tables.items() if not isinstance(value, dict | None)]
     if wrong:
-        _refuse(world, manifest, *(f"{path}: is not an object" for path in wrong))
-        return
-    add(world, manifest)
+        _refuse(world, manifest, *(f"{field}: expected an object" for field in wrong))
+    else:
+        _CORE[found["kind"]](world, manifest)
 
 
 def _add_namespace(world: World, manifest: Manifest) -> None:
     name, _ = _identity(manifest)
-    labels = (manifest.object.get("metadata") or {}).get("labels") or {}
-    world.namespaces[name] = {str(key): str(value) for key, value in labels.items()} | {
-        NAMESPACE_NAME: name
-    }
+    labels = _metadata(manifest).get("labels") or {}
+    # The API server reads a null here as an empty string.
+    world.namespaces[name] = {
+        str(key): "" if value is None else str(value) for key, value in labels.items()
+    } | {NAMESPACE_NAME: name}
 
 
 def _add_config_map(world: World, manifest: Manifest) -> None:
     name, namespace = _identity(manifest)
     data = manifest.object.get("data") or {}
-    values = {key: value for key, value in data.items() if isinstance(value, str)}
+    values: dict[str, str | bytes] = {
+        key: value for key, value in data.items() if isinstance(value, str)
+    }
     if len(values) != len(data):
         _refuse(world, manifest, "data: a value is not a string")
     world.contents[CONFIG_MAP, namespace, name] = values
@@ -167,17 +218,30 @@ def _add_config_map(world: World, manifest: Manifest) -> None:
 
 def _add_secret(world: World, manifest: Manifest) -> None:
     name, namespace = _identity(manifest)
-    values: dict[str, str] = {}
+    values: dict[str, str | bytes] = {}
     for key, encoded in (manifest.object.get("data") or {}).items():
         try:
-            values[key] = base64.b64decode(encoded, validate=True).decode()
+            values[key] = _decoded(encoded)
         except (binascii.Error, TypeError, ValueError):
-            _refuse(world, manifest, f"data.{key}: not text in base64")
+            _refuse(world, manifest, f"data.{key}: not base64")
     written = manifest.object.get("stringData") or {}
     values |= {key: value for key, value in written.items() if isinstance(value, str)}
     world.contents[SECRET, namespace, name] = values
 
 
+def _decoded(encoded: Any) -> str | bytes:
+    """A value of a Secret as text, and as bytes where that is impossible."""
+    if not isinstance(encoded, str):
+        raise TypeError
+    # An API server reads past the ends of lines, as in a block of YAML.
+    decoded = base64.b64decode(encoded.translate(_LINE_ENDS), validate=True)
+    try:
+        return decoded.decode()
+    except UnicodeDecodeError:
+        return decoded
+
+
+_LINE_ENDS = {ord("\r"): None, ord("\n"): None}
 _CORE: dict[str, Callable[[World, Manifest], None]] = {
     "Namespace": _add_namespace,
     "ConfigMap": _add_config_map,
@@ -186,9 +250,13 @@ _CORE: dict[str, Callable[[World, Manifest], None]] = {
 
 
 def _identity(manifest: Manifest) -> tuple[str, str]:
-    found = manifest.object.get("metadata")
-    metadata = found if isinstance(found, dict) else {}
-    return str(metadata.get("name", "")), str(metadata.get("namespace", DEFAULT_NAMESPACE))
+    metadata = placed(_metadata(manifest))
+    return str(metadata.get("name") or ""), str(metadata["namespace"])
+
+
+def _metadata(manifest: Manifest) -> dict[str, Any]:
+    metadata = manifest.object.get("metadata")
+    return metadata if isinstance(metadata, dict) else {}
 
 
 def _refuse(world: World, manifest: Manifest, *reasons: str) -> None:

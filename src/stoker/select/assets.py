@@ -80,16 +80,18 @@ class Noted:
 
 
 class Contents(Struct, frozen=True):
-    """Assets from dictionaries: {(kind, namespace, name): {key: text}}."""
+    """Assets from dictionaries: {(kind, namespace, name): {key: text, or bytes}}."""
 
-    objects: dict[tuple[str, str, str], dict[str, str]] = {}
+    objects: dict[tuple[str, str, str], Mapping[str, str | bytes]] = {}
 
     def value(self, source: Source) -> str | Missing:
         """The text behind a key, or why there is none."""
         found = self.objects.get((source.kind, source.namespace, source.name))
         if found is None:
             return Missing(source, object_exists=False)
-        return found.get(source.key, Missing(source, object_exists=True))
+        value = found.get(source.key)
+        # What is no text can be of no use in a configuration.
+        return value if isinstance(value, str) else Missing(source, object_exists=True)
 
     def all_of(self, kind: str, namespace: str, name: str) -> Mapping[str, str | bytes]:
         """What an object holds by its keys."""

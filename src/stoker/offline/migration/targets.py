@@ -13,7 +13,7 @@ from stoker.api.core import Object
 from stoker.api.decode import convert
 from stoker.api.prometheus import PrometheusAgent
 from stoker.offline.migration.fields import DAEMON_SET, spec_of
-from stoker.offline.world import DEFAULT_NAMESPACE, World
+from stoker.offline.world import World, placed
 from stoker.select.choice import Monitor, choices, chosen
 from stoker.select.workload import Scraper
 
@@ -27,7 +27,8 @@ class Overlap(Struct, frozen=True):
 
 def agent_of(manifest: Object) -> PrometheusAgent:
     """A manifest as an agent, as a cluster would read it; DecodeError where it cannot."""
-    metadata = {"namespace": DEFAULT_NAMESPACE} | (manifest.get("metadata") or {})
+    given = manifest.get("metadata") or {}
+    metadata = placed(given) if isinstance(given, dict) else given
     spec = {name: value for name, value in spec_of(manifest).items() if value is not None}
     return convert(PrometheusAgent, {"metadata": metadata, "spec": spec})
 
