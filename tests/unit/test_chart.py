@@ -85,3 +85,12 @@ def test_what_is_made_for_the_charts_is_fresh() -> None:
     assert len(made) == len(KINDS) + 2
     stale = [str(path) for path, text in made.items() if (ROOT / path).read_text() != text]
     assert stale == [], "run `make reference`"
+
+
+def test_one_replica_does_not_hold_up_the_drain_of_a_node() -> None:
+    """A budget counts who may be away: with `minAvailable` the only pod could never be evicted."""
+    files = [*ROOT.glob("deploy/**/*.yaml"), *ROOT.glob("charts/*/templates/**/*.yaml")]
+    budgets = [each for each in files if "kind: PodDisruptionBudget" in each.read_text()]
+    assert len(budgets) == 4
+    assert [each for each in budgets if "  maxUnavailable: 1\n" not in each.read_text()] == []
+    assert [each for each in budgets if "minAvailable" in each.read_text()] == []
