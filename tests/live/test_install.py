@@ -88,6 +88,8 @@ def test_the_webhook_of_the_chart_is_that_of_the_folder(case: str, tmp_path: Pat
         (["scope=planet"], "scope"),
         (["operator.args={log-level=debug}"], "args"),
         (["image.digest=latest"], "digest"),
+        ([r"commonLabels.app\.kubernetes\.io/name=other"], "commonLabels"),
+        ([r"operator.podLabels.app\.kubernetes\.io/component=other"], "podLabels"),
         (["webhook.enabled=true"], "webhook.caBundle is needed"),
     ],
 )
@@ -97,6 +99,13 @@ def test_values_that_mean_nothing_are_refused(values: list[str], complaint: str)
     answer = helm("template", "stoker", str(CHART), *sets)
     assert answer.returncode != 0
     assert complaint in answer.stderr
+
+
+def test_a_name_of_a_release_may_be_a_number() -> None:
+    """Labels are strings, whatever they look like."""
+    answer = helm("template", "2024", str(CHART), "--namespace", NAMESPACE)
+    labels = yaml.safe_load(answer.stdout.split("\n---\n")[0])["metadata"]["labels"]
+    assert labels["app.kubernetes.io/instance"] == "2024"
 
 
 def test_everything_that_can_be_set_arrives() -> None:

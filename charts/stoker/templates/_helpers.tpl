@@ -7,7 +7,7 @@
 {{- define "stoker.selector" -}}
 {{- $top := index . 0 -}}
 app.kubernetes.io/name: stoker
-app.kubernetes.io/instance: {{ $top.Release.Name }}
+app.kubernetes.io/instance: {{ $top.Release.Name | quote }}
 app.kubernetes.io/component: {{ index . 1 }}
 {{- end -}}
 
