@@ -1,9 +1,12 @@
 """The command line. Each command is a module of `stoker.cli`, imported only when it is called."""
 
 import argparse
+import errno
+import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from io import TextIOWrapper
 
 from stoker import __version__
 
@@ -23,11 +26,15 @@ COMMANDS = {
 # Their flags are written as Go reads them, which argparse cannot.
 GO_FLAGS = ("operator", "webhook")
 
+# What can go wrong with a file or terminal that our output goes to.
+UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
 EPILOG = "`stoker COMMAND --help` explains a command. The documentation is in docs/."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that the arguments name; return its exit status."""
+    _open_streams()
     given = list(sys.argv[1:] if arguments is None else arguments)
     command = next((word for word in given if not word.startswith("-")), "")
     if given and given[0] in GO_FLAGS:
@@ -52,13 +59,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(command: Callable[[], int]) -> int:
     try:
-        return int(command())
+        status = int(command())
+        sys.stdout.flush()
+        return status
     except BrokenPipeError:
         # The reader of our output went away (`stoker crds | head`); that is no failure of ours.
         sys.stderr.close()
         return 0
     except KeyboardInterrupt:
         return 130
+    except OSError as error:
+        if error.errno not in UNWRITABLE:
+            raise
+        print(f"stoker: the output cannot be written: {error.strerror}", file=sys.stderr)
+        # What is left of it would be tried again at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 2
+
+
+def _open_streams() -> None:
+    """See to it that every letter can be printed, even to a stream that was closed."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 if __name__ == "__main__":

@@ -1,14 +1,19 @@
 """The `stoker` command and `stoker crds`."""
 
 import json
+import os
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import yaml
 
 from stoker.__main__ import COMMANDS, main
 from stoker.api.kinds import KINDS
+
+ROOT = Path(__file__).parents[2]
 
 
 def imported_by(*arguments: str) -> set[str]:
@@ -107,3 +112,34 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
         ["bash", "-o", "pipefail", "-c", script], capture_output=True, text=True, check=False
     )
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize(
+    "words", [("crds",), ("operator", "--help"), ("lint", "example"), ("render", "example")]
+)
+def test_output_that_cannot_be_written_is_told_in_a_sentence(words: tuple[str, ...]) -> None:
+    """A full disk is no fault of ours, and no half of a file passes for a whole one."""
+    command = [sys.executable, "-m", "stoker", *words]
+    with Path("/dev/full").open("w") as full:
+        answer = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False
+        )
+    assert answer.returncode == 2
+    assert "No space left on device" in answer.stderr
+    assert "Traceback" not in answer.stderr
+
+
+def test_a_closed_output_and_a_narrow_alphabet_are_no_faults() -> None:
+    """Whatever the terminal speaks, help is shown; where there is none, the work is done."""
+    program = f"{shlex.quote(sys.executable)} -m stoker"
+    narrow = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    for line in (f"{program} explain --help", f"{program} crds probe >&-"):
+        answer = subprocess.run(
+            ["/bin/sh", "-c", line],
+            capture_output=True,
+            env=os.environ | narrow,
+            cwd=ROOT,
+            check=False,
+        )
+        assert (answer.returncode, answer.stderr) == (0, b"")

@@ -14,7 +14,9 @@ def failed(command: str, reason: object) -> int:
     """
     if isinstance(reason, BrokenPipeError):
         raise reason
-    text = f"{reason.filename}: {reason.strerror}" if isinstance(reason, OSError) else reason
+    text = reason
+    if isinstance(reason, OSError):
+        text = f"{reason.filename}: {reason.strerror}" if reason.filename else reason.strerror
     print(harmless(f"stoker {command}: {text}"), file=sys.stderr)
     return _FAILED
 
