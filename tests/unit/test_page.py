@@ -591,8 +591,8 @@ def test_serve_says_in_a_sentence_why_it_cannot(
             return port
 
     port = asyncio.run(taken())
-    said = f"stoker serve: cannot listen on 127.0.0.1:{port}: address already in use\n"
-    assert capsys.readouterr().err == said
+    said = f"stoker serve: cannot listen on 127.0.0.1:{port}: address already in use"
+    assert capsys.readouterr().err == f"{said}; name another place with --address\n"
     assert main(["serve", str(folder), "--address", "nowhere"]) == 2
     assert "--address: `nowhere` is not of the form" in capsys.readouterr().err
     assert main(["serve", str(folder / "missing")]) == 2

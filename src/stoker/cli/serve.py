@@ -56,7 +56,6 @@ def run(options: argparse.Namespace) -> int:
     """Serve until told to stop; return the exit status."""
     import asyncio
 
-    from stoker import logs
     from stoker.cli.flag_values import address
     from stoker.errors import StokerError
 
@@ -65,7 +64,6 @@ def run(options: argparse.Namespace) -> int:
     try:
         where = address(options.address)
         settings = flag_settings(options.operator_flag)
-        logs.configure("warn", "logfmt")
         asyncio.run(_serve(options, where, settings))
     except ValueError as error:
         return failed(_NAME, f"--address: {error}")
@@ -81,12 +79,18 @@ async def _serve(
     import signal
     import webbrowser
 
+    from stoker import logs
+    from stoker.errors import FieldError
     from stoker.offline.pages import DirectoryPages
     from stoker.web.page import PageServer
 
     pages = DirectoryPages(options.path, settings)
     server = PageServer(pages, where, options.host)
-    await server.start()
+    try:
+        await server.start()
+    except FieldError as error:
+        raise FieldError("", f"{error}; name another place with --address") from None
+    logs.configure("warn", "logfmt")
     reading = asyncio.ensure_future(pages.run())
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
