@@ -199,3 +199,16 @@ def test_render_shows_what_the_flag_of_the_operator_does(
     text = capsys.readouterr().out
     assert "- job_name: scrapeConfig/shop/servicemonitor-web-1\n" in text
     assert "serviceMonitor/shop/web" not in text
+
+
+def test_a_kind_with_versions_without_metadata_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The others are converted."""
+    path = tmp_path / "all.yaml"
+    odd = VERSIONED.replace("{name: list, namespace: shop}", "nobody")
+    path.write_text(f"{VERSIONED}---\n{odd}")
+    told = Told(capsys, str(path), "--to", "v1")
+    assert told.status == 1
+    assert "list" in told.names
+    assert "metadata: expected an object" in told.words

@@ -107,7 +107,8 @@ def _title(monitor: Monitor) -> str:
 def _versioned(readings: list[Reading]) -> Iterator[Object]:
     """The objects whose kinds have several versions, less what only a cluster gives them."""
     for each in readings:
-        if not isinstance(each, Manifest):
+        # What has no metadata that can be read was refused in the world already.
+        if not isinstance(each, Manifest) or not isinstance(each.object.get("metadata"), dict):
             continue
         group = str(each.object.get("apiVersion", "")).partition("/")[0]
         if group == GROUP and each.object.get("kind") in _SEVERAL_VERSIONS:
@@ -118,8 +119,7 @@ def _in_version(objects: Iterable[Object], version: str) -> tuple[list[Object], 
     done: list[Object] = []
     failed: list[str] = []
     for each in objects:
-        found = each.get("metadata")
-        metadata = found if isinstance(found, dict) else {}
+        metadata = each["metadata"]
         title = f"{each['kind']} {metadata.get('namespace', 'default')}/{metadata.get('name')}"
         try:
             made = converted(each, f"{GROUP}/{version}")
@@ -127,7 +127,7 @@ def _in_version(objects: Iterable[Object], version: str) -> tuple[list[Object], 
             failed.append(f"{title}: {error}")
             continue
         done.append(made.object)
-        failed += [f"{title}: {each.path}: {each.message}" for each in made.findings]
+        failed += [f"{title}: {found.path}: {found.message}" for found in made.findings]
     return done, failed
 
 
