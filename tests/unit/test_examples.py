@@ -131,3 +131,12 @@ def test_the_converted_monitor_is_what_convert_makes(tmp_path: Path, capsys: Cap
     made = yaml.safe_load(capsys.readouterr().out)
     kept, *_ = yaml.safe_load_all((EXAMPLE / "converted.yaml").read_text())
     assert kept == made
+
+
+def test_first_steps_show_what_lint_says_of_the_examples(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who types the command sees what the page shows, to the last number."""
+    monkeypatch.chdir(EXAMPLE.parent)
+    assert main(["lint", "example/"]) == 1
+    assert f"\n```\n{capsys.readouterr().out}```\n" in Path("docs/first-steps.md").read_text()
