@@ -141,10 +141,10 @@ def test_kinds_with_versions_are_converted_when_asked(
 @pytest.mark.parametrize(
     ("kind", "rest", "reason"),
     [
-        ("v1, kind: Secret", "metadata: text", "metadata: is not an object"),
-        ("v1, kind: Secret", "data: text", "data: is not an object"),
-        ("v1, kind: ConfigMap", "data: [text]", "data: is not an object"),
-        ("v1, kind: Namespace", "metadata: {labels: x}", "metadata.labels: is not an object"),
+        ("v1, kind: Secret", "metadata: text", "metadata: expected an object"),
+        ("v1, kind: Secret", "data: text", "data: expected an object"),
+        ("v1, kind: ConfigMap", "data: [text]", "data: expected an object"),
+        ("v1, kind: Namespace", "metadata: {labels: x}", "metadata.labels: expected an object"),
         ("v1, kind: Service", "metadata: text", ""),
         ("monitoring.coreos.com/v1, kind: Probe", "metadata: [a]", "metadata: expected an object"),
         ("monitoring.coreos.com/v1alpha1, kind: ScrapeConfig", "metadata: 1", "metadata: expected"),
@@ -199,16 +199,3 @@ def test_render_shows_what_the_flag_of_the_operator_does(
     text = capsys.readouterr().out
     assert "- job_name: scrapeConfig/shop/servicemonitor-web-1\n" in text
     assert "serviceMonitor/shop/web" not in text
-
-
-def test_a_kind_with_versions_without_metadata_is_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The others are converted."""
-    path = tmp_path / "all.yaml"
-    odd = VERSIONED.replace("{name: list, namespace: shop}", "nobody")
-    path.write_text(f"{VERSIONED}---\n{odd}")
-    told = Told(capsys, str(path), "--to", "v1")
-    assert told.status == 1
-    assert "list" in told.names
-    assert "metadata: expected an object" in told.words

@@ -93,11 +93,12 @@ def test_an_object_can_be_had_whole() -> None:
 
 
 class Failing:
-    """Fails at once for one Secret; a read of any other takes a while, also to end it."""
+    """Fails soon for one Secret; a read of any other takes a while, also to end it."""
 
     async def get(self, _resource: object, _namespace: str, name: str) -> dict[str, Any]:
         """Nothing."""
         if name == "broken":
+            await asyncio.sleep(1)
             raise Unavailable("get", name, "no answer in time")
         try:
             await asyncio.sleep(10)
