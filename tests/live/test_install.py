@@ -237,6 +237,15 @@ def test_definitions_may_convert_through_the_webhook() -> None:
         assert each["spec"] == wanted["spec"]
 
 
+def test_definitions_do_not_convert_through_a_webhook_that_nobody_can_trust() -> None:
+    """Every read of a converted kind would fail; an injector of certificates is trusted to act."""
+    asked = ("--set", "conversion.enabled=true")
+    answer = helm("template", "stoker-crds", str(DEFINITIONS), *asked)
+    assert answer.returncode != 0
+    assert "conversion.caBundle is needed" in answer.stderr
+    assert rendered("conversion.enabled=true", "annotations.filled-by=another", chart=DEFINITIONS)
+
+
 def _kind(definition: Object) -> Kind:
     return next(kind for kind in KINDS if kind.name == definition["spec"]["names"]["kind"])
 
