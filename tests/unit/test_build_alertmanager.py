@@ -98,6 +98,7 @@ def test_a_bare_alertmanager_runs_alone_with_defaults() -> None:
             "--silences.max-silence-size-bytes=65536",
         ),
         ({"minReadySeconds": 60}, "0.30.0", "--dispatch.start-delay=60s"),
+        ({"minReadySeconds": 0}, "0.30.0", "--dispatch.start-delay=0s"),
         ({"clusterPeerName": "me"}, "0.30.0", "--cluster.peer-name=me"),
         ({"clusterLabel": "all"}, "0.26.0", "--cluster.label=all"),
         ({}, "0.22.0", "--web.config.file=/etc/alertmanager/web_config/web-config.yaml"),
@@ -139,6 +140,33 @@ def test_a_setting_becomes_a_flag(spec: dict[str, Any], flag: str) -> None:
     """For all versions."""
     assert flag in flags(spec)
     assert flag in flags(spec | {"version": "v0.15.3"})
+
+
+def test_flags_have_the_order_of_prometheus_operator() -> None:
+    """Another order would replace every pod at a takeover."""
+    spec = {
+        "externalUrl": "https://x",
+        "enableFeatures": ["a"],
+        "web": {"getConcurrency": 5, "timeout": 50},
+        "limits": {"maxSilences": 1, "maxPerSilenceBytes": "1KiB"},
+        "minReadySeconds": 60,
+        "logLevel": "debug",
+        "logFormat": "json",
+        "clusterAdvertiseAddress": "1.2.3.4:5",
+        "clusterGossipInterval": "1s",
+        "clusterPushpullInterval": "2m",
+        "clusterPeerTimeout": "3s",
+    }
+    found = [one.partition("=")[0] for one in flags(spec)]
+    assert found[found.index("--web.listen-address") + 1 :] == [
+        *("--web.external-url", "--enable-feature", "--web.route-prefix"),
+        *("--web.get-concurrency", "--web.timeout", "--silences.max-silences"),
+        *("--silences.max-silence-size-bytes", "--dispatch.start-delay"),
+        *("--log.level", "--log.format", "--cluster.advertise-address"),
+        *("--cluster.gossip-interval", "--cluster.pushpull-interval", "--cluster.peer-timeout"),
+        *("--cluster.peer-name", "--cluster.label", "--cluster.peer"),
+        *("--cluster.reconnect-timeout", "--web.config.file"),
+    ]
 
 
 def test_what_alertmanager_does_anyway_is_not_said() -> None:
@@ -231,9 +259,9 @@ def test_the_reloader_watches_all_that_the_configuration_may_read() -> None:
         "--config-file=/etc/alertmanager/config/alertmanager.yaml.gz",
         "--config-envsubst-file=/etc/alertmanager/config_out/alertmanager.env.yaml",
         "--watched-dir=/etc/alertmanager/config",
+        "--watched-dir=/etc/alertmanager/templates",
         "--watched-dir=/etc/alertmanager/secrets/tokens",
         "--watched-dir=/etc/alertmanager/configmaps/words",
-        "--watched-dir=/etc/alertmanager/templates",
         "--log-level=debug",
     ]
     assert container(spec, "init-config-reloader")["args"][:2] == [
@@ -256,12 +284,17 @@ def test_the_users_mounts_stand_before_those_of_the_web_server() -> None:
     """As prometheus-operator orders them: another order would replace every pod."""
     spec = {
         "secrets": ["tokens"],
+        "alertmanagerConfiguration": {"templates": [{"secret": KEY}]},
         "volumes": [{"name": "mine", "emptyDir": {}}],
         "volumeMounts": [{"name": "mine", "mountPath": "/mine"}],
     }
     assert [one["name"] for one in container(spec)["volumeMounts"]] == [
-        *("config-volume", "config-out", "tls-assets", "alertmanager-main-db", "secret-tokens"),
-        *("mine", "web-config", "cluster-tls-config"),
+        *("config-volume", "config-out", "tls-assets", "alertmanager-main-db"),
+        *("notification-templates", "secret-tokens", "mine", "web-config", "cluster-tls-config"),
+    ]
+    assert [one["name"] for one in pod(spec)["volumes"]] == [
+        *("config-volume", "tls-assets", "config-out", "notification-templates", "secret-tokens"),
+        *("web-config", "cluster-tls-config", "alertmanager-main-db", "mine"),
     ]
 
 

@@ -121,7 +121,7 @@ def _files(site: AlertSite, spec: AlertmanagerSpec) -> _Files:
     web = web_config_mount(WEB_CONFIG, web_config_name(site), spec.web)
     cluster = cluster_tls_mount(CLUSTER_TLS, cluster_tls_name(site), spec.cluster_tls)
     return _Files(
-        listed=(*listed(spec, SECRETS, CONFIG_MAPS), *_templates(spec)),
+        listed=(*_templates(spec), *listed(spec, SECRETS, CONFIG_MAPS)),
         web=web if site.version >= _WEB_CONFIG_SINCE else None,
         cluster=cluster if site.version >= _CLUSTER_TLS_SINCE else None,
     )

@@ -73,7 +73,7 @@ def _start_delay(site: AlertSite) -> Value:
     """Other members need the time until a pod counts as available; the user may know better."""
     given = any(one.name == _START_DELAY for one in site.spec.additional_args or ())
     seconds = site.spec.min_ready_seconds
-    return f"{seconds}s" if seconds and not given else None
+    return None if seconds is None or given else f"{seconds}s"
 
 
 def _peer_name(site: AlertSite) -> Value:
@@ -108,23 +108,23 @@ _FLAGS: Final = (
     Flag("data.retention", lambda site: site.spec.retention or _RETENTION),
     Flag("cluster.listen-address", _cluster_address),
     Flag("web.listen-address", _web_address),
-    Flag("enable-feature", _features, since="0.27.0"),
     Flag("web.external-url", spec_value("external_url")),
+    Flag("enable-feature", _features, since="0.27.0"),
     Flag("web.route-prefix", lambda site: site.spec.route_prefix or "/"),
     Flag("web.get-concurrency", spec_value("web", "get_concurrency"), since="0.17.0"),
     Flag("web.timeout", _timeout, since="0.17.0"),
-    Flag("log.level", other_than("info", "log_level")),
-    Flag("log.format", other_than("logfmt", "log_format"), since="0.16.0"),
     Flag("silences.max-silences", spec_value("limits", "max_silences"), since="0.28.0"),
     Flag("silences.max-silence-size-bytes", _silence_size, since="0.28.0"),
     Flag(_START_DELAY, _start_delay, since="0.30.0"),
+    Flag("log.level", other_than("info", "log_level")),
+    Flag("log.format", other_than("logfmt", "log_format"), since="0.16.0"),
     Flag("cluster.advertise-address", spec_value("cluster_advertise_address")),
+    Flag("cluster.gossip-interval", spec_value("cluster_gossip_interval")),
+    Flag("cluster.pushpull-interval", spec_value("cluster_pushpull_interval")),
+    Flag("cluster.peer-timeout", spec_value("cluster_peer_timeout")),
     Flag("cluster.peer-name", _peer_name, since="0.30.0"),
     Flag("cluster.label", _label, since="0.26.0"),
     Flag("cluster.peer", _peers),
     # A pod that is gone has another address when it comes back: six hours would be far too long.
     Flag("cluster.reconnect-timeout", always("5m")),
-    Flag("cluster.gossip-interval", spec_value("cluster_gossip_interval")),
-    Flag("cluster.pushpull-interval", spec_value("cluster_pushpull_interval")),
-    Flag("cluster.peer-timeout", spec_value("cluster_peer_timeout")),
 )
