@@ -117,7 +117,7 @@ def test_a_flag_is_given_to_versions_that_know_it(
         ({"alertmanagersUrl": ["http://a"]}, "--alertmanagers.url=http://a"),
         (
             {"alertmanagersConfig": KEY, "alertmanagersUrl": ["http://a"]},
-            "--alertmanagers.config-file=/etc/thanos/config/alertmanagers-config/plain",
+            "--alertmanagers.config-file=/etc/thanos/config/alertmanager-config/plain",
         ),
         (
             {"objectStorageConfig": KEY},
@@ -149,6 +149,29 @@ def test_a_file_wins_over_a_list_of_addresses() -> None:
     spec = {"queryConfig": KEY, "alertmanagersConfig": KEY, "alertmanagersUrl": ["http://a"]}
     found = flags(spec)
     assert not [one for one in found if one.startswith(("--query=", "--alertmanagers.url="))]
+
+
+def test_flags_have_the_order_of_prometheus_operator() -> None:
+    """Another order would replace every pod at a takeover."""
+    spec = {
+        "remoteWrite": [{"url": "http://x"}],
+        "queryConfig": KEY,
+        "alertmanagersConfig": KEY,
+        "objectStorageConfig": KEY,
+        "tracingConfig": KEY,
+        "alertRelabelConfigs": KEY,
+        "grpcServerTlsConfig": {"certFile": "/c"},
+        "externalPrefix": "/x",
+        "routePrefix": "/x",
+        "alertQueryUrl": "https://q",
+    }
+    found = [one.partition("=")[0] for one in flags(spec)]
+    assert found[found.index("--rule-file") + 1 :] == [
+        *("--remote-write.config-file", "--query.config-file", "--alertmanagers.config-file"),
+        *("--objstore.config-file", "--tracing.config-file", "--alert.relabel-config-file"),
+        *("--grpc-server-tls-cert", "--web.external-prefix", "--web.route-prefix"),
+        "--alert.query-url",
+    ]
 
 
 def test_the_users_arguments_come_before_the_web_servers_file() -> None:
@@ -193,6 +216,13 @@ def test_a_reloader_watches_the_rules() -> None:
         "--watched-dir=/etc/thanos/rules/rules-1",
     ]
     assert names(reloader["volumeMounts"])[:3] == ["rules-0", "rules-1", "web-config"]
+
+
+def test_when_to_pull_the_reloaders_image_is_left_to_kubernetes() -> None:
+    """As with prometheus-operator: another policy would replace every pod."""
+    ruler, reloader = pod({"imagePullPolicy": "Always"}, "rules-0")["containers"]
+    assert ruler["imagePullPolicy"] == "Always"
+    assert "imagePullPolicy" not in reloader
 
 
 def test_without_rules_there_is_no_reloader() -> None:

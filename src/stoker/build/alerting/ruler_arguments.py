@@ -57,7 +57,7 @@ class ConfigFile(Struct, frozen=True):
 
 
 _QUERY: Final = ConfigFile("query_config", "", "query-config")
-_ALERTMANAGERS: Final = ConfigFile("alertmanagers_config", "", "alertmanagers-config")
+_ALERTMANAGERS: Final = ConfigFile("alertmanagers_config", "", "alertmanager-config")
 _STORAGE: Final = ConfigFile(
     "object_storage_config", "object_storage_config_file", "objstorage-config"
 )
@@ -160,17 +160,17 @@ _FLAGS: Final = (
     Flag("log.level", other_than("info", "log_level")),
     Flag("log.format", spec_value("log_format")),
     Flag("rule-file", always(f"{RULES}/*/*.yaml")),
+    Flag("remote-write.config-file", _remote_write, since=REMOTE_WRITE_SINCE),
     Flag("query.config-file", _QUERY.path),
     Flag("query", _unless_file("query_endpoints", _QUERY)),
     Flag("alertmanagers.config-file", _ALERTMANAGERS.path),
     Flag("alertmanagers.url", _unless_file("alertmanagers_url", _ALERTMANAGERS)),
     Flag("objstore.config-file", _STORAGE.path),
     Flag("tracing.config-file", _TRACING.path),
-    Flag("remote-write.config-file", _remote_write, since=REMOTE_WRITE_SINCE),
+    Flag("alert.relabel-config-file", _RELABELING.path),
 )
 _WEB_AND_ALERTS: Final = (
     Flag("web.external-prefix", spec_value("external_prefix")),
     Flag("web.route-prefix", spec_value("route_prefix")),
-    Flag("alert.relabel-config-file", _RELABELING.path),
     Flag("alert.query-url", spec_value("alert_query_url")),
 )

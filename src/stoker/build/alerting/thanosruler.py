@@ -136,7 +136,10 @@ def _web_argument(files: _Files) -> list[Argument]:
 
 
 def _reloader(site: AlertSite, files: _Files) -> ReloaderPlan:
-    """What tells Thanos of changed rules."""
+    """What tells Thanos of changed rules.
+
+    When to pull its image is left to Kubernetes, as prometheus-operator leaves it.
+    """
     spec = site.spec
     paths = tuple(one.mount["mountPath"] for one in files.rules)
     mounts = (
@@ -151,7 +154,6 @@ def _reloader(site: AlertSite, files: _Files) -> ReloaderPlan:
         web_config_file=(files.web.argument.value or "") if files.web else "",
         log_level=spec.log_level or "",
         log_format=spec.log_format or "",
-        image_pull_policy=spec.image_pull_policy or "",
         shard=NO_SHARD,
         volume_mounts=(*mounts, *files.web_mounts),
     )
