@@ -135,19 +135,58 @@ def test_a_flag_that_is_unknown_or_changes_nothing_is_left_out(
             {"version": "3.1.0", "remoteWrite": [{"url": "http://x", "messageVersion": "V2.0"}]},
             ["metadata-wal-records"],
         ),
+        (
+            {
+                "version": "2.54.0",
+                "remoteWrite": [{"url": "http://x", "messageVersion": "V2.0"}],
+                "otlp": {},
+                "enableFeatures": ["mine"],
+            },
+            ["metadata-wal-records", "otlp-write-receiver", "mine"],
+        ),
         ({"tsdb": {"chunkEncoding": {"floats": "Xor2"}}}, ["xor2-encoding"]),
+        (
+            {"enableFeatures": ["mine"], "tsdb": {"chunkEncoding": {"floats": "Xor2"}}},
+            ["mine", "xor2-encoding"],
+        ),
         (
             {"enableFeatures": ["xor2-encoding"], "tsdb": {"chunkEncoding": {"floats": "Xor2"}}},
             ["xor2-encoding"],
         ),
     ],
 )
-def test_a_feature_that_a_setting_needs_is_turned_on_once(
+def test_a_feature_that_a_setting_needs_is_turned_on(
     spec: dict[str, Any], features: list[str]
 ) -> None:
-    """A user need not know which feature flags a setting needs, and may give them all the same."""
+    """A user need not know which feature flags a setting needs, and may give them all the same.
+
+    They stand as prometheus-operator orders them: another order would replace every pod.
+    """
     made = common_arguments(site(spec).workload)
     assert [one.value for one in made if one.name == "enable-feature"] == features
+
+
+def test_the_receiver_of_otlp_is_turned_on_before_features() -> None:
+    """As prometheus-operator orders them: another order would replace every pod."""
+    found = flags(server({"enableFeatures": ["mine"], "enableOTLPReceiver": True}))
+    assert found.index("--web.enable-otlp-receiver") < found.index("--enable-feature=mine")
+
+
+def test_a_sidecar_that_knows_them_has_both_settings_for_reading_the_configuration() -> None:
+    """In prometheus-operator's order; an older one would not start with them."""
+    settings = {"getConfigInterval": "1m", "getConfigTimeout": "5s"}
+    words = ["--prometheus.get_config_timeout=5s", "--prometheus.get_config_interval=1m"]
+    for version, expected in (("v0.29.0", words), ("v0.28.1", [])):
+        made = server({"thanos": settings | {"version": version}})
+        found = [one for one in flags(made, "thanos-sidecar") if "get_config" in one]
+        assert found == expected
+
+
+def test_a_reloader_that_sends_signals_listens_on_all_addresses() -> None:
+    """As with prometheus-operator: to listen elsewhere would replace every pod."""
+    made = server({"listenLocal": True, "reloadStrategy": "ProcessSignal"})
+    assert "--listen-address=:8080" in flags(made, "config-reloader")
+    assert container(made, "config-reloader")["ports"][0]["containerPort"] == 8080
 
 
 def test_an_agent_is_told_to_be_one_in_the_words_of_its_version() -> None:
@@ -293,6 +332,28 @@ def test_log_files_without_a_directory_have_a_volume(file: str, volumes: int) ->
     for field in ("queryLogFile", "scrapeFailureLogFile"):
         names = [one["name"] for one in pod(server({field: file}))["volumes"]]
         assert names.count("log-file") == volumes
+
+
+@pytest.mark.parametrize(
+    ("spec", "mounted"),
+    [
+        ({"queryLogFile": "q.log"}, ["rules-0", "log-file"]),
+        ({"scrapeFailureLogFile": "s.log"}, ["log-file", "rules-0"]),
+        ({"queryLogFile": "q.log", "scrapeFailureLogFile": "s.log"}, ["log-file", "rules-0"]),
+    ],
+)
+def test_log_files_and_rules_have_the_order_of_prometheus_operator(
+    spec: dict[str, Any], mounted: list[str]
+) -> None:
+    """Another order of volumes or mounts would replace every pod at a takeover."""
+    made = server(spec | {"secrets": ["s"]}, rule_config_maps=["rules-0"])
+    assert [one["name"] for one in pod(made)["volumes"]] == [
+        *("config", "tls-assets", "config-out", "secret-s", "log-file", "rules-0", "web-config"),
+        "prometheus-main-db",
+    ]
+    assert [one["name"] for one in container(made)["volumeMounts"]] == [
+        *("config-out", "tls-assets", "prometheus-main-db", "secret-s", *mounted, "web-config"),
+    ]
 
 
 def test_files_behind_references_come_from_all_their_secrets() -> None:
@@ -680,11 +741,11 @@ def test_the_hash_tells_contents_apart_and_nothing_else() -> None:
     assert server({}, input_hash="x")["metadata"]["annotations"][INPUT_HASH] == "x"
 
 
-@pytest.mark.parametrize(("replicas", "expected"), [(None, 1), (0, 0), (3, 3), (-1, 0)])
+@pytest.mark.parametrize(("replicas", "expected"), [(None, 1), (0, 0), (3, 3), (-1, 1)])
 def test_there_is_one_replica_unless_the_user_says_otherwise(
     replicas: int | None, expected: int
 ) -> None:
-    """None at all is a wish too."""
+    """None at all is a wish too; fewer are a mistake, which prometheus-operator reads as one."""
     spec = {} if replicas is None else {"replicas": replicas}
     assert server(spec)["spec"]["replicas"] == expected
 

@@ -138,14 +138,15 @@ def _features(workload: Workload) -> Value:
 def _metadata_in_log(workload: Workload) -> Value:
     """Version 2 of remote write sends metadata, which older Prometheus keeps on request only."""
     sent = any(one.message_version == "V2.0" for one in workload.spec.remote_write or ())
-    return _unless_given("metadata-wal-records", workload) if sent else None
+    return "metadata-wal-records" if sent else None
 
 
 def _new_encoding(workload: Workload) -> Value:
     tsdb = workload.spec.tsdb
     encoding = tsdb.chunk_encoding if tsdb else None
     wanted = encoding is not None and encoding.floats == "Xor2"
-    return _unless_given("xor2-encoding", workload) if wanted else None
+    given = "xor2-encoding" in (workload.spec.enable_features or ())
+    return "xor2-encoding" if wanted and not given else None
 
 
 def _receives_otlp(workload: Workload) -> bool:
@@ -155,13 +156,7 @@ def _receives_otlp(workload: Workload) -> bool:
 
 
 def _otlp_feature(workload: Workload) -> Value:
-    receives = _receives_otlp(workload)
-    return _unless_given("otlp-write-receiver", workload) if receives else None
-
-
-def _unless_given(feature: str, workload: Workload) -> Value:
-    """A feature that something needs, unless the user has turned it on anyway."""
-    return None if feature in (workload.spec.enable_features or ()) else feature
+    return "otlp-write-receiver" if _receives_otlp(workload) else None
 
 
 def _local_address(workload: Workload) -> Value:
@@ -199,15 +194,15 @@ _COMMON: Final = (
     Flag(
         "web.remote-write-receiver.accepted-protobuf-messages", _accepted_messages, since="2.54.0"
     ),
-    Flag("enable-feature", _features, since="2.25.0"),
     Flag("enable-feature", _metadata_in_log, since="2.54.0", until="3.4.0"),
-    Flag("enable-feature", _new_encoding, since="3.13.0"),
     Flag("enable-feature", _otlp_feature, since="2.47.0", until=_THREE),
     Flag("web.enable-otlp-receiver", _receives_otlp, since=_THREE),
+    Flag("enable-feature", _features, since="2.25.0"),
+    Flag("enable-feature", _new_encoding, since="3.13.0"),
     Flag("web.external-url", spec_value("external_url")),
     Flag("web.route-prefix", route_prefix),
     Flag("log.level", other_than("info", "log_level")),
-    Flag("log.format", other_than("logfmt", "log_format")),
+    Flag("log.format", other_than("logfmt", "log_format"), since="2.6.0"),
     Flag("web.listen-address", _local_address),
 )
 

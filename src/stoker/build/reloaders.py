@@ -62,7 +62,8 @@ def reloaders(what: Reloading) -> list[Object]:
         use_signal=by_signal,
         reload_url="" if by_signal else url,
         runtime_info_url=runtime if by_signal else "",
-        listen_local=bool(spec.listen_local),
+        # As prometheus-operator has it: one that sends signals listens on all addresses.
+        listen_local=bool(spec.listen_local) and not by_signal,
         local_host=host,
         web_config_file=(what.web.argument.value or "") if what.web else "",
     )

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from stoker.api.core import Object
+from stoker.api.prometheus_common import PrometheusCommonSpec
 from stoker.api.workload import WorkloadSpec
 from stoker.build.hashing import INPUT_HASH
 from stoker.build.meta import metadata
@@ -87,5 +88,11 @@ def stateful_set_spec(
 
 
 def replicas_of(spec: WorkloadSpec) -> int:
-    """How many pods a StatefulSet has."""
-    return max(1 if spec.replicas is None else spec.replicas, 0)
+    """How many pods a StatefulSet has.
+
+    Fewer than none are one of Prometheus, and none of the others, as with prometheus-operator.
+    """
+    least = 1 if isinstance(spec, PrometheusCommonSpec) else 0
+    if spec.replicas is None:
+        return 1
+    return least if spec.replicas < 0 else spec.replicas

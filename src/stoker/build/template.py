@@ -1,6 +1,5 @@
 """The pods of Prometheus, the same for servers and agents but for what a `PodPlan` says."""
 
-from collections.abc import Iterator
 from typing import Any, Final
 
 from msgspec import Struct
@@ -142,22 +141,23 @@ def _settings(spec: PrometheusCommonSpec) -> Object:
 
 def _volumes(plan: PodPlan) -> list[Object]:
     workload = plan.site.workload
+    kept = logs(workload)
     ours = [
         config_volume(workload, plan.config_files),
         certificates(plan.tls_assets, CERTIFICATES).volume,
         expanded_volume(),
-        *(one.volume for one in _from_objects(plan)),
+        *(one.volume for one in _listed(plan)),
+        *(one.volume for one in (*kept.before, *kept.after)),
+        *(one.volume for one in rules(plan.rules, RULES)),
         *(plan.web.volumes if plan.web else ()),
         *(plan.sidecar.volumes if plan.sidecar else ()),
     ]
     return pod_volumes(ours, plan.data, workload.spec.volumes)
 
 
-def _from_objects(plan: PodPlan) -> Iterator[Mounted]:
-    """What is mounted of Secrets and ConfigMaps besides the configuration, and the log files."""
-    yield from listed(plan.site.workload.spec, SECRETS, CONFIG_MAPS)
-    yield from rules(plan.rules, RULES)
-    yield from logs(plan.site.workload)
+def _listed(plan: PodPlan) -> list[Mounted]:
+    """The Secrets and ConfigMaps that the user lists."""
+    return listed(plan.site.workload.spec, SECRETS, CONFIG_MAPS)
 
 
 def _main_container(plan: PodPlan) -> Object:
@@ -193,7 +193,9 @@ def _mounts(plan: PodPlan) -> list[Object]:
     before = [expanded_mount(), certificates(plan.tls_assets, CERTIFICATES).mount]
     if plan.data:
         before.append(dict(plan.data.mount))
-    after = [one.mount for one in _from_objects(plan)]
+    kept = logs(plan.site.workload)
+    found = (*_listed(plan), *kept.before, *rules(plan.rules, RULES), *kept.after)
+    after = [one.mount for one in found]
     after += plan.web.mounts if plan.web else ()
     return mounts_between(before, plan.site.workload.spec.volume_mounts, after)
 

@@ -213,8 +213,16 @@ _FLAGS: Final = (
     Flag("log.format", lambda one: one.sidecar.log_format or one.site.workload.spec.log_format),
     Flag("min-time", lambda one: one.sidecar.min_time),
     Flag("prometheus.ready_timeout", lambda one: one.sidecar.ready_timeout),
-    Flag("prometheus.get_config_interval", lambda one: one.sidecar.get_config_interval),
-    Flag("prometheus.get_config_timeout", lambda one: one.sidecar.get_config_timeout),
+    Flag(
+        "prometheus.get_config_timeout",
+        lambda one: one.sidecar.get_config_timeout,
+        since="0.29.0",
+    ),
+    Flag(
+        "prometheus.get_config_interval",
+        lambda one: one.sidecar.get_config_interval,
+        since="0.29.0",
+    ),
     Flag(
         "prometheus.http-client-file",
         lambda one: f"{_HTTP_CLIENT}/{HTTP_CLIENT_FILE}",

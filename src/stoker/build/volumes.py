@@ -27,7 +27,6 @@ from stoker.generate.sections import LOGS
 from stoker.generate.split import MAIN_FILE, file_name
 from stoker.select.workload import Workload
 
-_LOG_FILES: Final = ("query_log_file", "scrape_failure_log_file")
 _LONGEST_LABEL: Final = 63
 _NOT_IN_LABEL: Final = re.compile(r"[^a-z0-9-]+")
 
@@ -97,13 +96,29 @@ def rules(names: Iterable[str], path: str) -> list[Mounted]:
     ]
 
 
-def logs(workload: Workload) -> list[Mounted]:
-    """A place for log files that the user names without a directory."""
-    files = [getattr(workload.spec, field, None) or "/" for field in _LOG_FILES]
-    if all("/" in file.removeprefix("./") for file in files):
-        return []
+class Logs(Struct, frozen=True):
+    """A place for log files that the user names without a directory.
+
+    Its mount stands `before` those of rules where failed scrapes are logged, and after them where
+    only queries are; its volume always before theirs.
+    """
+
+    before: tuple[Mounted, ...] = ()
+    after: tuple[Mounted, ...] = ()
+
+
+def logs(workload: Workload) -> Logs:
+    """Where log files of a workload have their place, if they need one."""
     volume = {"name": LOGS_VOLUME, "emptyDir": {}}
-    return [Mounted(volume, {"name": LOGS_VOLUME, "mountPath": LOGS})]
+    made = Mounted(volume, {"name": LOGS_VOLUME, "mountPath": LOGS})
+    if _has_no_directory(workload.spec.scrape_failure_log_file):
+        return Logs(before=(made,))
+    queries = getattr(workload.spec, "query_log_file", None)
+    return Logs(after=(made,)) if _has_no_directory(queries) else Logs()
+
+
+def _has_no_directory(file: str | None) -> bool:
+    return bool(file) and "/" not in (file or "").removeprefix("./")
 
 
 def pod_volumes(
