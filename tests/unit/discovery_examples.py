@@ -85,11 +85,11 @@ http_sd_configs:
 - basic_auth:
     username: me
     password: pa55
-  proxy_url: http://proxy:3128
-  no_proxy: 10.0.0.0/8
   tls_config:
     ca_file: /etc/prometheus/certs/0_team_cloud_ca
     server_name: inventory
+  proxy_url: http://proxy:3128
+  no_proxy: 10.0.0.0/8
   url: https://inventory/targets
   refresh_interval: 2m
   follow_redirects: false
@@ -137,9 +137,9 @@ kubernetes_sd_configs:
     type: Bearer
     credentials: t0ken
   namespaces:
-    own_namespace: false
     names:
     - shop
+    own_namespace: false
   selectors:
   - role: service
     label: app=shop
@@ -253,8 +253,8 @@ puppetdb_sd_configs:
 - url: https://puppetdb:8081
   query: nodes { }
   include_parameters: true
-  refresh_interval: 2m
   port: 9100
+  refresh_interval: 2m
 """,
     ),
     "dockerSDConfigs": (
@@ -478,8 +478,8 @@ linode_sd_configs:
 - authorization:
     type: Bearer
     credentials: t0ken
-  region: eu-west
   port: 9100
+  region: eu-west
   enable_http2: true
   tag_separator: ;
   refresh_interval: 2m

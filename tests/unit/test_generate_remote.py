@@ -68,13 +68,13 @@ def test_remote_write_with_its_members_in_order() -> None:
         "  proxy_url: http://proxy\n"
         "  follow_redirects: false\n"
         "  enable_http2: true\n"
-        "  round_robin_dns: true\n"
         "  queue_config:\n"
         "    capacity: 100\n"
         "  metadata_config:\n"
         "    send: true\n"
         "    send_interval: 1m\n"
         "    max_samples_per_send: 5\n"
+        "  round_robin_dns: true\n"
     )
 
 
@@ -162,10 +162,10 @@ def test_remote_read_with_its_members_in_order() -> None:
         "  required_matchers:\n"
         "    env: a\n"
         "    team: b\n"
-        "  filter_external_labels: false\n"
         "  bearer_token_file: /token\n"
         "  no_proxy: localhost\n"
         "  follow_redirects: true\n"
+        "  filter_external_labels: false\n"
     )
 
 
@@ -194,8 +194,8 @@ def test_names_of_alertmanagers_are_no_expressions() -> None:
 def test_alertmanagers_are_the_endpoints_of_a_service() -> None:
     """Those of the port that is named, in the workload's namespace unless another is given."""
     assert text_of(alertmanager({"pathPrefix": "/am", "scheme": "HTTPS", "timeout": "5s"})) == (
-        "path_prefix: /am\n"
         "scheme: https\n"
+        "path_prefix: /am\n"
         "timeout: 5s\n"
         "kubernetes_sd_configs:\n"
         "- role: endpoints\n"

@@ -494,6 +494,74 @@ def test_target_ports_of_services_are_those_of_containers(port: Any, label: str)
     assert step_for(job, "endpoint")["replacement"] == str(port)
 
 
+SETTINGS = {
+    "sampleLimit": 1,
+    "keepDroppedTargets": 2,
+    "scrapeNativeHistograms": True,
+    "scrapeProtocols": ["PrometheusProto"],
+    "fallbackScrapeProtocol": "PrometheusText0.0.4",
+}
+SETTINGS_WRITTEN = [
+    *("sample_limit", "keep_dropped_targets", "scrape_native_histograms"),
+    *("scrape_protocols", "fallback_scrape_protocol", "body_size_limit"),
+]
+REQUEST = {
+    "interval": "1m",
+    "path": "/x",
+    "params": {"a": ["b"]},
+    "scheme": "HTTPS",
+    "followRedirects": True,
+    "proxyUrl": "http://proxy",
+    "tlsConfig": {"insecureSkipVerify": True},
+    "basicAuth": {"username": {"name": "s", "key": "k"}, "password": {"name": "s", "key": "k"}},
+}
+REQUEST_WRITTEN = [
+    *("kubernetes_sd_configs", "scrape_interval", "metrics_path", "params", "scheme"),
+    "follow_redirects",
+]
+
+
+@pytest.mark.parametrize(
+    ("make", "credentials"),
+    [
+        (service_job, ["proxy_url", "tls_config", "basic_auth"]),
+        (pod_job, ["tls_config", "basic_auth", "proxy_url"]),
+    ],
+)
+def test_the_members_of_a_job_have_the_order_of_prometheus_operator(
+    make: Any, credentials: list[str]
+) -> None:
+    """So that taking over changes no text."""
+    job = make(REQUEST, bodySizeLimit="1MB", **SETTINGS)
+    first = ["job_name", "honor_labels"]
+    assert list(job) == [
+        *(*first, *REQUEST_WRITTEN, *credentials, "relabel_configs", *SETTINGS_WRITTEN),
+    ]
+
+
+def test_the_members_of_a_probes_job_have_the_order_of_prometheus_operator() -> None:
+    """So that taking over changes no text."""
+    job = job_of_probe(
+        targets={"staticConfig": {"static": ["x"]}},
+        prober={"url": "p", "proxyUrl": "http://proxy"},
+        tlsConfig={"insecureSkipVerify": True},
+        enableHttp2=False,
+        **SETTINGS,
+    )
+    assert list(job)[3:] == [
+        *SETTINGS_WRITTEN[:-1],
+        *("proxy_url", "enable_http2", "tls_config", "static_configs", "relabel_configs"),
+    ]
+
+
+@pytest.mark.parametrize("make", [service_job, pod_job])
+def test_port_zero_selects_nothing_but_is_a_name(make: Any) -> None:
+    """As with prometheus-operator: series would lose a label at a takeover."""
+    job = make({"targetPort": 0})
+    assert not [step for step in job["relabel_configs"] if "port" in str(step.get("source_labels"))]
+    assert step_for(job, "endpoint")["replacement"] == "0"
+
+
 def test_an_endpoint_without_port_takes_all_ports() -> None:
     """And gives them no name."""
     job = service_job({"path": "/metrics"})

@@ -66,6 +66,22 @@ def test_each_discovery_becomes_what_prometheus_reads(field: str) -> None:
     assert draft.ignored == []
 
 
+@pytest.mark.parametrize(
+    ("field", "half"),
+    [
+        ("ec2SDConfigs", "accessKey"),
+        ("lightSailSDConfigs", "secretKey"),
+        ("ecsSDConfigs", "accessKey"),
+    ],
+)
+def test_half_a_pair_of_keys_is_left_out(field: str, half: str) -> None:
+    """Prometheus could not log in with it; without, it takes the role of its surroundings."""
+    draft = draft_for()
+    found = discoveries_in(job_of({field: [{"region": "eu", half: key("id")}]}, draft))
+    assert list(found.values()) == [[{"region": "eu"}]]
+    assert [one.path for one in draft.ignored] == [f"spec.{field}[0].{half}"]
+
+
 def discovery_fields() -> dict[str, Any]:
     """Tell which fields of a ScrapeConfig hold discoveries, and their types."""
     fields = msgspec.structs.fields(ScrapeConfigSpec)
@@ -324,6 +340,9 @@ enable_compression: false
 enable_http2: true
 scrape_interval: 15s
 scrape_timeout: 10s
+scrape_protocols:
+- PrometheusProto
+fallback_scrape_protocol: PrometheusText0.0.4
 scheme: https
 proxy_url: http://proxy:3128
 basic_auth:
@@ -334,9 +353,6 @@ tls_config:
 sample_limit: 5
 scrape_native_histograms: true
 body_size_limit: 1MB
-scrape_protocols:
-- PrometheusProto
-fallback_scrape_protocol: PrometheusText0.0.4
 static_configs:
 - targets:
   - a:1

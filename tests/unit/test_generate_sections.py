@@ -106,7 +106,7 @@ def test_shards_of_zones_tell_their_zone(
 
 
 def test_a_limit_never_exceeds_its_ceiling() -> None:
-    """A ceiling without a limit is the limit, for all scrapes that set none of their own."""
+    """A ceiling without a limit is the limit, for all scrapes that set none; zero is none."""
     spec = {
         "bodySizeLimit": "1GB",
         "enforcedBodySizeLimit": "900MB",
@@ -124,7 +124,6 @@ def test_a_limit_never_exceeds_its_ceiling() -> None:
         "sample_limit": 10,
         "target_limit": 5,
         "label_limit": 7,
-        "keep_dropped_targets": 0,
     }
 
 
@@ -315,8 +314,8 @@ def test_otlp_settings_follow_the_version() -> None:
         "translation_strategy": "UnderscoreEscapingWithSuffixes",
     }
     assert ignored(draft) == [
-        "spec.otlp.ignoreResourceAttributes",
         "spec.otlp.keepIdentifyingResourceAttributes",
+        "spec.otlp.ignoreResourceAttributes",
     ]
 
 

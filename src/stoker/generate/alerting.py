@@ -44,8 +44,8 @@ def _steps(steps: tuple[RelabelConfig, ...], draft: Draft, path: str) -> list[Bl
 
 
 _ADDRESS: Final = (
-    Key("path_prefix"),
     Key("scheme", write=lower),
+    Key("path_prefix"),
     Key("timeout"),
     Key("enable_http2", since="2.35.0"),
     Key("tls_config", write=tls_config),

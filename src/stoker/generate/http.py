@@ -140,18 +140,23 @@ _KEY_PAIR: Final = {"access_key": "accessKey", "secret_key": "secretKey"}
 
 
 def sigv4(value: Sigv4 | None, draft: Draft, path: str) -> Block | None:
-    """A `sigv4`; empty means the default credentials chain of AWS.
-
-    Half a pair of keys is left out, also where the other half is there and empty: Prometheus would
-    refuse the whole file.
-    """
+    """A `sigv4`; empty means the default credentials chain of AWS."""
     if value is None:
         return None
     block: Block = {}
     put(block, _SIGV4, value, draft, path)
+    drop_half_a_pair(block, draft, path)
+    return block
+
+
+def drop_half_a_pair(block: Block, draft: Draft, path: str) -> None:
+    """Leave out half a pair of AWS' keys, also where the other half is there and empty.
+
+    Prometheus would refuse the whole file, or could not log in; without, it takes the default
+    credentials chain.
+    """
     if all(map(block.get, _KEY_PAIR)):
-        return block
+        return
     for half in [name for name in _KEY_PAIR if name in block]:
         del block[half]
         draft.ignore(below(path, _KEY_PAIR[half]), "access key and secret key need each other")
-    return block

@@ -20,7 +20,6 @@ from stoker.generate.draft import Draft, Key, put
 from stoker.generate.http import PROXY, basic_auth, oauth2
 from stoker.generate.limits import (
     BODY_SIZE_LIMIT,
-    KEEP_DROPPED_TARGETS,
     LIMITS,
     class_path,
     put_authorization,
@@ -96,17 +95,20 @@ _REQUEST: Final = (
     Key("scrape_interval", "interval"),
     Key("scrape_timeout"),
     Key("metrics_path", "path"),
-    *PROXY,
     Key("params", write=parameters),
     Key("scheme", write=lower),
     *REDIRECTS,
 )
-CREDENTIALS: Final = (
+_OAUTH2: Final = Key("oauth2", since="2.27.0", write=oauth2)
+_TOKEN_OR_PASSWORD: Final = (
     Key("bearer_token", "bearer_token_secret", write=_token),
     Key("basic_auth", write=basic_auth),
-    Key("oauth2", since="2.27.0", write=oauth2),
 )
-_CREDENTIALS_OR_FILE: Final = (Key("bearer_token_file"), *CREDENTIALS)
+CREDENTIALS: Final = (*_TOKEN_OR_PASSWORD, _OAUTH2)
+
+# What stands before and after `tls_config`: the peer has another order for each kind.
+_OF_SERVICES: Final = ((*PROXY, _OAUTH2), (Key("bearer_token_file"), *_TOKEN_OR_PASSWORD))
+_OF_PODS: Final = ((), (*CREDENTIALS, *PROXY))
 
 
 def endpoint_job(
@@ -120,9 +122,10 @@ def endpoint_job(
     put_staleness(job, endpoint, draft, path)
     job["kubernetes_sd_configs"] = [discovery]
     put(job, _REQUEST, endpoint, draft, path)
+    before, after = _OF_SERVICES if isinstance(endpoint, ServiceEndpoint) else _OF_PODS
+    put(job, before, endpoint, draft, path)
     put_tls(job, endpoint, of.chosen, draft, path)
-    with_file = isinstance(endpoint, ServiceEndpoint)
-    put(job, _CREDENTIALS_OR_FILE if with_file else CREDENTIALS, endpoint, draft, path)
+    put(job, after, endpoint, draft, path)
     put_authorization(job, endpoint, of.chosen, draft, path)
     steps += target_steps(of, endpoint.relabelings, f"{path}.relabelings")
     job["relabel_configs"] = steps + sharding_steps(draft)
@@ -166,5 +169,5 @@ def put_settings(job: Block, of: Source) -> None:
     settings, draft = of.settings, of.draft
     put_limits(job, LIMITS, settings, draft, "spec")
     put_histograms(job, settings, draft, "spec")
-    put_limits(job, (BODY_SIZE_LIMIT, KEEP_DROPPED_TARGETS), settings, draft, "spec")
     put_protocols(job, settings, of.chosen, draft, "spec")
+    put_limits(job, (BODY_SIZE_LIMIT,), settings, draft, "spec")

@@ -39,11 +39,13 @@ LIMITS: Final = (
     Limit(Key("label_limit", since="2.27.0"), "labelLimit"),
     Limit(Key("label_name_length_limit", since="2.27.0"), "labelNameLengthLimit"),
     Limit(Key("label_value_length_limit", since="2.27.0"), "labelValueLengthLimit"),
+    Limit(
+        Key("keep_dropped_targets", since="2.47.0"),
+        "keepDroppedTargets",
+        Key("global", since="2.47.0"),
+    ),
 )
 BODY_SIZE_LIMIT: Final = Limit(Key("body_size_limit", since="2.28.0"), "bodySizeLimit", amount=size)
-KEEP_DROPPED_TARGETS: Final = Limit(
-    Key("keep_dropped_targets", since="2.47.0"), "keepDroppedTargets", Key("global", since="2.47.0")
-)
 
 
 def put_limits(

@@ -163,7 +163,8 @@ def job_from_label(kind: str, label: str | None) -> list[Block]:
 def endpoint_name(endpoint: Endpoint) -> list[Block]:
     """The step that names the port of a target in the label `endpoint`, where it has a name."""
     name = endpoint.port or endpoint.target_port
-    return [fixed("endpoint", str(name))] if name else []
+    # The number zero selects no port, but is a name, as with the peer.
+    return [] if name in (None, "") else [fixed("endpoint", str(name))]
 
 
 def container_port(port: str | int) -> list[Block]:

@@ -56,13 +56,13 @@ _METADATA: Final = (
 )
 _AZURE: Final = (
     Key("managed_identity", write=by_table(Key("client_id"))),
-    Key("workload_identity", since="3.7.0", write=by_table(Key("client_id"), Key("tenant_id"))),
     Key(
         "oauth",
         since="2.48.0",
         write=by_table(Key("client_id"), Key("client_secret", write=_secret), Key("tenant_id")),
     ),
     Key("sdk", since="2.52.0", write=by_table(Key("tenant_id"))),
+    Key("workload_identity", since="3.7.0", write=by_table(Key("client_id"), Key("tenant_id"))),
     Key("cloud"),
     Key("scope", since="3.9.0"),
 )
@@ -98,9 +98,9 @@ _WRITE_AFTER_PROXY: Final = (
     Key("azuread", "azure_ad", since="2.45.0", write=by_table(*_AZURE)),
     Key("follow_redirects", since="2.26.0"),
     Key("enable_http2", since="2.35.0"),
-    Key("round_robin_dns", since="3.1.0"),
     Key("queue_config", write=by_table(*_QUEUE)),
     Key("metadata_config", since="2.23.0", write=_metadata),
+    Key("round_robin_dns", since="3.1.0"),
 )
 _READ: Final = (
     Key("url", keep_empty=True),
@@ -109,10 +109,12 @@ _READ: Final = (
     Key("name", since="2.15.0"),
     Key("required_matchers", write=sorted_members),
     Key("read_recent", write=_if_any),
-    Key("filter_external_labels", since="2.34.0"),
     *_AUTHENTICATION,
 )
-_READ_AFTER_PROXY: Final = (Key("follow_redirects", since="2.26.0"),)
+_READ_AFTER_PROXY: Final = (
+    Key("follow_redirects", since="2.26.0"),
+    Key("filter_external_labels", since="2.34.0"),
+)
 
 
 def remote_write_section(draft: Draft) -> list[Block]:

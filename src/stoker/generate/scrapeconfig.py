@@ -15,11 +15,16 @@ from stoker.generate.block import Block
 from stoker.generate.discovery import DISCOVERIES
 from stoker.generate.discovery.rows import BASIC_AUTH, FOLLOW_REDIRECTS, HEADERS, OAUTH2, PROXY
 from stoker.generate.draft import Draft, Key, put
-from stoker.generate.jobs import Kind, Source, put_sample_steps, put_settings, source
+from stoker.generate.jobs import Kind, Source, put_sample_steps, source
 from stoker.generate.limits import (
+    BODY_SIZE_LIMIT,
+    LIMITS,
     class_path,
     put_authorization,
+    put_histograms,
     put_honored,
+    put_limits,
+    put_protocols,
     put_staleness,
     put_timestamps,
     put_tls,
@@ -42,12 +47,9 @@ _REQUEST: Final = (
     HEADERS,
     Key("scrape_interval"),
     Key("scrape_timeout"),
-    Key("scheme", write=lower),
-    *PROXY,
-    BASIC_AUTH,
-    OAUTH2,
-    Key("extra_scrape_metrics", since="3.10.0"),
 )
+_CONNECTION: Final = (Key("scheme", write=lower), *PROXY, BASIC_AUTH)
+_MORE: Final = (OAUTH2, Key("extra_scrape_metrics", since="3.10.0"))
 
 _NAMES: Final = (
     Key("metric_name_validation_scheme", "name_validation_scheme", since="3.0.0", write=lower),
@@ -66,9 +68,14 @@ def scrape_config_job(config: ScrapeConfig, draft: Draft) -> Block:
     if spec.honor_labels is not None:
         put_honored(job, spec.honor_labels, draft)
     put(job, _REQUEST, spec, draft, _SPEC)
+    put_protocols(job, spec, of.chosen, draft, _SPEC)
+    put(job, _CONNECTION, spec, draft, _SPEC)
     put_authorization(job, spec, of.chosen, draft, _SPEC)
+    put(job, _MORE, spec, draft, _SPEC)
     put_tls(job, spec, of.chosen, draft, _SPEC)
-    put_settings(job, of)
+    put_limits(job, LIMITS, spec, draft, _SPEC)
+    put_histograms(job, spec, draft, _SPEC)
+    put_limits(job, (BODY_SIZE_LIMIT,), spec, draft, _SPEC)
     if spec.static_configs:
         job["static_configs"] = [_static(targets) for targets in spec.static_configs]
     put(job, DISCOVERIES, spec, draft, _SPEC)

@@ -79,9 +79,9 @@ _NAMES_AND_HISTOGRAMS: Final = (
     Key(
         "metric_name_escaping_scheme", "name_escaping_scheme", since="3.4.0", write=escaping_scheme
     ),
-    Key("scrape_native_histograms", since="3.8.0"),
-    Key("always_scrape_classic_histograms", "scrape_classic_histograms", since="3.5.0"),
     Key("convert_classic_histograms_to_nhcb", since="3.4.0"),
+    Key("always_scrape_classic_histograms", "scrape_classic_histograms", since="3.5.0"),
+    Key("scrape_native_histograms", since="3.8.0"),
 )
 _RULES_AND_QUERIES: Final = (
     Key("rule_query_offset", since="2.53.0"),
@@ -137,7 +137,8 @@ def _zone_label(draft: Draft) -> str:
 def _put_limits(block: Block, draft: Draft) -> None:
     """Limits for scrapes that set none; where only a ceiling is given, it is the limit too."""
     for key in _LIMITS:
-        limit = getattr(draft.spec, key.name)
+        # Zero is no limit, as if none were given.
+        limit = getattr(draft.spec, key.name) or None
         if key.known_to(draft.version):
             amount: Callable[[Any], int] = size if key.name == "body_size_limit" else int
             capped = lowest(limit, getattr(draft.spec, f"enforced_{key.name}"), amount)
@@ -253,12 +254,12 @@ def _translation(strategy: str, draft: Draft, path: str) -> str:
 
 
 _OTLP: Final = (
-    Key("promote_all_resource_attributes", since="3.5.0"),
     Key("promote_resource_attributes", since="2.55.0", write=items),
-    Key("ignore_resource_attributes", since="3.5.0", write=items),
     Key("translation_strategy", since="3.0.0", write=_translation),
     Key("keep_identifying_resource_attributes", since="3.1.0"),
     Key("convert_histograms_to_nhcb", since="3.4.0"),
+    Key("promote_all_resource_attributes", since="3.5.0"),
+    Key("ignore_resource_attributes", since="3.5.0", write=items),
     Key("promote_scope_metadata", since="3.6.0"),
     Key("label_name_underscore_sanitization", since="3.8.0"),
     Key("label_name_preserve_multiple_underscores", since="3.8.0"),

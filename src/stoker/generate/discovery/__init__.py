@@ -12,6 +12,7 @@ from stoker.generate.discovery import aws, clouds, containers, hosters, lists, r
 from stoker.generate.discovery.kubernetes import KUBERNETES, attach_metadata
 from stoker.generate.discovery.rows import Each, Table
 from stoker.generate.draft import Key
+from stoker.generate.http import drop_half_a_pair
 from stoker.validate.discovery import DISCOVERIES as CHECKED
 
 _SINCE: Final = {discovery.field: discovery.since for discovery in CHECKED}
@@ -28,7 +29,7 @@ DISCOVERIES: Final[Table] = (
     _found("kubernetes_sd_configs", write=Each(KUBERNETES, more=attach_metadata)),
     _found("consul_sd_configs", write=Each(registries.CONSUL)),
     _found("dns_sd_configs", write=Each(lists.DNS)),
-    _found("ec2_sd_configs", write=Each(aws.EC2)),
+    _found("ec2_sd_configs", write=Each(aws.EC2, tidy=drop_half_a_pair)),
     _found("azure_sd_configs", write=Each(clouds.AZURE)),
     _found("gce_sd_configs", write=Each(clouds.GCE)),
     _found("openstack_sd_configs", write=Each(clouds.OPENSTACK)),
@@ -45,19 +46,19 @@ DISCOVERIES: Final[Table] = (
         "dockerswarm_sd_configs", "docker_swarm_sd_configs", write=Each(containers.DOCKER_SWARM)
     ),
     _found("puppetdb_sd_configs", write=Each(registries.PUPPETDB)),
-    _found("lightsail_sd_configs", write=Each(aws.LIGHTSAIL)),
+    _found("lightsail_sd_configs", write=Each(aws.LIGHTSAIL, tidy=drop_half_a_pair)),
     _found("ovhcloud_sd_configs", write=Each(clouds.OVHCLOUD)),
     _found("scaleway_sd_configs", write=Each(hosters.SCALEWAY)),
     _found("ionos_sd_configs", write=Each(hosters.IONOS)),
-    _found("aws_sd_configs", write=Each(aws.ROLES)),
-    _found("ecs_sd_configs", write=Each(aws.CLUSTERS)),
-    _found("elasticache_sd_configs", write=Each(aws.CLUSTERS)),
+    _found("aws_sd_configs", write=Each(aws.ROLES, tidy=drop_half_a_pair)),
+    _found("ecs_sd_configs", write=Each(aws.CLUSTERS, tidy=drop_half_a_pair)),
+    _found("elasticache_sd_configs", write=Each(aws.CLUSTERS, tidy=drop_half_a_pair)),
     _found("marathon_sd_configs", write=Each(registries.MARATHON)),
-    _found("msk_sd_configs", write=Each(aws.CLUSTERS)),
+    _found("msk_sd_configs", write=Each(aws.CLUSTERS, tidy=drop_half_a_pair)),
     _found("nerve_sd_configs", write=Each(registries.ZOOKEEPER)),
     _found("oci_sd_configs", write=Each(clouds.OCI)),
     _found("outscale_sd_configs", write=Each(clouds.OUTSCALE)),
-    _found("rds_sd_configs", write=Each(aws.RDS)),
+    _found("rds_sd_configs", write=Each(aws.RDS, tidy=drop_half_a_pair)),
     _found("serverset_sd_configs", write=Each(registries.ZOOKEEPER)),
     _found("stackit_sd_configs", write=Each(clouds.STACKIT)),
     _found("triton_sd_configs", write=Each(hosters.TRITON)),

@@ -3,8 +3,10 @@
 from typing import Final
 
 from stoker.generate.discovery.rows import (
-    CREDENTIALS,
+    AUTHORIZATION,
+    BASIC_AUTH,
     FILTERS,
+    OAUTH2,
     PROXY,
     REFRESH,
     REQUESTS,
@@ -39,7 +41,7 @@ EC2: Final[Table] = (
 )
 
 LIGHTSAIL: Final[Table] = (
-    *since("2.41.0", *CREDENTIALS, *PROXY),
+    *since("2.41.0", BASIC_AUTH, AUTHORIZATION, *PROXY, OAUTH2),
     Key("region"),
     Key("endpoint"),
     Key("port"),
@@ -47,7 +49,7 @@ LIGHTSAIL: Final[Table] = (
     _ACCESS_KEY,
     _SECRET_KEY,
     Key("role_arn"),
-    *since("2.41.0", *REQUESTS, TLS),
+    *since("2.41.0", TLS, *REQUESTS),
     _PROFILE,
     _EXTERNAL_ID,
 )

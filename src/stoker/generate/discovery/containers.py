@@ -3,8 +3,11 @@
 from typing import Final
 
 from stoker.generate.discovery.rows import (
+    AUTHORIZATION,
+    BASIC_AUTH,
     CREDENTIALS,
     FILTERS,
+    OAUTH2,
     PROXY,
     REFRESH,
     REQUESTS,
@@ -16,8 +19,10 @@ from stoker.generate.discovery.rows import (
 from stoker.generate.draft import Key
 
 DOCKER: Final[Table] = (
-    *CREDENTIALS,
+    AUTHORIZATION,
+    OAUTH2,
     *PROXY,
+    BASIC_AUTH,
     FILTERS,
     Key("host"),
     TLS,

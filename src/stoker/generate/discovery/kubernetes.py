@@ -29,8 +29,8 @@ from stoker.generate.discovery.rows import (
 from stoker.generate.draft import Draft, Key, Write, put
 
 _NAMESPACES: Final[Table] = (
-    Key("own_namespace", since="2.33.0"),
     Key("names", write=items),
+    Key("own_namespace", since="2.33.0"),
 )
 _SELECTOR: Final[Table] = (Key("role", write=lower), Key("label"), Key("field"))
 
@@ -102,8 +102,8 @@ KUBERNETES: Final[Table] = (
     ),
     *CREDENTIALS,
     *PROXY,
-    TLS,
     *REQUESTS,
+    TLS,
     Key("namespaces", write=_namespaces),
     Key("selectors", since="2.17.0", write=Each(_SELECTOR)),
 )

@@ -3,7 +3,9 @@
 from typing import Final
 
 from stoker.generate.discovery.rows import (
-    CREDENTIALS,
+    AUTHORIZATION,
+    BASIC_AUTH,
+    OAUTH2,
     PROXY,
     REFRESH,
     REQUESTS,
@@ -16,7 +18,16 @@ from stoker.generate.draft import Key
 
 FILE: Final[Table] = (Key("files", write=items), REFRESH)
 
-URL: Final[Table] = (*CREDENTIALS, *PROXY, TLS, Key("url"), REFRESH, *REQUESTS)
+URL: Final[Table] = (
+    BASIC_AUTH,
+    AUTHORIZATION,
+    TLS,
+    *PROXY,
+    OAUTH2,
+    Key("url"),
+    REFRESH,
+    *REQUESTS,
+)
 
 DNS: Final[Table] = (
     Key("names", write=items),

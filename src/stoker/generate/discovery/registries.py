@@ -4,6 +4,7 @@ from typing import Final
 
 from stoker.generate.discovery.rows import (
     CREDENTIALS,
+    FOLLOW_REDIRECTS,
     PROXY,
     REFRESH,
     REQUESTS,
@@ -44,23 +45,23 @@ NOMAD: Final[Table] = (
     *CREDENTIALS,
     *PROXY,
     Key("server"),
-    TLS,
     Key("allow_stale"),
     Key("namespace"),
     REFRESH,
     Key("region"),
     Key("tag_separator"),
     *REQUESTS,
+    TLS,
 )
 
-EUREKA: Final[Table] = (*CREDENTIALS, *PROXY, TLS, *REQUESTS, REFRESH, Key("server"))
+EUREKA: Final[Table] = (*CREDENTIALS, *PROXY, *REQUESTS, TLS, REFRESH, Key("server"))
 
 KUMA: Final[Table] = (
     *CREDENTIALS,
     *PROXY,
     Key("server"),
-    TLS,
     *REQUESTS,
+    TLS,
     REFRESH,
     Key("fetch_timeout"),
     Key("client_id", since="2.50.0"),
@@ -71,11 +72,12 @@ PUPPETDB: Final[Table] = (
     *PROXY,
     Key("url"),
     Key("query"),
-    TLS,
     Key("include_parameters"),
-    REFRESH,
     Key("port"),
-    *REQUESTS,
+    REFRESH,
+    FOLLOW_REDIRECTS,
+    TLS,
+    *REQUESTS[1:],
 )
 
 MARATHON: Final[Table] = (

@@ -112,10 +112,14 @@ class Word(Struct, frozen=True):
 
 
 class Each(Struct, frozen=True):
-    """Writes a list of objects, each by the same table; `more` adds rows that depend on it."""
+    """Writes a list of objects, each by the same table.
+
+    `more` adds rows that depend on the object; `tidy` is what is done to it once it is written.
+    """
 
     table: Table
     more: Callable[[Any], Table] | None = None
+    tidy: Callable[[Block, Draft, str], None] | None = None
 
     def __call__(self, values: tuple[Any, ...], draft: Draft, path: str) -> list[Block] | None:
         """A block for each object, or None where there are no objects."""
@@ -126,6 +130,8 @@ class Each(Struct, frozen=True):
             put(block, self.table, value, draft, here)
             if self.more:
                 put(block, self.more(value), value, draft, here)
+            if self.tidy:
+                self.tidy(block, draft, here)
             blocks.append(block)
         return blocks or None
 
