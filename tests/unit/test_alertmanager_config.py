@@ -593,7 +593,12 @@ def test_the_file_can_start_from_an_alertmanager_config() -> None:
     start = {
         "name": "root",
         "global": {"resolveTimeout": "1m"},
-        "templates": [{"configMap": {"name": "t", "key": "a.tmpl"}}],
+        "templates": [
+            {
+                "configMap": {"name": "t", "key": "a.tmpl"},
+                "secret": {"name": "t", "key": "b.tmpl"},
+            },
+        ],
     }
     asking = alertmanager(alertmanagerConfiguration=start)
     made = KeptAlerting(asking, SECRETS, root=root)
@@ -605,8 +610,8 @@ def test_the_file_can_start_from_an_alertmanager_config() -> None:
         "team/cfg/r",
         "monitoring/root/r",
     ]
-    assert found["templates"] == ["/etc/alertmanager/templates/a.tmpl"]
-    assert made.template_files == ("a.tmpl",)
+    assert found["templates"] == [f"/etc/alertmanager/templates/{each}.tmpl" for each in "ab"]
+    assert made.template_files == ("a.tmpl", "b.tmpl")
     assert "matchers" not in found["route"]
 
 

@@ -280,6 +280,16 @@ def test_templates_lie_in_one_directory() -> None:
     ]
 
 
+def test_an_item_of_templates_may_name_a_secret_and_a_config_map() -> None:
+    """Both are mounted, as by prometheus-operator."""
+    both = {"secret": KEY, "configMap": {"name": "words", "key": "b"}}
+    spec = {"alertmanagerConfiguration": {"templates": [both]}}
+    assert named(pod(spec)["volumes"], "notification-templates")["projected"]["sources"] == [
+        {"configMap": {"name": "words", "items": [{"key": "b", "path": "b"}]}},
+        {"secret": {"name": "vault", "items": [{"key": "plain", "path": "plain"}]}},
+    ]
+
+
 def test_the_users_mounts_stand_before_those_of_the_web_server() -> None:
     """As prometheus-operator orders them: another order would replace every pod."""
     spec = {

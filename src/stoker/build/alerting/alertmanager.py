@@ -133,21 +133,25 @@ def _templates(spec: AlertmanagerSpec) -> list[Mounted]:
     templates = (configuration.templates if configuration else None) or ()
     sources: dict[str, Object] = {}
     for index, template in enumerate(templates):
-        key, source = _projection(template, index)
-        sources.setdefault(key, source)
+        for key, source in _projections(template, index):
+            sources.setdefault(key, source)
     if not sources:
         return []
     volume = {"name": TEMPLATES_VOLUME, "projected": {"sources": list(sources.values())}}
     return [Mounted(volume, read_only(TEMPLATES_VOLUME, TEMPLATES))]
 
 
-def _projection(template: SecretOrConfigMap, index: int) -> tuple[str, Object]:
-    for kind, chosen in (("secret", template.secret), ("configMap", template.config_map)):
+def _projections(template: SecretOrConfigMap, index: int) -> list[tuple[str, Object]]:
+    """The files that an item names, by their keys: it may name one of each kind."""
+    made: list[tuple[str, Object]] = []
+    for kind, chosen in (("configMap", template.config_map), ("secret", template.secret)):
         if chosen and chosen.name and chosen.key:
             items = [{"key": chosen.key, "path": chosen.key}]
-            return chosen.key, {kind: {"name": chosen.name, "items": items}}
-    path = f"spec.alertmanagerConfiguration.templates[{index}]"
-    raise WorkloadError(path, "this names no key of a Secret or ConfigMap")
+            made.append((chosen.key, {kind: {"name": chosen.name, "items": items}}))
+    if not made:
+        path = f"spec.alertmanagerConfiguration.templates[{index}]"
+        raise WorkloadError(path, "this names no key of a Secret or ConfigMap")
+    return made
 
 
 def _volumes(site: AlertSite, files: _Files, assets: TlsAssets) -> Iterator[Object]:

@@ -276,7 +276,7 @@ def _template_files(configuration: GlobalConfiguration) -> tuple[str, ...]:
     keys = [
         reference.key
         for template in configuration.templates or ()
-        for reference in (template.secret or template.config_map,)
+        for reference in (template.config_map, template.secret)
         if reference is not None and reference.key
     ]
     return tuple(dict.fromkeys(keys))
