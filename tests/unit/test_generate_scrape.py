@@ -494,7 +494,7 @@ def test_target_ports_of_services_are_those_of_containers(port: Any, label: str)
     assert step_for(job, "endpoint")["replacement"] == str(port)
 
 
-SETTINGS = {
+SETTINGS: dict[str, Any] = {
     "sampleLimit": 1,
     "keepDroppedTargets": 2,
     "scrapeNativeHistograms": True,

@@ -203,7 +203,8 @@ class WorkloadSpec(Model):
     image_pull_policy: Annotated[
         str | None,
         doc(
-            "When nodes pull the images of all containers. Unset: Kubernetes' default.",
+            "When nodes pull the images of all containers, but for the reloader of a ThanosRuler. "
+            "Unset: Kubernetes' default.",
             enum=("", "Always", "Never", "IfNotPresent"),
         ),
     ] = None
