@@ -290,6 +290,14 @@ def test_an_item_of_templates_may_name_a_secret_and_a_config_map() -> None:
     ]
 
 
+def test_the_container_that_kubectl_takes_is_fixed() -> None:
+    """As with prometheus-operator: another annotation would replace every pod."""
+    name = "kubectl.kubernetes.io/default-container"
+    made = stateful_set({"podMetadata": {"annotations": {name: "mine", "a": "b"}}})
+    found = made["spec"]["template"]["metadata"]["annotations"]
+    assert found == {name: "alertmanager", "a": "b"}
+
+
 def test_the_users_mounts_stand_before_those_of_the_web_server() -> None:
     """As prometheus-operator orders them: another order would replace every pod."""
     spec = {

@@ -225,6 +225,14 @@ def test_when_to_pull_the_reloaders_image_is_left_to_kubernetes() -> None:
     assert "imagePullPolicy" not in reloader
 
 
+def test_the_container_that_kubectl_takes_is_fixed() -> None:
+    """As with prometheus-operator: another annotation would replace every pod."""
+    name = "kubectl.kubernetes.io/default-container"
+    made = stateful_set({"podMetadata": {"annotations": {name: "mine", "a": "b"}}})
+    found = made["spec"]["template"]["metadata"]["annotations"]
+    assert found == {name: "thanos-ruler", "a": "b"}
+
+
 def test_without_rules_there_is_no_reloader() -> None:
     """There is nothing to watch, and no init container at any time."""
     assert names(pod({})["containers"]) == ["thanos-ruler"]

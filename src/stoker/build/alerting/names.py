@@ -80,10 +80,14 @@ def pod_labels(site: AlertSite) -> dict[str, str]:
 
 
 def pod_annotations(site: AlertSite) -> dict[str, str]:
-    """The annotations of the pods."""
+    """The annotations of the pods.
+
+    Unlike with Prometheus, the user cannot name another container as the usual one: another
+    annotation than the peer's would replace every pod at a takeover.
+    """
     metadata = site.spec.pod_metadata
     own = (metadata.annotations if metadata else None) or {}
-    return {DEFAULT_CONTAINER: site.program.application} | own
+    return own | {DEFAULT_CONTAINER: site.program.application}
 
 
 def _users_labels(site: AlertSite) -> dict[str, str]:
