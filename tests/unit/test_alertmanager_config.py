@@ -402,7 +402,6 @@ def test_a_time_that_alertmanager_cannot_read_is_refused(
     [
         ({"groupBy": ["a", "a"]}, "groupBy[1]"),
         ({"groupBy": ["a", "..."]}, "groupBy"),
-        ({"groupInterval": "0s"}, "groupInterval"),
         ({"repeatInterval": "x"}, "repeatInterval"),
         ({"matchers": [{"name": "", "value": "x"}]}, "matchers[0].name"),
         ({"matchers": [{"name": "a", "matchType": "~"}]}, "matchers[0].matchType"),
@@ -411,6 +410,22 @@ def test_a_time_that_alertmanager_cannot_read_is_refused(
 def test_a_route_that_alertmanager_cannot_read_is_refused(more: Any, place: str) -> None:
     """The path leads to the field."""
     assert f"spec.route.{place}" in complaint(route(**more))
+
+
+@pytest.mark.parametrize("zero", ["0", "0s", "0h0m"])
+def test_an_interval_of_zero_is_left_out_of_a_route(zero: str) -> None:
+    """Alertmanager would refuse the file; the rest of the object still counts. A wait may be 0."""
+    spec = route(groupInterval=zero, groupWait="0s", routes=[{"repeatInterval": zero}])
+    one = config(spec)
+    made, _ = kept(one)
+    (found,) = yaml.safe_load(made.text())["route"]["routes"]
+    assert "group_interval" not in found
+    assert (found["group_wait"], found["routes"]) == ("0s", [{}])
+    assert made.ignored[key(one)] == (
+        Ignored("spec.route.routes[0].repeatInterval", "must not be zero"),
+        Ignored("spec.route.groupInterval", "must not be zero"),
+    )
+    assert list(settings_of(one)) == []
 
 
 def test_a_receiver_may_rely_on_the_global_section() -> None:

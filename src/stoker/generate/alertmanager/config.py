@@ -91,7 +91,7 @@ def _piece(config: Config, terms: AlertTerms, assets: Assets, *, root: bool) -> 
     namespace, name = config.metadata.namespace or "", config.metadata.name or ""
     draft = AlertDraft(terms.version, assets, namespace)
     seen = "" if root else terms.seen_by(namespace)
-    tenant = Tenant(f"{namespace}/{name}/", terms.version, seen)
+    tenant = Tenant(f"{namespace}/{name}/", terms.version, seen, draft.ignored)
     tree = _tree(config.spec, tenant, draft, root=root)
     try:
         tree = sanitized(tree, CONFIGURATION, terms.version, draft.ignored)

@@ -14,9 +14,12 @@ from msgspec import Struct
 from stoker.api.amconfig.routing import InhibitRule, Matcher
 from stoker.errors import ResourceError
 from stoker.generate.block import Block
+from stoker.generate.draft import Ignored
 from stoker.generate.order import in_order
 from stoker.validate.alertmanager.matchers import REGEX_TYPES, matcher_text
 from stoker.validate.alertmanager.routes import NestedRouteError, nested_route
+from stoker.validate.findings import json_name
+from stoker.validate.syntax import milliseconds
 from stoker.version import Version, parse_version
 
 NAMESPACE: Final = "namespace"
@@ -27,12 +30,13 @@ class Tenant(Struct, frozen=True):
     """Whose routes they are.
 
     `prefix` begins the names of receivers and intervals. `namespace` is the one whose alerts are
-    seen, empty for all.
+    seen, empty for all. What is left out of the routes is added to `ignored`.
     """
 
     prefix: str
     version: Version
     namespace: str = ""
+    ignored: list[Ignored] = []
 
     def own(self, name: str) -> str:
         """The name of a receiver or time interval in the file."""
@@ -79,12 +83,22 @@ def route_block(route: Any, tenant: Tenant, path: str, namespace: str = "") -> B
             for index, inner in enumerate(route.routes or ())
         ],
         "group_wait": route.group_wait,
-        "group_interval": route.group_interval,
-        "repeat_interval": route.repeat_interval,
+        "group_interval": _pace(route, "group_interval", tenant, path),
+        "repeat_interval": _pace(route, "repeat_interval", tenant, path),
         "mute_time_intervals": list(map(tenant.own, route.mute_time_intervals or ())),
         "active_time_intervals": list(map(tenant.own, route.active_time_intervals or ())),
     }
     return _in_order(block)
+
+
+def _pace(route: Any, name: str, tenant: Tenant, path: str) -> str | None:
+    """An interval; one of zero is left out, since Alertmanager refuses a whole file for it."""
+    text: str | None = getattr(route, name)
+    if text and milliseconds(text) == 0:
+        where = f"{path}.{json_name(route, name)}"
+        tenant.ignored.append(Ignored(where, "must not be zero"))
+        return None
+    return text
 
 
 def _nested(route: Any, path: str) -> Any:

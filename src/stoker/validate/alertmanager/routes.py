@@ -102,21 +102,13 @@ def _group_by(labels: Sequence[str], names: Names, path: str) -> Findings:
             yield Finding(where, Reason.INVALID_VALUE, "cannot be the name of a label")
 
 
-_DURATIONS: Final = {"group_wait": True, "group_interval": False, "repeat_interval": False}
-
-
 def _durations(route: Any, path: str) -> Findings:
-    """Durations, of which only the first wait may be zero."""
-    for name, zero_is_fine in _DURATIONS.items():
+    """Durations; one of zero that Alertmanager would refuse is left out where routes are made."""
+    for name in ("group_wait", "group_interval", "repeat_interval"):
         text = getattr(route, name)
-        if text is None:
-            continue
-        length = milliseconds(text)
-        where = below(path, json_name(route, name))
-        if length is None:
+        if text is not None and milliseconds(text) is None:
+            where = below(path, json_name(route, name))
             yield Finding(where, Reason.INVALID_VALUE, f"`{text[:40]}` is not a duration")
-        elif not length and not zero_is_fine:
-            yield Finding(where, Reason.INVALID_VALUE, "must not be zero")
 
 
 def _intervals(route: Any, names: Names, path: str) -> Findings:
