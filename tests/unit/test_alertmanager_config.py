@@ -474,6 +474,18 @@ def test_what_a_version_does_not_know_is_left_out_and_reported() -> None:
     assert "timeout: 5s" in made.text()
 
 
+def test_an_external_id_is_told_where_alertmanager_would_not_send_it() -> None:
+    """Alertmanager 0.33 reads it, and then takes on the role without it."""
+    signed = {"region": "x", "roleArn": "r", "externalId": "e"}
+    one = config(receiver("snsConfigs", topicARN="t", sigv4=signed))
+    made, _ = kept(one, version="0.33.1")
+    (ignored,) = made.ignored[key(one)]
+    assert ignored.path == "spec.receivers[0].snsConfigs[0].sigv4.externalId"
+    assert "0.34.0" in ignored.reason
+    assert "external_id" not in made.text()
+    assert "external_id: e" in kept(one, version="0.34.0")[0].text()
+
+
 @pytest.mark.parametrize(
     ("kind", "integration", "version"),
     [

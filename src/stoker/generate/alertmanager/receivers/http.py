@@ -251,10 +251,10 @@ SIGV4: Final = Section(
         Row("secret_key", SOME_TEXT, "secret_key", secret),
         Row("profile", SOME_TEXT, "profile"),
         Row("role_arn", SOME_TEXT, "role_arn"),
-        Row("external_id", SOME_TEXT, "external_id", since="0.33.0"),
+        Row("external_id", SOME_TEXT, "external_id", since="0.34.0"),
         Row("use_fips_sts_endpoint", SWITCH, "use_fips_sts_endpoint", if_true, since="0.28.0"),
         Row("service_name", SOME_TEXT, since="0.31.0"),
     ),
-    checks=(_role_for_external_id,),
+    given=(_role_for_external_id,),
     needs=(_key_pair,),
 )
