@@ -244,7 +244,8 @@ def test_values_cannot_make_the_file_huge() -> None:
     """A few bytes that refer to a large Secret many times are refused."""
     client = {"bearerTokenSecret": {"name": "s", "key": "big"}}
     slack = [{"apiURL": {"name": "s", "key": "url"}, "httpConfig": client}] * 3
-    spec = {"receivers": [{"name": "r", "slackConfigs": slack}]}
+    receivers = [{"name": "r", "slackConfigs": slack}]
+    spec = {"receivers": receivers, "route": {"receiver": "r"}}
     assert "too large" in complaint(spec)
 
 
@@ -436,6 +437,19 @@ def test_a_receiver_may_rely_on_the_global_section() -> None:
     assert found["receivers"][1]["slack_configs"] == [
         {"api_url": "https://slack.com/api/chat.postMessage", "update_message": True}
     ]
+
+
+def test_without_a_route_only_inhibition_rules_count() -> None:
+    """Receivers that nobody is routed to stay out, and need not be complete."""
+    spec = {
+        "receivers": [{"name": "r", "emailConfigs": [{"to": "a@example.com"}]}],
+        "muteTimeIntervals": [{"name": "t", "timeIntervals": [{"months": ["may"]}]}],
+        "inhibitRules": [{"sourceMatch": [{"name": "a", "value": "b"}], "equal": ["x"]}],
+    }
+    found = file_of(config(spec))
+    assert len(found["inhibit_rules"]) == 1
+    assert found["receivers"] == [{"name": "nobody"}]
+    assert "mute_time_intervals" not in found
 
 
 def test_a_change_of_the_global_section_is_felt_by_all() -> None:

@@ -103,22 +103,24 @@ def _piece(config: Config, terms: AlertTerms, assets: Assets, *, root: bool) -> 
 
 
 def _tree(spec: Any, tenant: Tenant, draft: AlertDraft, *, root: bool) -> Block:
-    given = enumerate(spec.receivers or ())
-    tree: Block = {
-        "receivers": [
-            {"name": tenant.own(receiver.name)}
-            | written(RECEIVER, receiver, draft, f"spec.receivers[{index}]")
-            for index, receiver in given
-        ],
-        "inhibit_rules": [inhibit_rule(rule, tenant) for rule in spec.inhibit_rules or ()],
-        "mute_time_intervals": [
-            interval(each, tenant, f"spec.muteTimeIntervals[{index}]")
-            for index, each in enumerate(intervals_of(spec))
-        ],
-    }
+    rules = [inhibit_rule(rule, tenant) for rule in spec.inhibit_rules or ()]
+    tree: Block = {"inhibit_rules": rules}
+    # Without a route nobody is sent anything: then no receiver is asked to be complete.
     if spec.route is not None:
         make = _root_route if root else top_route
-        tree["route"] = make(spec.route, tenant)
+        given = enumerate(spec.receivers or ())
+        tree |= {
+            "receivers": [
+                {"name": tenant.own(receiver.name)}
+                | written(RECEIVER, receiver, draft, f"spec.receivers[{index}]")
+                for index, receiver in given
+            ],
+            "mute_time_intervals": [
+                interval(each, tenant, f"spec.muteTimeIntervals[{index}]")
+                for index, each in enumerate(intervals_of(spec))
+            ],
+            "route": make(spec.route, tenant),
+        }
     return {key: value for key, value in tree.items() if value}
 
 
