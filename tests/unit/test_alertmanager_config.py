@@ -525,6 +525,17 @@ def test_a_users_own_file_is_cut_to_the_version() -> None:
     assert ignored.path == "alertmanager.yaml: global.telegram_bot_token"
 
 
+def test_a_no_is_written_where_prometheus_operator_writes_it() -> None:
+    """It changes nothing, and so moving from there changes nothing in the file."""
+    token = {"name": "s", "key": "token"}
+    spec = receiver("pushoverConfigs", userKey=token, token=token, html=False, monospace=False)
+    found = file_of(config(spec))["receivers"][1]["pushover_configs"][0]
+    assert (found["html"], found["monospace"]) == (False, False)
+    spec = receiver("opsgenieConfigs", apiKey=token, updateAlerts=False)
+    found = file_of(config(spec))["receivers"][1]["opsgenie_configs"][0]
+    assert found["update_alerts"] is False
+
+
 def test_days_are_hours_where_go_reads_a_duration() -> None:
     """`time.ParseDuration` knows no days, Kubernetes users do."""
     spec = receiver("webhookConfigs", url="http://x", timeout="1d")

@@ -103,7 +103,7 @@ SLACK: Final = Section(
         Row("link_names", SWITCH, "link_names", if_true),
         Row("mrkdwn_in", TEXTS, "mrkdwn_in", items),
         Row("actions", many(_ACTION), "actions", listed(_ACTION)),
-        Row("update_message", SWITCH, "update_message", if_true, since="0.32.0"),
+        Row("update_message", SWITCH, "update_message", since="0.32.0"),
         Row("timeout", GO_DURATION, "timeout", go_duration, since="0.30.0"),
     ),
     checks=(

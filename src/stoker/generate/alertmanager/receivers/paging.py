@@ -4,7 +4,7 @@ from typing import Final
 
 from stoker.errors import FieldError, below
 from stoker.generate.alertmanager.checks import all_of, any_of, at_most_one, web, web_or_template
-from stoker.generate.alertmanager.draft import go_duration, if_true, pairs, secret
+from stoker.generate.alertmanager.draft import go_duration, pairs, secret
 from stoker.generate.alertmanager.receivers.chat import HTTP_CONFIG, SEND_RESOLVED
 from stoker.generate.alertmanager.table import (
     GO_DURATION,
@@ -110,7 +110,7 @@ OPSGENIE: Final = Section(
         Row("tags", TEXT, "tags"),
         Row("note", TEXT, "note"),
         Row("priority", TEXT, "priority"),
-        Row("update_alerts", SWITCH, "update_alerts", if_true, since="0.24.0"),
+        Row("update_alerts", SWITCH, "update_alerts", since="0.24.0"),
         Row("entity", TEXT, "entity", since="0.24.0"),
         Row("actions", TEXT, "actions", since="0.24.0"),
     ),
@@ -167,8 +167,8 @@ PUSHOVER: Final = Section(
         Row("priority", TEXT, "priority"),
         Row("retry", GO_DURATION, "retry", go_duration),
         Row("expire", GO_DURATION, "expire", go_duration),
-        Row("html", SWITCH, "html", if_true),
-        Row("monospace", SWITCH, "monospace", if_true, since="0.29.0"),
+        Row("html", SWITCH, "html"),
+        Row("monospace", SWITCH, "monospace", since="0.29.0"),
     ),
     checks=(
         any_of("user_key", "user_key_file"),
