@@ -132,7 +132,8 @@ def victorops(victorops: Any, _scope: Maybe, path: str) -> Findings:
 def webex(webex: Any, _scope: Maybe, path: str) -> Findings:
     """A room, and the token of a bot."""
     yield from _needed(webex, path, "room_id")
-    if webex.http_config is None or webex.http_config.authorization is None:
+    client = webex.http_config
+    if client is None or not (client.authorization or source_of(client.bearer_token_secret, "")):
         message = "must be set: it holds the token of the bot"
         yield Finding(below(path, "httpConfig.authorization"), Reason.REQUIRED, message)
 

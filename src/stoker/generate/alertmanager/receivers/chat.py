@@ -238,7 +238,9 @@ TELEGRAM: Final = Section(
 
 
 def _token_of_bot(block: Block, _version: Version, path: str) -> None:
-    if not (block.get("http_config") or {}).get("authorization"):
+    """Alertmanager takes a token that stands there in the old way for an authorization."""
+    client = block.get("http_config") or {}
+    if not any(client.get(key) for key in ("authorization", "bearer_token", "bearer_token_file")):
         raise FieldError(below(path, "http_config.authorization"), "must be set")
 
 
