@@ -552,6 +552,13 @@ def test_days_are_hours_where_go_reads_a_duration() -> None:
         ("route: {receiver: a, reciever: b}\nreceivers: [{name: a}]", "route.reciever"),
         ("route: {receiver: a}\nreceivers: [{name: a}, {name: a}]", "receivers[1].name"),
         ("route: {receiver: b}\nreceivers: [{name: a}]", "route.receiver"),
+        (
+            "route: {receiver: a}\n"
+            "receivers: [{name: a, pushover_configs: [{user_key: u, token: t, retry: 60}]}]",
+            "receivers[0].pushover_configs[0].retry",
+        ),
+        (BASE + "tracing: {endpoint: e, compression: zstd}", "tracing.compression"),
+        (BASE + "event_recorder: true", "event_recorder"),
         ("receivers: [{name: a}]", "route"),
         ("route: {receiver: a, matchers: [a=b]}\nreceivers: [{name: a}]", "route.matchers"),
         ("route: {receiver: a, continue: true}\nreceivers: [{name: a}]", "route.continue"),
@@ -577,6 +584,16 @@ def test_an_own_file_is_read_as_strictly_as_alertmanager_does(text: str, path: s
     with pytest.raises(FieldError) as raised:
         loaded(text)
     assert raised.value.path == path
+
+
+def test_the_bot_of_webex_may_have_its_token_in_the_old_way() -> None:
+    """Alertmanager reads `bearer_token` as an authorization."""
+    for client in ("{bearer_token: t}", "{bearer_token_file: /f}"):
+        webex = f"webex_configs: [{{room_id: x, http_config: {client}}}]"
+        loaded(f"route: {{receiver: a}}\nreceivers: [{{name: a, {webex}}}]")
+    client = {"bearerTokenSecret": {"name": "s", "key": "token"}}
+    found = file_of(config(receiver("webexConfigs", roomID="x", httpConfig=client)))
+    assert found["receivers"][1]["webex_configs"][0]["http_config"] == {"bearer_token": "abc"}
 
 
 def test_a_text_that_looks_like_a_number_stays_what_was_written() -> None:

@@ -10,10 +10,10 @@ from stoker.generate.alertmanager.receivers import RECEIVER
 from stoker.generate.alertmanager.receivers.delivery import host_and_port
 from stoker.generate.alertmanager.receivers.http import HEADER, HTTP, TLS
 from stoker.generate.alertmanager.table import (
-    ANYTHING,
     DURATION,
     MAPPING,
     NUMBER,
+    OBJECT_OF_ANYTHING,
     SOME_TEXT,
     SWITCH,
     TEXT,
@@ -276,6 +276,7 @@ INTERVAL: Final = Section(
 
 def _way_of_tracing(block: Block, version: Version, path: str) -> None:
     among("client_type", "http", "grpc")(block, version, path)
+    among("compression", "gzip")(block, version, path)
 
 
 TRACING: Final = Section(
@@ -301,6 +302,6 @@ CONFIGURATION: Final = Section(
         Row("time_intervals", many(INTERVAL), since="0.24.0"),
         Row("templates", TEXTS, default=[]),
         Row("tracing", one(TRACING), since="0.30.0"),
-        Row("event_recorder", ANYTHING, since="0.33.0"),
+        Row("event_recorder", OBJECT_OF_ANYTHING, since="0.33.0"),
     )
 )

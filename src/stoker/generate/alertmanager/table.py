@@ -158,6 +158,10 @@ def _go_duration(words: Any, path: str) -> str | int:
     value = words.value if isinstance(words, Word) else None
     if isinstance(value, int) and not isinstance(value, bool):
         return value
+    return _go_duration_text(words, path)
+
+
+def _go_duration_text(words: Any, path: str) -> str:
     text = _text(words, path)
     if not is_go_duration(text):
         raise FieldError(path, f"`{text[:40]}` is not a duration such as 1h30m")
@@ -221,6 +225,9 @@ COUNT: Final = Kind(_count)
 NUMBER: Final = Kind(_number)
 DURATION: Final = Kind(_duration)
 GO_DURATION: Final = Kind(_go_duration)
+"""A duration, or a number of nanoseconds."""
+GO_DURATION_TEXT: Final = Kind(_go_duration_text)
+"""A duration that needs its unit."""
 TEXTS: Final = Kind(_texts)
 MAPPING: Final = Kind(_mapping)
 LISTS: Final = Kind(_lists)

@@ -8,6 +8,7 @@ from stoker.generate.alertmanager.draft import go_duration, pairs, secret
 from stoker.generate.alertmanager.receivers.chat import HTTP_CONFIG, SEND_RESOLVED
 from stoker.generate.alertmanager.table import (
     GO_DURATION,
+    GO_DURATION_TEXT,
     MAPPING,
     OBJECT_OF_ANYTHING,
     SOME_TEXT,
@@ -161,12 +162,12 @@ PUSHOVER: Final = Section(
         Row("message", TEXT, "message"),
         Row("url", TEXT, "url"),
         Row("url_title", TEXT, "url_title"),
-        Row("ttl", GO_DURATION, "ttl", go_duration, since="0.27.0"),
+        Row("ttl", GO_DURATION_TEXT, "ttl", go_duration, since="0.27.0"),
         Row("device", TEXT, "device", since="0.26.0"),
         Row("sound", TEXT, "sound"),
         Row("priority", TEXT, "priority"),
-        Row("retry", GO_DURATION, "retry", go_duration),
-        Row("expire", GO_DURATION, "expire", go_duration),
+        Row("retry", GO_DURATION_TEXT, "retry", go_duration),
+        Row("expire", GO_DURATION_TEXT, "expire", go_duration),
         Row("html", SWITCH, "html"),
         Row("monospace", SWITCH, "monospace", since="0.29.0"),
     ),
