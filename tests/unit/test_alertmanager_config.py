@@ -602,6 +602,17 @@ def test_a_text_that_looks_like_a_number_stays_what_was_written() -> None:
     assert tree["route"]["receiver"] == "0123"
 
 
+@pytest.mark.parametrize(
+    "line", ["", "{}", " { } ", r"a=\"b\"", r"a=b\,c=~\"d", "a=b\\", "a=" + "\\x" * 5000]
+)
+def test_a_line_of_matchers_that_alertmanager_reads_is_read(line: str) -> None:
+    """None at all, which every alert has, and quotes that only their escape makes a letter."""
+    made, _ = kept(
+        own=f"route: {{receiver: a, routes: [matchers: ['{line}']]}}\nreceivers: [name: a]"
+    )
+    assert yaml.safe_load(made.text())["route"]["routes"][0]["matchers"] == [line]
+
+
 def test_merges_and_aliases_of_yaml_are_understood() -> None:
     """What is shared by `<<` is found in each."""
     tree = loaded(

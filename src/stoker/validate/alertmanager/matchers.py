@@ -19,7 +19,7 @@ _LINE: Final = re.compile(
     r"""(?xs) \s*
       (?P<name> "(?:[^"\\]|\\.)*" | [^{}!=~,\\"'`\s]+ ) \s*
       (?P<type> =~ | !~ | != | = ) \s*
-      (?P<value> "(?:[^"\\]|\\.)*" | [^,"]* ) \s* (?: , | $ )
+      (?P<value> "(?:[^"\\]|\\.)*" | (?:\\[^,]|[^,"])*+ ) \s* (?: , | $ )
     """
 )
 
@@ -43,7 +43,7 @@ def expression_problem(value: str) -> str:
 
 
 def matcher_line_problem(line: str) -> str:
-    """Why a line of a user's own configuration holds no matchers; empty if it does."""
+    """Why a line of a user's own configuration cannot be read; one without matchers can be."""
     text = line.strip().removeprefix("{").removesuffix("}").strip()
     place = 0
     while place < len(text):
@@ -54,13 +54,12 @@ def matcher_line_problem(line: str) -> str:
         if found["type"] in REGEX_TYPES and expression_problem(_unquoted(value)):
             return "holds no regular expression"
         place = found.end()
-    return "" if text else "is empty"
+    return ""
 
 
 _ESCAPED: Final = re.compile(r'\\([\\"n])')
 
 
 def _unquoted(value: str) -> str:
-    if not value.startswith('"'):
-        return value.strip()
-    return _ESCAPED.sub(lambda found: "\n" if found[1] == "n" else found[1], value[1:-1])
+    inner = value[1:-1] if value.startswith('"') else value.strip()
+    return _ESCAPED.sub(lambda found: "\n" if found[1] == "n" else found[1], inner)
