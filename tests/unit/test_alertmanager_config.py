@@ -695,6 +695,22 @@ def test_the_file_can_start_from_an_alertmanager_config() -> None:
     assert "matchers" not in found["route"]
 
 
+def test_a_slack_bot_of_a_global_config_names_its_url_too() -> None:
+    """Alertmanager crashes where the URL for messages that change is only in `global`."""
+    beside = Contents({("Secret", "monitoring", "s"): SECRETS.objects["Secret", "team", "s"]})
+    root = config(receiver("slackConfigs", updateMessage=True), "root", "monitoring")
+
+    def made(key: str) -> KeptAlerting:
+        settings = {"slackApiUrl": {"name": "s", "key": key}}
+        start = {"name": "root", "global": settings}
+        return KeptAlerting(alertmanager(alertmanagerConfiguration=start), beside, root=root)
+
+    (found,) = yaml.safe_load(made("bot").text())["receivers"][0]["slack_configs"]
+    assert found == {"api_url": "https://slack.com/api/chat.postMessage", "update_message": True}
+    with pytest.raises(WorkloadError, match="update_message"):
+        made("url").text()
+
+
 def test_a_global_config_that_is_missing_is_told() -> None:
     """The configuration that runs stays until it is there."""
     made = KeptAlerting(alertmanager(alertmanagerConfiguration={"name": "root"}), SECRETS)

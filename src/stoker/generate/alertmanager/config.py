@@ -255,10 +255,12 @@ def _global_base(
         piece = _piece(root, terms, assets, root=True)
         settings = configuration.global_
         common = global_block(settings, draft, f"{_CONFIGURATION}.global") if settings else {}
-        tree = {"global": common} if common else {}
+        tree: Block = {"global": common} if common else {}
         tree |= piece.tree | {"templates": [f"{TEMPLATES}/{file}" for file in files]}
         tree = sanitized(tree, CONFIGURATION, terms.version, draft.ignored)
         check_whole(tree)
+        for index, receiver in enumerate(tree.get("receivers") or ()):
+            check_needs(with_bot_url(receiver, common), RECEIVER, f"receivers[{index}]")
     except FieldError as error:
         raise _base_error(error, root) from None
     reads = {**piece.reads, **draft.reads}
