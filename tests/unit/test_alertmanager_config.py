@@ -186,6 +186,9 @@ def test_both_sides_of_an_inhibition_rule_are_of_the_namespace() -> None:
     (rule,) = file_of(config(spec))["inhibit_rules"]
     assert rule["source_matchers"] == ['a=~".*"', 'namespace="team"']
     assert rule["target_matchers"] == ['namespace="team"']
+    own = {"name": "namespace", "value": "team", "matchType": "="}
+    (rule,) = file_of(config({"inhibitRules": [{"sourceMatch": [own]}]}))["inhibit_rules"]
+    assert rule["source_matchers"] == ['namespace="team"']
 
 
 def test_in_an_old_mapping_the_namespace_wins() -> None:
@@ -591,8 +594,8 @@ def test_the_bot_of_webex_may_have_its_token_in_the_old_way() -> None:
     for client in ("{bearer_token: t}", "{bearer_token_file: /f}"):
         webex = f"webex_configs: [{{room_id: x, http_config: {client}}}]"
         loaded(f"route: {{receiver: a}}\nreceivers: [{{name: a, {webex}}}]")
-    client = {"bearerTokenSecret": {"name": "s", "key": "token"}}
-    found = file_of(config(receiver("webexConfigs", roomID="x", httpConfig=client)))
+    token = {"bearerTokenSecret": {"name": "s", "key": "token"}}
+    found = file_of(config(receiver("webexConfigs", roomID="x", httpConfig=token)))
     assert found["receivers"][1]["webex_configs"][0]["http_config"] == {"bearer_token": "abc"}
 
 

@@ -118,12 +118,16 @@ def match_type(matcher: Matcher) -> str:
 def _matchers(
     matchers: Sequence[Matcher], version: Version, namespace: str, prefix: str = ""
 ) -> Block:
-    """All matchers, as lines or for an old version as mappings; the namespace's own last."""
+    """All matchers, as lines or for an old version as mappings; the namespace's own last.
+
+    Those of an inhibition rule have a `prefix`, and there it is not written twice.
+    """
     if version < _MATCHERS:
         return _old_matchers(matchers, namespace, prefix)
     lines = [matcher_text(each.name, match_type(each), each.value or "") for each in matchers]
-    if namespace:
-        lines.append(matcher_text(NAMESPACE, "=", namespace))
+    own = matcher_text(NAMESPACE, "=", namespace)
+    if namespace and not (prefix and own in lines):
+        lines.append(own)
     return {f"{prefix}matchers": lines}
 
 
