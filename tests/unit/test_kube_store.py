@@ -256,3 +256,25 @@ def check_lookups(store: Store[Thing], things: dict[Key, Thing]) -> None:
         assert {found.key for found in store.in_namespace(namespace)} == expected
     for key, found in things.items():
         assert store.get(*key) is found
+
+
+def test_a_listener_that_fails_keeps_no_change_from_the_others() -> None:
+    """The store has it by then, so nobody would be told of it again."""
+    store: Store[Thing] = Store()
+    told: list[Change] = []
+
+    def fail(_old: Thing | None, new: Thing | None) -> None:
+        if new is not None and new.key == A:
+            raise KeyError("odd")
+
+    store.listen(fail)
+    store.listen(lambda old, new: told.append((old, new)))
+    writer = store.writer()
+    first, second = thing(A), thing(B)
+    writer.apply(Begin())
+    writer.apply(listed(first))
+    writer.apply(listed(second))
+    with pytest.raises(KeyError, match="odd"):
+        writer.apply(Ready())
+    assert told == [(None, first), (None, second)]
+    assert store.ready.is_set()

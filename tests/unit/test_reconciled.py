@@ -14,12 +14,12 @@ from stoker.decide import decide, objects_for
 from stoker.errors import WorkloadError
 from stoker.explain.answer import Cause, Explanation, State
 from stoker.explain.view import View
+from stoker.kube.endless import words
 from stoker.offline.manifests import read
 from stoker.offline.pages import DirectoryPages, desk_of
 from stoker.offline.world import world_of
 from stoker.page.answers import ResourceAnswer, WorkloadAnswer
 from stoker.page.index import Query
-from stoker.run.workers import words
 from stoker.settings import OperatorSettings
 from stoker.status.workload import failed
 from tests.unit.test_explain import SHOP, Object, monitor, prometheus, thing, told, viewed

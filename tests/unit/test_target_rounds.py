@@ -70,6 +70,7 @@ class Stage:
         self.asked: list[str] = []
         self.down: set[str] = set()
         self.huge = ""
+        self.odd = ""
         self.looked: list[ObjectKey] = []
         self.keys = [ObjectKey("ServiceMonitor", "shop", f"m{n}") for n in range(monitors)]
         self.observed = Observed(wanted=True)
@@ -81,6 +82,8 @@ class Stage:
         """Answer for all Prometheuses: one healthy target each."""
         address = url.split("/")[2].rpartition(":")[0]
         self.asked.append(f"{address} {job.split('/')[2]}")
+        if address == self.odd:
+            raise KeyError("odd")
         if address in self.down:
             raise NotAnsweredError("no answer")
         if job.split("/")[2] == self.huge:
@@ -204,6 +207,16 @@ def test_who_does_not_answer_is_asked_once_in_a_round_and_lost_after_three() -> 
     stage.down = set()
     stage.round()
     assert stage.counted("a", 1) == (1, 1)
+
+
+def test_a_fault_in_the_questions_to_one_stops_no_other(caplog: pytest.LogCaptureFixture) -> None:
+    """It is told with its place, and that one counts as not answering."""
+    one, two = pod("StatefulSet", "prometheus-a", "1"), pod("StatefulSet", "prometheus-b", "2")
+    stage = Stage(server("a"), server("b"), pods=[one, two], requests=100)
+    stage.odd = "1"
+    assert sorted(stage.round()) == ["1 m0", "2 m0", "2 m1", "2 m2"]
+    assert [each.levelname for each in caplog.records] == ["ERROR"]
+    assert stage.counted("b", 2) == (1, 1)
 
 
 def test_a_job_with_too_many_targets_stops_nobody() -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from itertools import pairwise
 from typing import Any, cast
 
 import pytest
 
 from stoker.errors import StokerError
+from stoker.kube.client import Client
+from stoker.kube.endless import AGAIN, endless, until_done, words
 from stoker.kube.lease import Leadership
 from stoker.kube.queue import KeyedQueue
 from stoker.run.leading import lead
-from stoker.run.workers import Job, words, worker
+from stoker.run.workers import Job, worker
 from tests.unit.virtual_time import run
 
 
@@ -38,6 +41,10 @@ class Contender:
         self.on_lost()
 
 
+def _untold(error: Exception) -> None:
+    raise AssertionError("nothing was to be told") from error
+
+
 def leading(script: Callable[[Contender, list[str]], Awaitable[None]]) -> list[str]:
     """What happens to work, while a script decides who leads, until it is told to stop."""
     noted: list[str] = []
@@ -51,7 +58,7 @@ def leading(script: Callable[[Contender, list[str]], Awaitable[None]]) -> list[s
 
     async def main() -> None:
         contender = Contender(noted)
-        task = asyncio.create_task(lead(cast(Leadership, contender), work))
+        task = asyncio.create_task(lead(cast(Leadership, contender), work, _untold))
         await asyncio.sleep(1)
         await script(contender, noted)
         await asyncio.sleep(1)
@@ -108,7 +115,7 @@ def test_whoever_is_told_to_stop_while_leadership_is_lost_stops() -> None:
     async def main() -> None:
         contender = Contender(noted)
         contender.leading.set()
-        task = asyncio.create_task(lead(cast(Leadership, contender), work))
+        task = asyncio.create_task(lead(cast(Leadership, contender), work, _untold))
         await asyncio.sleep(1)
         contender.lose()
         await asyncio.sleep(0.5)
@@ -129,7 +136,7 @@ def test_work_that_fails_is_not_hidden() -> None:
     async def main() -> None:
         contender = Contender([])
         contender.leading.set()
-        await lead(cast(Leadership, contender), work)
+        await lead(cast(Leadership, contender), work, _untold)
 
     with pytest.raises(BaseExceptionGroup) as caught:
         run(main())
@@ -208,3 +215,122 @@ def test_a_worker_that_is_told_to_end_ends() -> None:
 
     assert len(run(main())) == 1
     assert told == []
+
+
+async def _ended() -> None:
+    """End at once."""
+
+
+async def _group() -> None:
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(asyncio.Event().wait())
+        tasks.create_task(_broken())
+
+
+@pytest.mark.parametrize(
+    ("broken", "fault"),
+    [
+        (_broken, "KeyError: 'no such thing'"),
+        (_cancelled, "RuntimeError: something that it waited for was cancelled"),
+        (_ended, "EndedError: it ended, and nobody told it to"),
+        (_group, "KeyError: 'no such thing'"),
+    ],
+)
+def test_a_task_that_ends_unforeseen_begins_anew_later_and_later(
+    broken: Callable[[], Awaitable[None]], fault: str
+) -> None:
+    """Each end is told; it ends for good when it is told to."""
+    begun: list[float] = []
+    told: list[str] = []
+
+    async def work() -> None:
+        begun.append(asyncio.get_running_loop().time())
+        await (broken() if len(begun) < 10 else asyncio.Event().wait())
+
+    async def main() -> None:
+        task = asyncio.create_task(endless(work, lambda error: told.append(words(error))))
+        await asyncio.sleep(1_000)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    run(main())
+    assert told == [f"a fault in the operator: {fault}"] * 9
+    pauses = [after - before for before, after in pairwise(begun)]
+    assert pauses[0] <= AGAIN.first
+    assert AGAIN.longest / 2 <= pauses[-1] <= AGAIN.longest
+
+
+def test_a_task_whose_group_fails_as_it_is_told_to_end_ends() -> None:
+    """It must not begin anew then: nobody would tell it again."""
+
+    async def slow() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(1)
+
+    async def work() -> None:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(slow())
+            await asyncio.sleep(1)
+            tasks.create_task(_broken())
+
+    async def main() -> None:
+        task = asyncio.create_task(endless(work, lambda _error: None))
+        await asyncio.sleep(1.5)
+        task.cancel()
+        async with asyncio.timeout(10):
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+    run(main())
+
+
+def test_work_that_fails_is_done_until_it_went_well() -> None:
+    """And not again after that."""
+    told: list[Exception] = []
+
+    async def work() -> None:
+        if len(told) < 2:
+            await _broken()
+
+    run(until_done(work, told.append))
+    assert len(told) == 2
+
+
+def test_a_lease_that_nobody_contends_for_any_longer_is_contended_for_anew() -> None:
+    """The work ends with the contest, however that ended, since another may lead meanwhile."""
+    noted: list[str] = []
+    told: list[str] = []
+
+    class Api:
+        """Has a Lease that is free, until a stray cancellation comes from it."""
+
+        async def request(self, method: str, _path: str, **rest: Any) -> bytes:
+            loop = asyncio.get_running_loop()
+            if loop.time() > 9 and method == "PUT" and not told:
+                await _cancelled()
+            return cast(bytes, rest["body"] or b'{"metadata": {}}')
+
+    async def work() -> None:
+        noted.append("begun")
+        try:
+            await asyncio.Event().wait()
+        finally:
+            noted.append("ended")
+
+    async def main() -> bool:
+        clock = asyncio.get_running_loop().time
+        leadership = Leadership(cast(Client, Api()), "shop", "stoker", "me", clock=clock)
+        task = asyncio.create_task(lead(leadership, work, lambda error: told.append(str(error))))
+        await asyncio.sleep(60)
+        leads = leadership.is_leading
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return leads
+
+    assert run(main())
+    assert told == ["something that it waited for was cancelled"]
+    assert noted == ["begun", "ended", "begun", "ended"]

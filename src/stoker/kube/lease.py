@@ -41,7 +41,7 @@ def awake_or_asleep() -> float:
 class Leadership:
     """One contender for a Lease. `run` contends for ever; `leading` is set while it leads.
 
-    Writers set `client.fence = leadership.fence`. When leadership is lost, `on_lost` is called: it
+    Writers set `client.fence = leadership.fence`. When leadership ends, `on_lost` is called: it
     must stop the workers, for what they decided may be old when this process leads again.
     """
 
@@ -116,12 +116,13 @@ class Leadership:
                 break
         self._step_down()
         _log.warning("lost leadership")
-        if self.on_lost:
-            self.on_lost()
 
     def _step_down(self) -> None:
         self._lead_until = _NEVER
-        self.leading.clear()
+        if self.leading.is_set():
+            self.leading.clear()
+            if self.on_lost:
+                self.on_lost()
 
     async def _acquired(self) -> bool:
         try:

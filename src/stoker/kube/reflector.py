@@ -13,6 +13,7 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
+from functools import partial
 from typing import Final, Generic, TypeVar
 
 from msgspec.structs import replace
@@ -20,9 +21,10 @@ from msgspec.structs import replace
 from stoker.errors import DecodeError
 from stoker.kube.changes import Applied, Begin, Deleted, Event, Key, Listed, Ready, Unreadable
 from stoker.kube.client import Client
-from stoker.kube.errors import ApiError
+from stoker.kube.endless import endless, words
+from stoker.kube.errors import ApiError, Unavailable
 from stoker.kube.reading import Reader
-from stoker.kube.report import Report
+from stoker.kube.report import WATCH, Report
 from stoker.kube.resources import Resource
 from stoker.kube.served import Served
 from stoker.kube.store import Index, Store
@@ -62,7 +64,8 @@ class Reflector(Generic[T]):
         """Follow the cluster until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             for part in self._parts:
-                tasks.create_task(self._follow(part))
+                told = partial(_stumbled, part)
+                tasks.create_task(endless(partial(self._follow, part), told))
 
     async def ready(self) -> None:
         """Wait until the store is complete."""
@@ -131,6 +134,12 @@ class _Part(Generic[T]):
         if str(self.unreadable.get(event.key)) != str(event.error):
             name = "/".join(filter(None, event.key))
             _LOG.warning("%s %s is passed over: %s", self.scope.resource.name, name, event.error)
+
+
+def _stumbled(part: _Part[T], error: Exception) -> None:
+    """Tell of an error that nobody expected, and count it as a failure of the watch."""
+    _LOG.error("%s is watched anew", part.scope, exc_info=error)
+    part.report.failed(WATCH, Unavailable(WATCH, part.scope.path, words(error)))
 
 
 def _scopes(scope: Scope, namespaces: Sequence[str] | None) -> list[Scope]:

@@ -110,9 +110,17 @@ class Store(Generic[T]):
             for value in () if new is None else set(index(new)):
                 found.setdefault(value, {})[key] = new  # type: ignore[assignment]
 
-    def _tell(self, old: T | None, new: T | None) -> None:
-        for listener in self._listeners:
-            listener(old, new)
+    def _tell(self, *changes: tuple[T | None, T | None]) -> None:
+        """Tell all of it: one that fails must not keep a change from the others."""
+        faults: list[Exception] = []
+        for old, new in changes:
+            for listener in self._listeners:
+                try:
+                    listener(old, new)
+                except Exception as error:
+                    faults.append(error)
+        if faults:
+            raise faults[0]
 
     def _completed(self, writer: "StoreWriter[T]") -> None:
         self._incomplete.discard(writer)
@@ -155,7 +163,7 @@ class StoreWriter(Generic[T]):
             return
         old = self._store._put(key, entry)
         if old is not None or entry:
-            self._store._tell(old, entry.object if entry else None)
+            self._store._tell((old, entry.object if entry else None))
 
     def _same(self, key: Key, entry: _Entry[T]) -> _Entry[T] | None:
         """What the store has already, if that is the same state of the object."""
@@ -174,5 +182,4 @@ class StoreWriter(Generic[T]):
             entry = coming[key]
             told.append((self._store._put(key, entry), entry.object))
         self._store._completed(self)
-        for old, new in told:
-            self._store._tell(old, new)
+        self._store._tell(*told)

@@ -8,7 +8,7 @@ watched on its own, so that Roles in these namespaces suffice.
 
 import asyncio
 from collections.abc import Iterable, Iterator
-from functools import reduce
+from functools import partial, reduce
 from operator import or_
 from typing import Any, Final, TypeAlias
 
@@ -16,6 +16,7 @@ from stoker.api.core import Object, ObjectId, ObjectMeta
 from stoker.api.declare import Model
 from stoker.kube import resources as kube
 from stoker.kube.client import Client
+from stoker.kube.endless import Told, endless
 from stoker.kube.reading import Head, slim, typed
 from stoker.kube.reflector import Reflector
 from stoker.kube.resources import Resource
@@ -104,14 +105,15 @@ class Caches:
         every = (self.workloads.values(), self.resources.values(), self.owned.values())
         return [self.namespaces, *(each for group in every for each in group)]
 
-    async def run(self) -> None:
-        """Watch until cancelled."""
+    async def run(self, told: Told) -> None:
+        """Watch until cancelled; `told` is told of what fails beside the watches."""
         async with asyncio.TaskGroup() as tasks:
             for each in self.all:
                 tasks.create_task(each.run())
             names = self._selected.allowed
             if names is not None:
-                tasks.create_task(read_one_by_one(self._client, self.namespaces, sorted(names)))
+                read = partial(read_one_by_one, self._client, self.namespaces, sorted(names))
+                tasks.create_task(endless(read, told))
 
     async def settled(self) -> None:
         """Wait until everything is known that can be."""

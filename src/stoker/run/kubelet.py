@@ -13,7 +13,6 @@ wrote ourselves.
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
@@ -34,6 +33,7 @@ from stoker.kube.reflector import Reflector
 from stoker.kube.resources import ENDPOINT_SLICE, ENDPOINTS, NODE, SERVICE, Resource, resource_of
 from stoker.kube.watch import Scope
 from stoker.logs import logger
+from stoker.run.workers import Job, tell, worker
 from stoker.run.writer import Writer
 from stoker.settings import KubeletSettings, ObjectSettings
 from stoker.web.operator_metrics import OperatorMetrics
@@ -86,11 +86,15 @@ class Kubelets:
 
     async def _work(self) -> None:
         self._queue.add(None)
-        while True:
-            # What failed has been told, and comes back by itself.
-            with suppress(StokerError):
-                async with self._queue.take() as changed:
-                    await self._look(changed)
+        await worker(
+            Job(queue=self._queue, work=self._look, failed=self._failed, done=lambda _seconds: None)
+        )
+
+    def _failed(self, _: ObjectId | None, error: Exception) -> None:
+        # What was foreseen has been told.
+        if not isinstance(error, StokerError):
+            self._count(failed=True)
+            tell(self._log, "cannot keep the nodes", error)
 
     async def _all_nodes(self) -> None:
         """Wait until all nodes are known: one that is not would be taken out."""

@@ -7,17 +7,21 @@ told to stop, the work ends first and the Lease is given back then: nobody else 
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from stoker.kube.endless import Told, endless
 from stoker.kube.lease import Leadership
 
 Work = Callable[[], Awaitable[None]]
 
 
-async def lead(leadership: Leadership, work: Work) -> None:
-    """Contend for leadership for ever, and work whenever we have it."""
+async def lead(leadership: Leadership, work: Work, told: Told) -> None:
+    """Contend for leadership for ever, and work whenever we have it.
+
+    `told` is told of what ends the contest unforeseen; it begins anew then.
+    """
     lost = asyncio.Event()
     leadership.on_lost = lost.set
     async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(leadership.run(), name="lease")
+        tasks.create_task(endless(leadership.run, told), name="lease")
         while True:
             # In this order: what is lost right after it was won is lost.
             lost.clear()

@@ -23,6 +23,7 @@ from msgspec.structs import replace
 from stoker.api.prometheus import PrometheusAgent
 from stoker.errors import StokerError, WorkloadError
 from stoker.kube.client import Client
+from stoker.kube.endless import Work, endless, until_done, words
 from stoker.kube.errors import Conflict, NotLeading, TooManyRequests, Unavailable
 from stoker.kube.lease import Leadership
 from stoker.kube.queue import KeyedQueue
@@ -47,7 +48,7 @@ from stoker.run.targets import Observed, TargetRounds
 from stoker.run.tools import Tools
 from stoker.run.triggers import Named, Triggers
 from stoker.run.values import Values
-from stoker.run.workers import Job, tell, words, worker
+from stoker.run.workers import Job, tell, worker
 from stoker.run.writer import Writer
 from stoker.select.choice import Choice, choices
 from stoker.select.members import ObjectKey, WorkloadKey
@@ -57,6 +58,7 @@ from stoker.settings import STATUS_GATE, Capabilities, OperatorSettings
 from stoker.status.workload import Reconciliation, failed
 from stoker.web.operator_metrics import OperatorMetrics, QueueMetrics
 
+_TASKS: Final = ("events", "kubelets", "lease", "namespaces", "sweep", "targets")
 _STATUS_WORKERS: Final = 2
 _BINDING_WORKERS: Final = 4
 _CONSOLIDATION_WORKERS: Final = 2
@@ -84,6 +86,9 @@ class Operator:
         self._settings = settings
         self._client = client
         self._log = logger("operator")
+        self._faults = metrics.counter("task_faults_total")
+        for task in _TASKS:
+            self._faults.add(0, task)
         self._metrics = {
             name: metrics.controller(kind.controller) for name, kind in WORKLOADS.items()
         }
@@ -213,11 +218,12 @@ class Operator:
     async def run(self) -> None:
         """Work until cancelled."""
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._tools.caches.run(), name="caches")
+            told = partial(self._stumbled, "namespaces")
+            tasks.create_task(self._tools.caches.run(told), name="caches")
             await self._tools.caches.settled()
             self._log.info("caches are filled")
             if self._leadership:
-                await lead(self._leadership, self._work)
+                await lead(self._leadership, self._work, partial(self._stumbled, "lease"))
             else:
                 await self._work()
 
@@ -247,17 +253,25 @@ class Operator:
         self._set_ready(True)
         try:
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._events.run(), name="events")
-                tasks.create_task(self._sweep(), name="sweep")
+                swept = until_done(self._sweep, partial(self._stumbled, "sweep"))
+                tasks.create_task(swept, name="sweep")
+                for name, work in self._endless_work().items():
+                    told = partial(self._stumbled, name)
+                    tasks.create_task(endless(work, told), name=name)
                 for job in self._jobs:
                     for _ in range(job.workers):
                         tasks.create_task(worker(job))
-                if self._settings.targets.interval_seconds:
-                    tasks.create_task(self._targets.run(), name="targets")
-                if self._settings.kubelet.name:
-                    tasks.create_task(self._kubelets().run(), name="kubelets")
         finally:
             self._set_ready(False)
+
+    def _endless_work(self) -> dict[str, Work]:
+        """What goes on beside the queues, by name."""
+        work: dict[str, Work] = {"events": self._events.run}
+        if self._settings.targets.interval_seconds:
+            work["targets"] = self._targets.run
+        if self._settings.kubelet.name:
+            work["kubelets"] = lambda: self._kubelets().run()
+        return work
 
     def _begin_anew(self) -> None:
         """Trust nothing that was found out before: another may have led since."""
@@ -407,6 +421,10 @@ class Operator:
 
     def _consolidation_failed(self, key: ObjectKey, error: Exception) -> None:
         tell(self._log, "cannot keep the ScrapeConfigs of a monitor", error, **_named(key))
+
+    def _stumbled(self, task: str, error: Exception) -> None:
+        self._faults.add(1, task)
+        tell(self._log, "a task ended unforeseen, and begins anew", error, task=task)
 
     def _event_failed(self, error: StokerError) -> None:
         self._log.debug("cannot write an event", err=error)

@@ -28,6 +28,7 @@ from stoker.api.declare import Model
 from stoker.api.prometheus import Prometheus, PrometheusAgent
 from stoker.build.arguments import web_url
 from stoker.errors import StokerError
+from stoker.kube.endless import undisturbed, words
 from stoker.kube.resources import POD
 from stoker.logs import logger
 from stoker.run.judgements import Judgements, is_managed
@@ -159,11 +160,7 @@ class TargetRounds:
         async with ScraperApi() as api:
             while True:
                 begun = loop.time()
-                try:
-                    await self.one_round(api)
-                except Exception as error:
-                    # The next round may do better.
-                    tell(self._log, "cannot ask for targets", error)
+                await self.one_round(api)
                 spent = loop.time() - begun
                 await asyncio.sleep(max(self._settings.interval_seconds - spent, _PAUSE))
 
@@ -216,10 +213,12 @@ class TargetRounds:
         while turns and self._left > 0:
             turn = turns.popleft()
             try:
-                more = await self._step(api, turn)
-            except StokerError as error:
+                more = await undisturbed(self._step(api, turn))
+            except Exception as error:
                 self._visits.pop(turn.key, None)
-                self._failed(turn.key, str(error))
+                if not isinstance(error, StokerError):
+                    tell(self._log, "cannot ask for targets", error, **_named(turn.key))
+                self._failed(turn.key, words(error))
             else:
                 if more:
                     turns.append(turn)

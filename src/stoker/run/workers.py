@@ -5,7 +5,6 @@ object that finds a fault in the operator must not stop the work on all others. 
 that the work waits for is cancelled the worker is not: it would be gone, and nobody would notice.
 """
 
-import asyncio
 import time
 import traceback
 from collections.abc import Awaitable, Callable, Hashable
@@ -14,6 +13,7 @@ from typing import Generic, TypeVar
 from msgspec import Struct
 
 from stoker.errors import StokerError
+from stoker.kube.endless import undisturbed, words
 from stoker.kube.errors import NotLeading
 from stoker.kube.queue import KeyedQueue, QueueClosedError
 from stoker.logs import Logger
@@ -49,24 +49,12 @@ async def worker(job: Job[K]) -> None:
 async def _worked(job: Job[K], key: K) -> None:
     begun = time.monotonic()
     try:
-        await job.work(key)
-    except asyncio.CancelledError as error:
-        if _is_cancelled():
-            raise
-        fault = RuntimeError("something that it waited for was cancelled")
-        job.failed(key, fault)
-        raise fault from error
+        await undisturbed(job.work(key))
     except Exception as error:
         job.failed(key, error)
         raise
     finally:
         job.done(time.monotonic() - begun)
-
-
-def _is_cancelled() -> bool:
-    """Whether we ourselves are told to end."""
-    task = asyncio.current_task()
-    return task is None or task.cancelling() > 0
 
 
 def tell(log: Logger, message: str, error: Exception, **fields: str) -> None:
@@ -77,13 +65,6 @@ def tell(log: Logger, message: str, error: Exception, **fields: str) -> None:
         log.warn(message, **fields, err=error)
     else:
         log.error(message, **fields, err=words(error), trace=_places(error))
-
-
-def words(error: Exception) -> str:
-    """What to tell people about an error; one that nobody expected is called a fault of ours."""
-    if isinstance(error, StokerError):
-        return str(error)
-    return f"a fault in the operator: {type(error).__name__}: {error}"
 
 
 def _places(error: Exception) -> str:

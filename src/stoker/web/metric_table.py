@@ -1,7 +1,7 @@
 """Every metric of the operator as a table: name, type, labels and what it says.
 
 Names, types and labels are those of prometheus-operator, so that dashboards and alerts go on
-working; the words are ours.
+working; the words are ours, and so are the few that say so.
 """
 
 from typing import Final, NamedTuple
@@ -96,6 +96,12 @@ TABLE: Final = (
     Row("status_update_operations_total", Counter, CONTROLLER, "Writes of a status."),
     Row("status_update_errors_total", Counter, CONTROLLER, "Writes of a status that failed."),
     Row("syncs", Gauge, ("controller", "status"), "Workloads, by how the last look at them ended."),
+    Row(
+        "task_faults_total",
+        Counter,
+        ("task",),
+        "Tasks of the operator that ended unforeseen and began anew; one of our own.",
+    ),
     Row(
         "triggered_total",
         Counter,

@@ -1,0 +1,184 @@
+"""A fault in one part of the operator: it is told and counted, tried again, and stops no other."""
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, cast
+
+import pytest
+
+from stoker.kube.client import Client
+from stoker.kube.reading import Head, typed
+from stoker.kube.reflector import Reflector
+from stoker.kube.report import WATCH
+from stoker.kube.resources import CONFIG_MAP
+from stoker.kube.watch import Scope
+from stoker.run.events import Events
+from stoker.run.kubelet import Kubelets
+from stoker.run.operator import Operator
+from stoker.settings import (
+    Capabilities,
+    KubeletSettings,
+    LeaderSettings,
+    ObjectSettings,
+    OperatorSettings,
+)
+from stoker.web.operator_metrics import OperatorMetrics
+from tests.unit.virtual_time import run
+
+Object = dict[str, Any]
+END = {"metadata": {"resourceVersion": "9", "annotations": {"k8s.io/initial-events-end": "true"}}}
+
+
+def _line(kind: str, found: Object) -> bytes:
+    return json.dumps({"type": kind, "object": found}).encode() + b"\n"
+
+
+class Api:
+    """Lists these objects, and then nothing happens."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+        self.lists = 0
+        self.strays = 0
+
+    @asynccontextmanager
+    async def stream(
+        self, _path: str, _query: dict[str, str], **_rest: Any
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        """A list that is streamed, and the watch after it."""
+        yield self._streamed()
+
+    async def _streamed(self) -> AsyncIterator[bytes]:
+        self.lists += 1
+        for name in self.names:
+            metadata = {"namespace": "shop", "name": name, "resourceVersion": "1"}
+            yield _line("ADDED", {"metadata": metadata})
+        yield _line("BOOKMARK", END)
+        if self.strays:
+            self.strays -= 1
+            shared = asyncio.get_running_loop().create_future()
+            shared.cancel()
+            await shared
+        await asyncio.Event().wait()
+
+
+def followed(api: Api, *faults: str) -> tuple[Reflector[Head], list[str]]:
+    """Follow these for a while; what was told, while some of it finds a fault in a listener."""
+    told: list[str] = []
+    left = list(faults)
+
+    def listener(_old: Head | None, new: Head | None) -> None:
+        name = (new and new.metadata.name) or ""
+        told.append(name)
+        if name in left:
+            left.remove(name)
+            raise KeyError("odd")
+
+    async def main() -> Reflector[Head]:
+        reflector = Reflector(cast(Client, api), Scope(CONFIG_MAP), typed(Head))
+        reflector.store.listen(listener)
+        task = asyncio.create_task(reflector.run())
+        await asyncio.sleep(60)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return reflector
+
+    return run(main()), told
+
+
+def test_a_fault_in_a_watch_begins_it_anew(caplog: pytest.LogCaptureFixture) -> None:
+    """With its place in the log, and counted as a watch that failed."""
+    api = Api("one", "two")
+    reflector, told = followed(api, "one")
+    assert told == ["one", "two"]
+    assert api.lists == 2
+    assert reflector.reports[0].failures == {WATCH: 1}
+    assert [each.levelno for each in caplog.records] == [logging.ERROR]
+    assert "odd" in caplog.text
+    assert "Traceback" in caplog.text
+
+
+def test_a_watch_that_a_stray_cancellation_ends_begins_anew() -> None:
+    """Else nobody would ever hear of a change again."""
+    api = Api("one")
+    api.strays = 1
+    reflector, _ = followed(api)
+    assert api.lists == 2
+    assert reflector.reports[0].failures == {WATCH: 1}
+
+
+def test_a_fault_beside_the_queues_is_counted_and_comes_back(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """All else goes on: nothing that is said about objects is worth a restart."""
+    begun: list[float] = []
+
+    async def broken(_self: Events) -> None:
+        begun.append(asyncio.get_running_loop().time())
+        raise KeyError("odd")
+
+    monkeypatch.setattr(Events, "run", broken)
+    metrics = OperatorMetrics()
+    settings = OperatorSettings(leader=LeaderSettings(enabled=False))
+
+    async def main() -> None:
+        client = cast(Client, Api())
+        operator = Operator(client, client, settings, Capabilities(), metrics)
+        task = asyncio.create_task(operator._work())
+        await asyncio.sleep(60)
+        assert not task.done()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    run(main())
+    assert 5 < len(begun) < 10
+    text = metrics.registry.text()
+    assert f'prometheus_operator_task_faults_total{{task="events"}} {len(begun)}' in text
+    assert 'prometheus_operator_task_faults_total{task="targets"} 0' in text
+    assert "begins anew" in caplog.text
+
+
+class Nodes(Api):
+    """Answers what the kubelets' objects are asked for; the first answer makes no sense."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.requests = 0
+
+    async def request(self, *_words: str, **_rest: Any) -> bytes:
+        """An empty list."""
+        self.requests += 1
+        return b"[]" if self.requests == 1 else b'{"items": []}'
+
+
+def test_a_fault_while_nodes_are_kept_is_counted_and_tried_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It was the end of the operator, and again after each restart."""
+    api, metrics = Nodes(), OperatorMetrics()
+    written: list[str] = []
+
+    async def write(_self: Kubelets, wanted: Object) -> bool:
+        written.append(wanted["kind"])
+        return False
+
+    monkeypatch.setattr(Kubelets, "_write", write)
+
+    async def main() -> None:
+        settings = KubeletSettings(namespace="kube-system", name="kubelet")
+        kubelets = Kubelets(cast(Client, api), settings, ObjectSettings(), metrics)
+        task = asyncio.create_task(kubelets.run())
+        await asyncio.sleep(60)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    run(main())
+    assert "Service" in written
+    text = metrics.registry.text()
+    assert 'prometheus_operator_node_syncs_failed_total{resource="endpoints"} 1' in text
