@@ -2,6 +2,7 @@
 
 import asyncio
 import datetime
+import errno
 import socket
 import ssl
 from collections.abc import AsyncIterator
@@ -11,6 +12,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+from aiohttp import web
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -248,6 +250,37 @@ def test_files_are_looked_at_again_by_themselves(folder: Path) -> None:
                         await asyncio.sleep(0.02)
                     else:
                         return
+
+    asyncio.run(scenario())
+
+
+def test_new_certificates_that_cannot_be_served_now_are_served_later(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that has too many files open takes them when it has less, and the old ones go."""
+    failures = [OSError(errno.EMFILE, "too many open files")]
+    start = web.SockSite.start
+
+    async def started(site: web.SockSite) -> None:
+        if failures:
+            raise failures.pop()
+        await start(site)
+
+    async def scenario() -> None:
+        async with serving(replace(secure(folder), reload_seconds=0.02)) as server:
+            monkeypatch.setattr(web.SockSite, "start", started)
+            certify(folder, "second")
+            install(folder, "second")
+            async with asyncio.timeout(30):
+                while True:
+                    try:
+                        await get(server, "/healthz", trusting(folder, "second"))
+                    except aiohttp.ClientError:
+                        await asyncio.sleep(0.02)
+                    else:
+                        break
+            for _ in range(5):
+                await get(server, "/healthz", trusting(folder, "second"))
 
     asyncio.run(scenario())
 

@@ -22,6 +22,7 @@ from aiohttp import web
 from msgspec import Struct
 
 from stoker.errors import FieldError
+from stoker.kube.endless import endless
 from stoker.logs import Logger, logger
 from stoker.settings import WebSettings
 from stoker.web.metrics import CONTENT_TYPE
@@ -75,6 +76,8 @@ class WebServer:
         self._socket: socket.socket | None = None
         self._site: web.SockSite | None = None
         self._reloading: asyncio.Task[None] | None = None
+        # Read, and not yet in use.
+        self._next: ssl.SSLContext | None = None
 
     @property
     def port(self) -> int:
@@ -87,10 +90,13 @@ class WebServer:
         """Listen; `FieldError` names the flag because of which that cannot be."""
         context = await self._certificates.changed() if self._settings.tls else None
         self._socket = await _listening(self._settings)
+        # All that accept share this, and one that would wait would hold up everything.
+        self._socket.setblocking(False)
         await self._runner.setup()
         await self._accept(context)
         if context:
-            self._reloading = asyncio.create_task(self._reload(), name="certificates")
+            reloading = endless(self._reload, self._untaken)
+            self._reloading = asyncio.create_task(reloading, name="certificates")
         self._log.info("listening", port=self.port, tls=self._settings.tls)
 
     async def stop(self) -> None:
@@ -106,14 +112,19 @@ class WebServer:
     async def reload(self) -> bool:
         """Take new certificates into use, if there are any; return whether there were."""
         try:
-            context = await self._certificates.changed()
+            self._next = await self._certificates.changed() or self._next
         except FieldError as error:
-            self._log.error("certificates cannot be reloaded; the old ones stay", err=error)
+            self._untaken(error)
             return False
-        if context:
-            await self._accept(context)
-            self._log.info("certificates reloaded")
-        return context is not None
+        if self._next is None:
+            return False
+        await self._accept(self._next)
+        self._next = None
+        self._log.info("certificates reloaded")
+        return True
+
+    def _untaken(self, error: Exception) -> None:
+        self._log.error("certificates cannot be reloaded; the old ones stay", err=error)
 
     async def _reload(self) -> None:
         while True:
@@ -124,9 +135,14 @@ class WebServer:
         """Accept connections with these certificates, and no longer with those before."""
         if self._socket is None:
             raise RuntimeError("the server is not started")
-        before = self._site
-        self._site = web.SockSite(self._runner, self._socket.dup(), ssl_context=context)
-        await self._site.start()
+        listening = self._socket.dup()
+        site = web.SockSite(self._runner, listening, ssl_context=context)
+        try:
+            await site.start()
+        except BaseException:
+            listening.close()
+            raise
+        before, self._site = self._site, site
         if before:
             await before.stop()
 
