@@ -151,7 +151,9 @@ class Site:
         file.write_text(json.dumps(config))
         return Running.start(self.cluster, *flags, kubeconfig=file, ready=ready)
 
-    def forbid(self, verb: str, plural: str, *, role: str = "stoker-operator") -> None:
+    def forbid(
+        self, verb: str, plural: str, *, role: str = "stoker-operator", group: str = GROUP
+    ) -> None:
         """Take a verb away for one resource."""
         found = json.loads(self.cluster.kubectl("get", "clusterrole", role, "-o", "json").stdout)
         kept: list[Object] = []
@@ -165,7 +167,7 @@ class Site:
             {"rules": [each for each in kept if each["resources"] and each["verbs"]]}
         )
         self.cluster.kubectl("patch", "clusterrole", role, "--type=merge", "-p", patch)
-        self.until_may(verb, plural, GROUP, may=False)
+        self.until_may(verb, plural, group, may=False)
 
     def world(self, namespace: str, **labels: str) -> World:
         """A new namespace."""
@@ -403,6 +405,29 @@ def test_what_is_forbidden_is_named_and_the_rest_goes_on(site: Site) -> None:
         site.install("cluster")
         world.until("sight", lambda: reconciled(world, "main")["status"] == "True")
         world.until("a Probe", lambda: "probe/blind/shop" in configuration(world))
+
+
+def test_a_secret_that_may_be_read_later_is_read_then(site: Site) -> None:
+    """Without `get` for Secrets a monitor that needs one is refused, until the permission comes."""
+    site.install("cluster")
+    site.forbid("get", "secrets", group="")
+    world, vault = site.world("locked"), site.world("vault")
+    account = f"--serviceaccount={site.home}:stoker-operator"
+    kubectl = partial(site.cluster.kubectl, "--namespace=locked", "create")
+    kubectl("role", "secrets", "--verb=get", "--resource=secrets")
+    kubectl("rolebinding", "secrets", "--role=secrets", account)
+    token = {"name": "token", "key": "token"}
+    vault.put(secret("token"), service_monitor("needing", authorization={"credentials": token}))
+    main = prometheus("main", serviceMonitorNamespaceSelector={})
+    world.put(main, service_monitor("shop"))
+    with site.started():
+        world.until("a configuration", lambda: "serviceMonitor/locked/shop" in configuration(world))
+        vault.until("a refusal", lambda: accepted(vault, "needing") == "False")
+        assert "serviceMonitor/vault/needing" not in configuration(world)
+
+        site.install("cluster")
+        world.until("its job", lambda: "serviceMonitor/vault/needing" in configuration(world))
+        vault.until("no refusal", lambda: accepted(vault, "needing") == "True")
 
 
 def reconciled(world: World, workload: str) -> Object:

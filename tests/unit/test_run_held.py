@@ -9,13 +9,14 @@ from stoker.api.decode import convert
 from stoker.api.monitors import ServiceMonitor
 from stoker.api.prometheus import Prometheus
 from stoker.errors import WorkloadError
-from stoker.kube.errors import Unavailable
+from stoker.kube.errors import Forbidden, Unavailable
 from stoker.run.held import Held, resource_key
 from stoker.run.triggers import Changes
-from stoker.run.values import Values
+from stoker.run.values import REFUSED_SECONDS, Values
 from stoker.select.assets import SECRET
 from stoker.select.members import ObjectKey
 from stoker.settings import Capabilities
+from tests.unit.virtual_time import run
 
 JOBS = (SECRET, "shop", "jobs")
 BROKEN, WELL = "YTogYg==", "LSBqb2JfbmFtZTogYQ=="  # a: b, - job_name: a
@@ -83,10 +84,13 @@ class Faltering(Server):
         return await super().get()
 
 
-def test_a_secret_that_could_not_be_read_is_read_the_next_time() -> None:
-    """And the monitor that refers to it is not left out as if there were none."""
+WEB = ObjectKey("ServiceMonitor", "shop", "web")
+
+
+def monitor() -> ServiceMonitor:
+    """A monitor that needs the Secret."""
     user = {"name": "jobs", "key": "jobs.yaml"}
-    monitor = convert(
+    return convert(
         ServiceMonitor,
         {
             "metadata": {"name": "web", "namespace": "shop"},
@@ -96,15 +100,89 @@ def test_a_secret_that_could_not_be_read_is_read_the_next_time() -> None:
             },
         },
     )
-    key = ObjectKey("ServiceMonitor", "shop", "web")
+
+
+def test_a_secret_that_could_not_be_read_is_read_the_next_time() -> None:
+    """And the monitor that refers to it is not left out as if there were none."""
 
     async def main() -> bool:
         values = Values(Faltering(), lambda _: False)  # type: ignore[arg-type]
-        held = Held(values, lambda _: monitor, Capabilities())
-        changes, members = Changes(own=True), frozenset({key})
+        held = Held(values, lambda _: monitor(), Capabilities())
+        changes, members = Changes(own=True), frozenset({WEB})
         with pytest.raises(Unavailable):
             await held.refresh(prometheus(), changes, members)
         kept = await held.refresh(prometheus(), changes, members)
-        return kept.verdicts[resource_key(key)].accepted
+        return kept.verdicts[resource_key(WEB)].accepted
 
     assert asyncio.run(main())
+
+
+class Guarded(Server):
+    """Shows its Secret to those who are allowed to see it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.allowed = False
+        self.asked = 0
+
+    async def get(self, *_: object) -> dict[str, Any]:
+        """The Secret, or that we may not see it."""
+        self.asked += 1
+        if not self.allowed:
+            raise Forbidden(
+                "get", "/api/v1/namespaces/shop/secrets/jobs", "not allowed", status=403
+            )
+        return await super().get()
+
+
+def test_a_secret_that_was_refused_is_asked_for_again() -> None:
+    """Nothing tells us of a role that somebody has granted; and we do not ask all the time."""
+
+    async def main() -> list[bool]:
+        server = Guarded()
+        values = Values(server, lambda _: False)  # type: ignore[arg-type]
+        workloads = [Held(values, lambda _: monitor(), Capabilities()) for _ in range(2)]
+        members = frozenset({WEB})
+
+        async def accepted() -> list[bool]:
+            return [
+                (await each.refresh(prometheus(), Changes(), members))
+                .verdicts[resource_key(WEB)]
+                .accepted
+                for each in workloads
+            ]
+
+        assert await accepted() == [False, False]
+        assert await accepted() == [False, False]
+        assert server.asked == 1
+        assert all(each.awaits_permission for each in workloads)
+        await asyncio.sleep(REFUSED_SECONDS)
+        assert await accepted() == [False, False]
+        assert server.asked == 2
+        server.allowed = True
+        await asyncio.sleep(REFUSED_SECONDS)
+        found = await accepted()
+        assert not any(each.awaits_permission for each in workloads)
+        return found
+
+    assert run(main()) == [True, True]
+
+
+def test_a_workload_whose_own_secret_was_refused_gets_it_when_it_may_be_read() -> None:
+    """Until then it cannot be configured, and says so."""
+
+    async def main() -> str:
+        server = Guarded()
+        server.text = WELL
+        values = Values(server, lambda _: False)  # type: ignore[arg-type]
+        held = Held(values, lambda _: None, Capabilities())
+        owner = prometheus(additionalScrapeConfigs={"name": "jobs", "key": "jobs.yaml"})
+        kept = await held.refresh(owner, Changes(own=True), frozenset())
+        with pytest.raises(WorkloadError, match="not allowed"):
+            kept.text()
+        assert held.awaits_permission
+        server.allowed = True
+        await asyncio.sleep(REFUSED_SECONDS)
+        return (await held.refresh(owner, Changes(), frozenset())).text()
+
+    assert "job_name: a\n" in run(main())

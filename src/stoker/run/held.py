@@ -47,12 +47,14 @@ class Held:
         self.placed = False
         # What is being looked for, or was when that failed: nothing that is kept tells of it.
         self._asked: AbstractSet[Referenced] = frozenset()
+        # What we were not allowed to read.
+        self._refused: AbstractSet[Referenced] = frozenset()
 
     async def refresh(self, owner: Owner, changes: Changes, members: frozenset[ObjectKey]) -> Kept:
         """Take up what changed; WorkloadError where the workload itself cannot be read."""
         view = self._values.view()
         # What could not be read counted as missing, so whoever asked for it must look again.
-        missed, self._asked = self._asked, view.asked
+        missed, self._asked = self._asked | self._allowed(), view.asked
         view.asked |= missed
         kept = await self._set_workload(owner, changes, view)
         gone, present = self._stale(kept, changes, members)
@@ -65,8 +67,19 @@ class Held:
         if changes.values or missed:
             kept.touched(changes.values | missed, view)
         await self._read(kept, view)
-        self._asked = frozenset()
+        refused = filter(self._values.is_refused, view.asked | self._refused)
+        self._asked, self._refused = frozenset(), frozenset(filter(kept.refers_to, refused))
         return kept
+
+    def _allowed(self) -> set[Referenced]:
+        """What was refused, and is not any longer or may not be: it is asked for again then."""
+        self._values.ask_again(self._asked | self._refused)
+        return {key for key in self._refused if not self._values.is_refused(key)}
+
+    @property
+    def awaits_permission(self) -> bool:
+        """Whether something was looked for that we are not allowed to read."""
+        return any(map(self._values.is_refused, self._asked | self._refused))
 
     def refers_to(self, key: Referenced) -> bool:
         """Whether a Secret or ConfigMap was looked for, whether or not it exists."""

@@ -47,7 +47,7 @@ from stoker.run.statuses import Statuses
 from stoker.run.targets import Observed, TargetRounds
 from stoker.run.tools import Tools
 from stoker.run.triggers import Named, Triggers
-from stoker.run.values import Values
+from stoker.run.values import REFUSED_SECONDS, Values
 from stoker.run.workers import Job, tell, worker
 from stoker.run.writer import Writer
 from stoker.select.choice import Choice, choices
@@ -311,6 +311,9 @@ class Operator:
             await self._reconcile(key)
         finally:
             self._seen(key)
+            held = self._reconciler.held.get(key)
+            if held is not None and held.awaits_permission:
+                self._queues[key.kind].add_after(key, REFUSED_SECONDS)
 
     async def _reconcile(self, key: WorkloadKey) -> None:
         owner = self._tools.caches.workload(key)

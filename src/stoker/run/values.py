@@ -11,7 +11,7 @@ without waiting; what was not read yet is noted and read afterwards, and whoever
 import asyncio
 import base64
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from msgspec import Struct
@@ -25,14 +25,23 @@ from stoker.select.references import ObjectKey
 
 _RESOURCES: Final = {SECRET: SECRETS, CONFIG_MAP: CONFIG_MAPS}
 _READ_AT_ONCE: Final = 16
+# Who lacks a permission for one Secret may lack it for thousands; others have work to do too.
+_ASKED_AGAIN: Final = 100
+
+REFUSED_SECONDS: Final = 30.0
+"""After how long somebody may have allowed us what was refused: nothing tells us of it."""
 
 
 class _Content(Struct, frozen=True):
-    """An object as it was read; without data where it could not be."""
+    """An object as it was read; without data where it could not be.
+
+    `problem` is why we may not read it, and `refused` when that was, by the loop's clock.
+    """
 
     version: str = ""
     data: Mapping[str, str | bytes] | None = None
     problem: str = ""
+    refused: float = 0.0
 
 
 class Values:
@@ -67,6 +76,19 @@ class Values:
             del self._contents[key]
         if self._reading[key]:
             self._news[key] += 1
+
+    def is_refused(self, key: ObjectKey) -> bool:
+        """Whether we were not allowed to read an object."""
+        known = self._contents.get(key)
+        return known is not None and bool(known.problem)
+
+    def ask_again(self, keys: Iterable[ObjectKey]) -> None:
+        """Forget that we may not read some of these, those first that were refused long ago."""
+        before = asyncio.get_running_loop().time() - REFUSED_SECONDS
+        since = {key: self._contents[key].refused for key in keys if self.is_refused(key)}
+        due = [key for key in sorted(since, key=since.__getitem__) if since[key] <= before]
+        for key in due[:_ASKED_AGAIN]:
+            del self._contents[key]
 
     async def load(self, view: "View") -> set[ObjectKey]:
         """Read what a view was asked for and did not know; what was read."""
@@ -118,7 +140,7 @@ class Values:
         except NotFound:
             return _Content()
         except Forbidden as error:
-            return _Content(problem=str(error))
+            return _Content(problem=str(error), refused=asyncio.get_running_loop().time())
         version = found["metadata"].get("resourceVersion", "")
         return _Content(version, _values(kind, found.get("data") or {}))
 
