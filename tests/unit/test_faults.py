@@ -3,12 +3,17 @@
 import asyncio
 import json
 import logging
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
+from stoker.kube import transport
+from stoker.kube.access import Access
 from stoker.kube.client import Client
 from stoker.kube.reading import Head, typed
 from stoker.kube.reflector import Reflector
@@ -182,3 +187,39 @@ def test_a_fault_while_nodes_are_kept_is_counted_and_tried_again(
     assert "Service" in written
     text = metrics.registry.text()
     assert 'prometheus_operator_node_syncs_failed_total{resource="endpoints"} 1' in text
+
+
+def test_a_list_that_is_never_answered_as_a_stream_is_asked_for_in_pages(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Something between us and the server may hold back what has no end."""
+    monkeypatch.setattr(transport, "BEGIN_SECONDS", 0.1)
+
+    async def main() -> tuple[list[str], float]:
+        asked: list[str] = []
+
+        async def answer(request: web.Request) -> web.Response:
+            asked.append("stream" if "watch" in request.query else "pages")
+            if "watch" in request.query:
+                await asyncio.Event().wait()
+            return web.json_response({"metadata": {"resourceVersion": "1"}, "items": []})
+
+        application = web.Application()
+        application.router.add_get("/api/v1/configmaps", answer)
+        server = TestServer(application)
+        await server.start_server()
+        async with Client(Access(server=str(server.make_url("")).rstrip("/"))) as client:
+            reflector = Reflector(client, Scope(CONFIG_MAP), typed(Head))
+            begun = time.monotonic()
+            task = asyncio.create_task(reflector.run())
+            await reflector.settled()
+            seconds = time.monotonic() - begun
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        await server.close()
+        return asked[:2], seconds
+
+    asked, seconds = asyncio.run(main())
+    assert asked == ["stream", "pages"]
+    assert seconds < 10

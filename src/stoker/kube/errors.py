@@ -46,6 +46,11 @@ class ApiError(StokerError):
         self.retry_after = retry_after
 
     @property
+    def timed_out(self) -> bool:
+        """Whether it was waited for in vain."""
+        return isinstance(self.__cause__, TimeoutError)
+
+    @property
     def causes(self) -> list[Mapping[str, Any]]:
         """What the server found wrong, one by one, each with `field`, `reason` and `message`."""
         return self.details.get("causes") or []

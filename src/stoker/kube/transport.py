@@ -37,6 +37,8 @@ from stoker.kube.resources import WRITES, Target
 
 JSON: Final = "application/json"
 CONNECT_SECONDS: Final = 10.0
+# A server says at once that a stream has begun, also where nothing happens for long.
+BEGIN_SECONDS: Final = 30.0
 ATTEMPTS: Final = 4
 # A server that asks for more is asked again by the queue, not here.
 LONGEST_WAIT: Final = 10.0
@@ -134,8 +136,8 @@ class Transport:
     ) -> AsyncIterator[AsyncIterator[bytes]]:
         """Open an answer without end and give its chunks as they come.
 
-        It fails with `Unavailable` when nothing came for `sock_read` seconds, or the connection
-        broke; it ends when the server ends it.
+        It fails with `Unavailable` when no answer began in time, nothing came for `sock_read`
+        seconds, or the connection broke; it ends when the server ends it.
         """
         call = _Call(
             method="GET",
@@ -143,6 +145,7 @@ class Transport:
             query=dict(query or {}),
             headers={"Accept": accept},
             timeout=aiohttp.ClientTimeout(sock_connect=CONNECT_SECONDS, sock_read=sock_read),
+            begin=BEGIN_SECONDS,
         )
         async with self._answered(call) as response:
             yield _chunks(call, response)
@@ -213,28 +216,33 @@ class Transport:
             raise RuntimeError("the client is not open: use it as an async context manager")
         access = self.access
         url = URL(access.server + call.path, encoded=True).with_query(call.query)
-        return await self._opened.request(
-            call.method,
-            url,
-            data=call.data,
-            headers=headers,
-            timeout=call.timeout,
-            allow_redirects=False,
-            ssl=access.ssl or True,
-            server_hostname=access.server_name,
-            proxy=access.proxy.url if access.proxy else None,
-            proxy_headers=access.proxy.headers if access.proxy else None,
-        )
+        async with asyncio.timeout(call.begin):
+            return await self._opened.request(
+                call.method,
+                url,
+                data=call.data,
+                headers=headers,
+                timeout=call.timeout,
+                allow_redirects=False,
+                ssl=access.ssl or True,
+                server_hostname=access.server_name,
+                proxy=access.proxy.url if access.proxy else None,
+                proxy_headers=access.proxy.headers if access.proxy else None,
+            )
 
 
 class _Call(Struct, kw_only=True):
-    """All that is said in a request, but for credentials."""
+    """All that is said in a request, but for credentials.
+
+    `begin` is after how many seconds the answer must have begun.
+    """
 
     method: str
     path: str
     query: dict[str, str]
     headers: dict[str, str]
     timeout: Any
+    begin: float | None = None
     body: bytes | None = None
     exempt: bool = False
 

@@ -192,6 +192,8 @@ class _Watch(Generic[T]):
                     yield event
         except ApiError as error:
             self._refuses_streams = self._operation == LIST and error.status in (400, 422)
+            # Something on the way may hold back what has no end; pages have one.
+            self._left_incomplete |= self._operation == LIST and error.timed_out
             if not self._refuses_streams:
                 raise
 
