@@ -115,6 +115,15 @@ def test_another_version_rolls_pods(diff: Diff) -> None:
     assert any(line.startswith("+") and line.endswith("prometheus:v3.6.0") for line in lines)
 
 
+def test_pods_that_wait_to_be_deleted_do_not_roll(diff: Diff) -> None:
+    """With OnDelete nothing is made anew, and what has to be done is said."""
+    waits = {"updateStrategy": {"type": "OnDelete"}}
+    _, first, *lines = diff([prometheus(**waits)], [prometheus(version="v3.6.0", **waits)])
+    told = "; pods stay; spec.updateStrategy is OnDelete: pods change when you delete them"
+    assert first.endswith(told)
+    assert lines[-1] == "1 workload changes; no pods roll"
+
+
 def test_more_replicas_let_pods_stay(diff: Diff) -> None:
     """Another number is written, but no pod is made anew."""
     _, first, *lines = diff([prometheus(replicas=1)], [prometheus(replicas=2)])

@@ -100,7 +100,7 @@ def change_of(
         configuration=None
         if blocked or action is not Action.CHANGED
         else file_diff(f"{title} configuration", old, new),
-        notes=tuple(_notes(before, after, blocked)),
+        notes=(*_notes(before, after, blocked), *_waiting(objects)),
         action=action,
         **_resources(before, after),
     )
@@ -118,6 +118,11 @@ def _notes(before: Planned | None, after: Planned | None, blocked: str) -> Itera
     unread = (after and after.unread) or (before and before.unread)
     if unread:
         yield f"not everything can be judged from here: {unread}"
+
+
+def _waiting(objects: Iterable[ObjectChange]) -> Iterator[str]:
+    if any(each.waits for each in objects):
+        yield "spec.updateStrategy is OnDelete: pods change when you delete them"
 
 
 def _objects(

@@ -3,7 +3,7 @@
 import gzip
 import zlib
 from base64 import b64decode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any, Final
 
@@ -59,6 +59,11 @@ class ObjectChange(Struct, frozen=True, kw_only=True):
         """Whether it is what runs the pods of a workload."""
         return self.kind in ("StatefulSet", "DaemonSet")
 
+    @property
+    def waits(self) -> bool:
+        """Whether its pods should be others, and are not made anew before somebody deletes them."""
+        return self.runs_pods and not self.rolls and _has_other_pods(self.paths)
+
 
 def changed_from_live(wanted: Object, live: Object | None, manager: str) -> ObjectChange | None:
     """What an operator that writes as `manager` does to a live object; None if nothing."""
@@ -101,10 +106,20 @@ def _change(
         name=name,
         action=action,
         paths=told,
-        rolls=any(path.startswith(_TEMPLATE) for path in told),
+        rolls=_has_other_pods(told) and not _waits(wanted),
         replaced=kind == "StatefulSet" and any(path.startswith(_FIXED) for path in told),
         files=tuple(_files(identity, before, after)) if action is Action.CHANGED else (),
     )
+
+
+def _has_other_pods(paths: Iterable[str]) -> bool:
+    return any(path.startswith(_TEMPLATE) for path in paths)
+
+
+def _waits(wanted: Object) -> bool:
+    """Whether pods are left as they are until somebody deletes them."""
+    strategy = (wanted.get("spec") or {}).get("updateStrategy") or {}
+    return strategy.get("type") == "OnDelete"
 
 
 # --- How it looks ---------------------------------------------------------------------------------
