@@ -194,13 +194,8 @@ def test_what_a_tenant_may_not_read_is_not_known(
     """Somebody with rights in one namespace alone still gets an answer."""
     login = {"username": {"name": "login", "key": "user"}}
     shop.put(service_monitor("cart", port="metrics", basicAuth=login))
-    api, name = shop.cluster.api, "tenant"
-    accounts = f"/api/v1/namespaces/{shop.namespace}/serviceaccounts"
-    api.request("POST", accounts, {"metadata": {"name": name}})
-    allow(shop, name, rule("monitoring.coreos.com", "*"), rule("", "services"))
-    token = api.request("POST", f"{accounts}/{name}/token", {"spec": {}})["status"]["token"]
-    config = tmp_path / "kubeconfig"
-    config.write_text(kubeconfig(shop.cluster.url, token, shop.cluster.ca_file))
+    rules = (rule("monitoring.coreos.com", "*"), rule("", "services"))
+    config = tenant_of(shop, tmp_path, *rules)
 
     def is_told() -> list[str]:
         lines = explain(shop, capsys, "servicemonitor cart", config)
@@ -211,6 +206,77 @@ def test_what_a_tenant_may_not_read_is_not_known(
     assert any("you may not list prometheuses" in line for line in lines)
     assert any("not known whether it may list and watch pods" in line for line in lines)
     assert any("login cannot be read" in line for line in lines)
+
+
+def tenant_of(world: World, tmp_path: Path, *rules: Object) -> Path:
+    """The kubeconfig of somebody with rights in one namespace alone."""
+    api, name = world.cluster.api, "tenant"
+    accounts = f"/api/v1/namespaces/{world.namespace}/serviceaccounts"
+    api.request("POST", accounts, {"metadata": {"name": name}})
+    allow(world, name, *rules)
+    token = api.request("POST", f"{accounts}/{name}/token", {"spec": {}})["status"]["token"]
+    config = tmp_path / "kubeconfig"
+    config.write_text(kubeconfig(world.cluster.url, token, world.cluster.ca_file))
+    return config
+
+
+def test_workloads_that_a_tenant_may_not_see_are_not_denied(
+    world: World, capsys: Output, tmp_path: Path
+) -> None:
+    """That none in sight selects it says nothing; its status does, where an operator wrote it."""
+    monitor = service_monitor("cart", port="metrics")
+    world.put(monitor)
+    config = tenant_of(world, tmp_path, rule("monitoring.coreos.com", "*"))
+
+    def is_told() -> str:
+        status, first, *_ = explain(world, capsys, "servicemonitor cart", config)
+        assert status == "1"
+        assert ": whether a workload selects it is not known: you may not list" in first
+        return first
+
+    world.until("the role to count", is_told)
+    accepted = {
+        "type": "Accepted", "status": "True", "lastTransitionTime": "2026-11-15T00:00:00Z",
+    }  # fmt: skip
+    binding = {
+        "group": "monitoring.coreos.com", "resource": "prometheuses", "namespace": "monitoring",
+        "name": "main", "conditions": [accepted],
+    }  # fmt: skip
+    world.put_status(monitor, "stoker", bindings=[binding])
+    status, first, *_ = explain(world, capsys, "servicemonitor cart", config)
+    assert status == "0"
+    assert ": used by Prometheus monitoring/main, as its status says; you may not list" in first
+
+
+def test_the_ports_of_pods_that_may_not_be_read_are_not_known(
+    shop: World, capsys: Output, tmp_path: Path
+) -> None:
+    """Nobody is told that containers declare none."""
+    spec = {"selector": {"matchLabels": {"app": "cart"}}, "endpoints": [{"targetPort": 8080}]}
+    shop.put(resource("ServiceMonitor", "cart", spec))
+    slices = {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {"name": "cart-x", "labels": {"kubernetes.io/service-name": "cart"}},
+        "addressType": "IPv4",
+        "endpoints": [{"addresses": ["10.0.0.1"], "targetRef": {"kind": "Pod", "name": "cart-1"}}],
+        "ports": [{"name": "metrics", "port": 8080}],
+    }
+    shop.put(slices)
+    rules = (
+        rule("monitoring.coreos.com", "*"),
+        rule("", "services"),
+        rule("discovery.k8s.io", "endpointslices"),
+    )
+    config = tenant_of(shop, tmp_path, *rules)
+
+    def is_told() -> str:
+        _, first, *lines = explain(shop, capsys, "servicemonitor cart", config)
+        assert "how many targets is not known" in first
+        assert any("may not list pods" in line for line in lines)
+        return first
+
+    shop.until("the role to count", is_told)
 
 
 def test_a_resource_that_is_not_there_is_answered_with_a_near_name(

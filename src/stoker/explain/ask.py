@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from stoker.api.kinds import WORKLOADS
+from stoker.api.kinds import WORKLOADS, kind_called
 from stoker.explain.answer import Explanation
 from stoker.explain.resource import explained
 from stoker.explain.view import View
@@ -56,6 +56,27 @@ def beside_unusable(
             told = f"{found.headline} that is valid; {subject} is not: {reasons[0]}"
             return replace(found, headline=told)
     return found
+
+
+def beside_unseen(found: Explanation, resource: Candidate, unseen: str) -> Explanation:
+    """What is said of a resource where there may be workloads that `unseen` tells of.
+
+    That none of the others selects it says little then; its status may say more.
+    """
+    if not unseen or resource.metadata.deletion_timestamp:
+        return found
+    if any(each.selects for each in found.standings):
+        return found
+    known = {each.workload for each in found.standings}
+    for binding in (resource.status and resource.status.bindings) or ():
+        kind, said = kind_called(binding.resource), (binding.conditions or (None,))[0]
+        title = f"{kind.name if kind else binding.resource} {binding.namespace}/{binding.name}"
+        if said is None or title in known:
+            continue
+        used = said.status == "True"
+        made = f"used by {title}" if used else f"rejected by {title}: {said.message or said.reason}"
+        return replace(found, good=used, headline=f"{made}, as its status says; {unseen}")
+    return replace(found, headline=f"whether a workload selects it is not known: {unseen}")
 
 
 def not_found(kind: str, key: str, known: Iterable[str]) -> str:

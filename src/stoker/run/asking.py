@@ -20,9 +20,10 @@ from msgspec.structs import replace
 from stoker.api.decode import decode, decode_page
 from stoker.errors import DecodeError
 from stoker.explain.answer import Explanation
-from stoker.explain.ask import IS_WORKLOAD, explanation, not_found, unusable
+from stoker.explain.ask import IS_WORKLOAD, beside_unseen, explanation, not_found, unusable
 from stoker.explain.objects import EndpointSlice, Ingress, Pod, PodGroup, Service, group_of
 from stoker.explain.rivals import rivals_of
+from stoker.explain.selecting import can_select
 from stoker.explain.view import Listing, Need, View
 from stoker.kube import resources as kube
 from stoker.kube.client import Client
@@ -44,6 +45,7 @@ REVIEW: Final = Resource(
     "authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview", namespaced=False
 )
 _PAGE: Final = "500"
+_ABSENT: Final = "the cluster does not have"
 
 
 async def explained_in_cluster(
@@ -61,7 +63,7 @@ async def explained_in_cluster(
         return unusable(kind, namespace, name, (str(error),))
     values = Values(client, lambda _: False)
     reader, assets = Around(client), values.view()
-    seen, notes = await _seen(client, kind, found, settings)
+    seen, notes, unseen = await _seen(client, kind, found)
     view = View(
         **seen,
         assets=assets,
@@ -78,6 +80,8 @@ async def explained_in_cluster(
             break
     if made is None:
         return not_found(kind, f"{namespace}/{name}", ())
+    if kind not in IS_WORKLOAD:
+        made = beside_unseen(made, found, unseen)
     return replace(made, notes=(*made.notes, *notes))
 
 
@@ -96,19 +100,24 @@ def _reader(kind: str) -> Reader[Any]:
     return RESOURCES[kind].read if kind in RESOURCES else partial(decode, WORKLOADS[kind].model)
 
 
-async def _seen(
-    client: Client, kind: str, found: Any, settings: OperatorSettings
-) -> tuple[dict[str, Any], list[str]]:
-    """The members of the view that are read at once, and what could not be."""
+async def _seen(client: Client, kind: str, found: Any) -> tuple[dict[str, Any], list[str], str]:
+    """The members of the view that are read at once, and what could not be.
+
+    The last is why there may be workloads that select a resource and are not among them.
+    """
     near = found.metadata.namespace or ""
+    unseen = ""
     if kind in IS_WORKLOAD:
-        several = await _all(client, RESOURCES, near)
+        several = Listing.joined((await _all(client, RESOURCES, near)).values())
         resources: Sequence[Candidate] = several.items
         owners: Sequence[Owner] = (found,)
         labels = await _listed(client, kube.NAMESPACE, typed(Head), None, "")
         heads: Iterable[Head] = labels.items
     else:
-        several = await _all(client, WORKLOADS, near)
+        by_kind = await _all(client, WORKLOADS, near)
+        several = Listing.joined(by_kind.values())
+        able = [each for name, each in by_kind.items() if can_select(kind, WORKLOADS[name].model)]
+        unseen = next((each.unknown for each in able if _is_hidden(each)), "")
         resources, owners = (found,), several.items
         heads = await _head(client, near)
     namespaces = {
@@ -121,7 +130,12 @@ async def _seen(
         "resources": tuple(resources),
         "namespaces": namespaces,
     }
-    return members, [several.unknown] if several.unknown else []
+    return members, [several.unknown] if several.unknown else [], unseen
+
+
+def _is_hidden(found: Listing[Any]) -> bool:
+    """Whether there may be more; of a kind that a cluster does not have there are none."""
+    return bool(found.unknown) and not found.unknown.startswith(_ABSENT)
 
 
 async def _head(client: Client, namespace: str) -> list[Head]:
@@ -132,11 +146,12 @@ async def _head(client: Client, namespace: str) -> list[Head]:
     return [decode(Head, msgspec.json.encode(found))]
 
 
-async def _all(client: Client, kinds: Iterable[str], near: str) -> Listing[Any]:
+async def _all(client: Client, kinds: Iterable[str], near: str) -> dict[str, Listing[Any]]:
     async def listed(kind: str) -> Listing[Any]:
         return await _listed(client, await place_of(client, kind), _reader(kind), None, near)
 
-    return Listing.joined(await asyncio.gather(*map(listed, kinds)))
+    names = list(kinds)
+    return dict(zip(names, await asyncio.gather(*map(listed, names)), strict=True))
 
 
 async def _listed(
@@ -146,7 +161,7 @@ async def _listed(
     try:
         return Listing(tuple(await _pages(client, resource, read, namespace)))
     except NotFound:
-        return Listing(unknown=f"the cluster does not have {resource.name}")
+        return Listing(unknown=f"{_ABSENT} {resource.name}")
     except Forbidden as error:
         where = f"namespace {namespace}" if namespace else "all namespaces"
         unknown = f"you may not {error.verb} {resource.name} in {where}"
