@@ -7,12 +7,15 @@ nothing and says so only in its own log, which is why this is told here.
 from collections.abc import Iterator
 from typing import Any, Final
 
-from stoker.api.monitors import MonitorSpec, PodMonitor, Probe, ServiceMonitor
+from stoker.api.common import AttachMetadata
+from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
 from stoker.api.scrapeconfig.discovery.kubernetes import KubernetesDiscovery
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.explain.answer import Access
 from stoker.explain.places import places
 from stoker.explain.view import Need, View
+from stoker.generate.draft import Draft
+from stoker.generate.limits import attached_metadata, scrape_class
 from stoker.select.workload import Scraper, Workload
 
 _SERVICES: Final = ("", "services")
@@ -29,6 +32,8 @@ _ROLES: Final = {
     "ingress": (_INGRESSES,),
     "node": (_NODES,),
 }
+# The ways to discover whose targets may have labels of their nodes.
+_OF_PODS: Final = ("endpoints", "endpointslice", "pod")
 
 
 def access_of(view: View, scraper: Scraper, resource: Any, workload: Workload) -> Access | None:
@@ -55,12 +60,20 @@ def _needs(view: View, account: str, resource: Any, workload: Workload) -> Itera
             for namespace in namespaces or ("",):
                 # Nodes are in no namespace.
                 yield Need(account, group, plural, "" if plural == "nodes" else namespace)
-    if isinstance(resource, ServiceMonitor | PodMonitor) and _wants_nodes(resource.spec):
+    if any(each is not None and each.node for each in _attached(view, resource, workload)):
         yield Need(account, *_NODES, "")
 
 
-def _wants_nodes(spec: MonitorSpec) -> bool:
-    return bool(spec.attach_metadata and spec.attach_metadata.node)
+def _attached(view: View, resource: Any, workload: Workload) -> Iterator[AttachMetadata | None]:
+    """What is added to targets from other objects, which Prometheus reads as well."""
+    if isinstance(resource, ServiceMonitor | PodMonitor):
+        draft = Draft(workload, view.assets, resource.metadata.namespace or "")
+        chosen = scrape_class(resource.spec, draft)
+        yield attached_metadata(resource.spec.attach_metadata, chosen, draft)
+    elif isinstance(resource, ScrapeConfig):
+        for each in resource.spec.kubernetes_sd_configs or ():
+            if not each.api_server and each.role.lower() in _OF_PODS:
+                yield each.attach_metadata
 
 
 def _discoveries(

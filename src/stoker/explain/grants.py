@@ -1,6 +1,6 @@
 """What roles among manifests allow a service account, as the API server would decide."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from stoker.explain.objects import (
     ClusterRole,
@@ -12,6 +12,7 @@ from stoker.explain.objects import (
     Subject,
 )
 from stoker.explain.view import Need
+from stoker.select.labels import selector_of
 
 _VERBS = ("list", "watch")
 
@@ -19,8 +20,8 @@ _VERBS = ("list", "watch")
 def allowed_by(objects: Iterable[Named], need: Need) -> bool | None:
     """Whether roles allow what is needed; None where that cannot be told.
 
-    An account that no binding names may have its roles from somewhere else, and a role that is not
-    here may allow anything.
+    An account that no binding names may have its roles from somewhere else, a role that is not
+    here may allow anything, and one that is aggregated what others allow that are not here.
     """
     found = list(objects)
     bindings = [
@@ -32,10 +33,10 @@ def allowed_by(objects: Iterable[Named], need: Need) -> bool | None:
         return None
     relevant = [each for each in bindings if _covers(each, need)]
     roles = [_role(found, each) for each in relevant]
-    rules = [rule for role in roles if role is not None for rule in role.rules or ()]
+    rules = [rule for role in roles if role is not None for rule in _rules(found, role)]
     if all(any(_grants(rule, verb, need) for rule in rules) for verb in _VERBS):
         return True
-    return None if None in roles else False
+    return None if any(role is None or _is_aggregated(role) for role in roles) else False
 
 
 def _covers(binding: RoleBinding, need: Need) -> bool:
@@ -72,6 +73,20 @@ def _role(objects: Iterable[Named], binding: RoleBinding) -> Role | None:
         if here and of_cluster is (wanted.kind == "ClusterRole"):
             return each
     return None
+
+
+def _is_aggregated(role: Role) -> bool:
+    return isinstance(role, ClusterRole) and role.aggregation_rule is not None
+
+
+def _rules(objects: Iterable[Named], role: Role) -> Iterator[PolicyRule]:
+    """The rules of a role, and of those that it is aggregated of."""
+    yield from role.rules or ()
+    wanted = role.aggregation_rule if isinstance(role, ClusterRole) else None
+    selectors = [selector_of(each) for each in (wanted and wanted.cluster_role_selectors) or ()]
+    for each in objects:
+        if isinstance(each, ClusterRole) and any(some.matches(each.labels) for some in selectors):
+            yield from each.rules or ()
 
 
 def _grants(rule: PolicyRule, verb: str, need: Need) -> bool:

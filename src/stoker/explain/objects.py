@@ -297,8 +297,16 @@ class Role(Named):
     rules: tuple[PolicyRule, ...] | None = None
 
 
+class AggregationRule(Model):
+    """The ClusterRoles whose rules become those of another."""
+
+    cluster_role_selectors: tuple[LabelSelector, ...] | None = None
+
+
 class ClusterRole(Role):
-    """What is allowed wherever it is bound."""
+    """What is allowed wherever it is bound; one that is aggregated gets its rules in a cluster."""
+
+    aggregation_rule: AggregationRule | None = None
 
 
 class RoleRef(Model):
