@@ -679,6 +679,17 @@ def test_ingresses_are_counted_by_their_paths(tmp_path: Path) -> None:
     assert found.searches[0].targets == 3
 
 
+def test_targets_that_a_pod_monitor_may_drop_are_told(tmp_path: Path) -> None:
+    """As for a ServiceMonitor."""
+    endpoint = {"port": "http", "relabelings": [{"action": "drop", "sourceLabels": ["pod"]}]}
+    spec = {"selector": {"matchLabels": {"app": "cart"}}, "podMetricsEndpoints": [endpoint]}
+    asking = thing("PodMonitor", "cart", spec=spec)
+    found = explained(tmp_path, SHOP, prometheus(), asking, deployment(), kind="PodMonitor")
+    assert found.searches[0].notes == (
+        "spec.podMetricsEndpoints[0].relabelings may drop targets that are counted here",
+    )
+
+
 def test_discoveries_of_a_scrape_config_are_left_to_prometheus(tmp_path: Path) -> None:
     """Listed targets are counted, found ones cannot be."""
     listed = thing("ScrapeConfig", "a", spec={"staticConfigs": [{"targets": ["x:1", "y:1"]}]})

@@ -9,7 +9,7 @@ from stoker.explain.nearness import near_miss
 from stoker.explain.objects import PodGroup
 from stoker.explain.places import everywhere, place_words, places, restricted
 from stoker.explain.ports import Wanted, missing_at_containers, wanted_of_pod
-from stoker.explain.services import with_matches, without_matches
+from stoker.explain.services import relabelled, with_matches, without_matches
 from stoker.explain.view import Listing, View
 from stoker.explain.wording import listed
 from stoker.select.labels import Selector, selector_of
@@ -26,7 +26,10 @@ def pod_search(view: View, monitor: PodMonitor, workload: Workload) -> Search:
     base = Search(
         workloads=(),
         looks_in=place_words(names),
-        notes=restricted(spec.namespace_selector, workload),
+        notes=(
+            *restricted(spec.namespace_selector, workload),
+            *relabelled("spec.podMetricsEndpoints", spec.pod_metrics_endpoints or ()),
+        ),
     )
     if not chosen:
         instead = str if view.brief else partial(_instead, view, selector, found, names)

@@ -10,7 +10,7 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stoker.api.monitors import ServiceEndpoint, ServiceMonitor
+from stoker.api.monitors import PodEndpoint, ServiceEndpoint, ServiceMonitor
 from stoker.explain.answer import Match, PortMatch, Search
 from stoker.explain.nearness import near_miss
 from stoker.explain.objects import (
@@ -79,7 +79,7 @@ def service_search(view: View, monitor: ServiceMonitor, workload: Workload) -> S
     base = Search(
         workloads=(),
         looks_in=place_words(names),
-        notes=(*ignored, *_relabelled(spec.endpoints)),
+        notes=(*ignored, *relabelled("spec.endpoints", spec.endpoints)),
     )
     if not chosen:
         instead = partial(_instead, view, selector, found, names, ignored=bool(ignored))
@@ -118,11 +118,12 @@ def _unknown(view: View, services: Iterable[Service]) -> str:
     return next((each for each in pods if each), "")
 
 
-def _relabelled(endpoints: Iterable[ServiceEndpoint]) -> Iterator[str]:
+def relabelled(path: str, endpoints: Iterable[ServiceEndpoint | PodEndpoint]) -> Iterator[str]:
+    """Which endpoints may have fewer targets than are counted, since they drop some themselves."""
     for index, endpoint in enumerate(endpoints):
         actions = {(step.action or "").lower() for step in endpoint.relabelings or ()}
         if actions & {"keep", "drop", "keepequal", "dropequal"}:
-            yield f"spec.endpoints[{index}].relabelings may drop targets that are counted here"
+            yield f"{path}[{index}].relabelings may drop targets that are counted here"
 
 
 # --- No Service at all ----------------------------------------------------------------------------
