@@ -256,14 +256,14 @@ def test_sorted_surroundings_are_the_same(tmp_path: Path) -> None:
     given = view_of(world(tmp_path, *shop()), OperatorSettings()).surroundings
     quick = Sorted(given)
     for kind in ("services", "slices", "pods", "ingresses"):
-        for namespace in ("shop", "nowhere", None):
+        for namespace in ("shop", "nowhere", "kube-system", None):
             mine, its = (getattr(each, kind)(namespace) for each in (quick, given))
             assert (mine.items, mine.unknown) == (its.items, its.unknown)
 
 
 def many(view: View, number: int) -> View:
     """A view with that many Services more."""
-    (service,) = view.surroundings.services(None).items
+    (service,) = view.surroundings.services("shop").items
 
     class Many(Sorted):
         def services(self, _: str | None) -> Listing[Any]:

@@ -188,8 +188,32 @@ class StatefulSet(PodOwner):
     """A StatefulSet."""
 
 
+class ReplicaSet(PodOwner):
+    """A ReplicaSet, mostly that of a Deployment."""
+
+
+class ReplicationController(PodOwner):
+    """A ReplicationController."""
+
+
 class DaemonSet(PodOwner):
     """A DaemonSet, which runs as many pods as there are nodes."""
+
+
+class Job(PodOwner):
+    """A Job, which runs pods for a while."""
+
+
+class CronJobSpec(Model):
+    """What Jobs are made from."""
+
+    job_template: PodOwner = PodOwner()
+
+
+class CronJob(Named):
+    """A CronJob, which runs pods now and then."""
+
+    spec: CronJobSpec = CronJobSpec()
 
 
 class PodGroup(Struct, frozen=True, kw_only=True):
@@ -209,9 +233,9 @@ class PodGroup(Struct, frozen=True, kw_only=True):
     has_address: bool = True
 
 
-def group_of(found: Pod | PodOwner) -> PodGroup:
+def group_of(found: Pod | PodOwner | CronJob) -> PodGroup:
     """The pods that an object is, or will make."""
-    template = found.spec.template if isinstance(found, PodOwner) else found
+    template = _template(found)
     containers = (*(template.spec.containers or ()), *(template.spec.init_containers or ()))
     return PodGroup(
         title=found.title,
@@ -227,15 +251,21 @@ def group_of(found: Pod | PodOwner) -> PodGroup:
     )
 
 
-def _count(found: Pod | PodOwner) -> int | None:
-    if isinstance(found, DaemonSet):
+def _template(found: Pod | PodOwner | CronJob) -> Pod | PodTemplate:
+    if isinstance(found, CronJob):
+        return found.spec.job_template.spec.template
+    return found.spec.template if isinstance(found, PodOwner) else found
+
+
+def _count(found: Pod | PodOwner | CronJob) -> int | None:
+    if isinstance(found, DaemonSet | Job | CronJob):
         return None
     if isinstance(found, PodOwner):
         return 1 if found.spec.replicas is None else found.spec.replicas
     return 1
 
 
-def _phase(found: Pod | PodOwner) -> str:
+def _phase(found: Pod | PodOwner | CronJob) -> str:
     return (found.status.phase or "") if isinstance(found, Pod) and found.status else ""
 
 
@@ -344,6 +374,10 @@ MODELS: Final[dict[tuple[str, str], type[Named]]] = {
     (_APPS, "Deployment"): Deployment,
     (_APPS, "StatefulSet"): StatefulSet,
     (_APPS, "DaemonSet"): DaemonSet,
+    (_APPS, "ReplicaSet"): ReplicaSet,
+    ("v1", "ReplicationController"): ReplicationController,
+    ("batch/v1", "Job"): Job,
+    ("batch/v1", "CronJob"): CronJob,
     ("networking.k8s.io/v1", "Ingress"): Ingress,
     (_RBAC, "Role"): Role,
     (_RBAC, "ClusterRole"): ClusterRole,
@@ -354,5 +388,26 @@ MODELS: Final[dict[tuple[str, str], type[Named]]] = {
 
 
 def groups_of(found: Iterable[Named]) -> tuple[PodGroup, ...]:
-    """All pods among objects."""
-    return tuple(group_of(each) for each in found if isinstance(each, Pod | PodOwner))
+    """All pods among objects, each of them once.
+
+    Where objects come from a cluster, those that made others are among them: then the others are
+    counted, for these are there, and what was made and has no pods (an old ReplicaSet) is left out.
+    """
+    makers = [each for each in found if isinstance(each, Pod | PodOwner | CronJob)]
+    known = {each.title for each in makers}
+    groups = [(group_of(each), _maker(each)) for each in makers]
+    made = [(group, maker) for group, maker in groups if maker in known and group.count != 0]
+    replaced = {maker for _, maker in made}
+    return tuple(
+        group
+        for group, maker in groups
+        if group.title not in replaced and (group.count != 0 or maker not in known)
+    )
+
+
+def _maker(found: Named) -> str:
+    """The title of what made an object; empty if nothing did."""
+    for each in found.metadata.owner_references or ():
+        if each.controller:
+            return f"{each.kind} {found.namespace}/{each.name}"
+    return ""

@@ -37,18 +37,21 @@ from stoker.select.workload import Workload
 class Address(Struct, frozen=True):
     """Addresses that are alike: their ports by the Service's names, and the containers' own.
 
-    `count` is None where nobody can tell how many there are.
+    `containers` is None where the pods may not be read, `count` where nobody can tell how many
+    there are.
     """
 
     ports: tuple[tuple[str, int], ...]
-    containers: tuple[ContainerPort, ...] = ()
+    containers: tuple[ContainerPort, ...] | None = ()
     count: int | None = 1
     finished: bool = False
 
-    def targets(self, wanted: Wanted) -> int:
-        """How many targets one of them is."""
+    def targets(self, wanted: Wanted) -> int | None:
+        """How many targets one of them is; None where nobody can tell."""
         if wanted.of_service:
             return sum(name == wanted.port for name, _ in self.ports)
+        if self.containers is None:
+            return None
         if wanted.field:
             return sum(port.is_called(wanted.port) for port in self.containers)
         numbers = {number for _, number in self.ports}
@@ -65,7 +68,7 @@ class _Backing(Struct, frozen=True):
 
     @property
     def containers(self) -> list[ContainerPort]:
-        return [port for each in self.addresses for port in each.containers]
+        return [port for each in self.addresses for port in each.containers or ()]
 
 
 def service_search(view: View, monitor: ServiceMonitor, workload: Workload) -> Search:
@@ -180,10 +183,10 @@ def _port_match(
     problem = missing_at_service(wanted, service, behind.containers) if wanted.of_service else ""
     addresses = [each for each in behind.addresses if not each.finished or filter_running is False]
     found = [(each.targets(wanted), each.count) for each in addresses]
-    targets = sum(each * (count or 0) for each, count in found)
-    if not any(each for each, _ in found):
+    targets = sum((each or 0) * (count or 0) for each, count in found)
+    if all(each == 0 for each, _ in found):
         problem = problem or _why_none(service, wanted, behind)
-    uncertain = any(each and count is None for each, count in found)
+    uncertain = any(each is None or (each and count is None) for each, count in found)
     unknown = (behind.unknown and not problem) or uncertain
     return PortMatch(
         path=wanted.path,
@@ -238,9 +241,10 @@ def _from_slices(slices: Sequence[EndpointSlice], pods: Listing[PodGroup]) -> It
         for endpoint in part.endpoints or ():
             reference = endpoint.target_ref
             pod = by_name.get(reference.name or "") if reference else None
+            unread = reference is not None and reference.kind == "Pod" and bool(pods.unknown)
             yield Address(
                 ports,
-                pod.ports if pod else (),
+                pod.ports if pod else None if unread else (),
                 len(endpoint.addresses or ()),
                 finished=pod is not None and pod.finished,
             )
@@ -253,7 +257,7 @@ def _from_pods(view: View, service: Service, pods: Listing[PodGroup]) -> _Backin
     addresses = tuple(
         Address(tuple(_resolved(service.ports, pod)), pod.ports, pod.count, pod.finished)
         for pod in chosen
-        if pod.count != 0
+        if pod.count != 0 and pod.has_address
     )
     return _backed(view, service, addresses, pods)
 

@@ -1,28 +1,23 @@
 """Surroundings that do not change while thousands of resources are looked at: sorted once."""
 
 from collections import defaultdict
-from collections.abc import Iterable
-from typing import Any, Final
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from stoker.explain.objects import EndpointSlice, Ingress, PodGroup, Service
 from stoker.explain.shelves import Shelf
 from stoker.explain.view import Listing, Need, Surroundings
 
-_NO_SHELF: Final[Shelf[Any]] = Shelf(())
-
 
 class Sorted:
-    """The same surroundings, by namespaces and labels.
-
-    They must know all namespaces equally well.
-    """
+    """The same surroundings, by namespaces and labels."""
 
     def __init__(self, surroundings: Surroundings) -> None:
         self._given = surroundings
-        self._services = _Kind(surroundings.services(None))
-        self._slices = _Kind(surroundings.slices(None))
-        self._pods = _Kind(surroundings.pods(None))
-        self._ingresses = _Kind(surroundings.ingresses(None))
+        self._services = _Kind(surroundings.services)
+        self._slices = _Kind(surroundings.slices)
+        self._pods = _Kind(surroundings.pods)
+        self._ingresses = _Kind(surroundings.ingresses)
 
     def services(self, namespace: str | None) -> Listing[Service]:
         """Services."""
@@ -48,16 +43,23 @@ class Sorted:
 class _Kind:
     """Objects of a kind, in all namespaces and in each."""
 
-    def __init__(self, found: Listing[Any]) -> None:
-        spaces: defaultdict[str, list[Any]] = defaultdict(list)
+    def __init__(self, read: Callable[[str | None], Listing[Any]]) -> None:
+        found = read(None)
+        self._read = read
+        self._items: defaultdict[str, list[Any]] = defaultdict(list)
         for each in found.items:
-            spaces[each.namespace].append(each)
-        self._nothing: Listing[Any] = Listing((), found.unknown, _NO_SHELF)
+            self._items[each.namespace].append(each)
         self._all = _shelved(found.items, found.unknown)
-        self._spaces = {name: _shelved(some, found.unknown) for name, some in spaces.items()}
+        self._spaces: dict[str, Listing[Any]] = {}
 
     def at(self, namespace: str | None) -> Listing[Any]:
-        return self._all if namespace is None else self._spaces.get(namespace, self._nothing)
+        if namespace is None:
+            return self._all
+        if namespace not in self._spaces:
+            # One may know less of a namespace than of the others.
+            unknown = self._read(namespace).unknown
+            self._spaces[namespace] = _shelved(self._items.get(namespace, ()), unknown)
+        return self._spaces[namespace]
 
 
 def _shelved(items: Iterable[Any], unknown: str) -> Listing[Any]:

@@ -1,31 +1,73 @@
 """A directory as the surroundings of an explanation, and the view of all of it.
 
 A directory need not hold everything. Where it has no object of a kind at all, nothing is concluded
-from that; where it has some, these are taken for all that there are.
+from that; where it has some, these are taken for all that there are, beside those that the operator
+makes of the workloads. In the namespace of Kubernetes itself there are always more.
 """
 
-from collections.abc import Iterable
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from typing import Final, TypeVar
 
+from stoker.api.core import ObjectMeta
+from stoker.api.decode import convert
+from stoker.decide import decide, objects_for
+from stoker.errors import WorkloadError
 from stoker.explain.grants import allowed_by
-from stoker.explain.objects import EndpointSlice, Ingress, Named, PodGroup, Service, groups_of
+from stoker.explain.objects import (
+    MODELS,
+    EndpointSlice,
+    Ingress,
+    Named,
+    PodGroup,
+    Service,
+    ServicePort,
+    ServiceSpec,
+    groups_of,
+)
 from stoker.explain.view import Listing, Need, View
 from stoker.offline.world import World
 from stoker.settings import Capabilities, OperatorSettings
 
 N = TypeVar("N", bound=Named)
+T = TypeVar("T")
+
+_OF_KUBERNETES: Final = "kube-system"
+# It is in every cluster, and in no folder.
+_API_SERVER: Final = Service(
+    metadata=ObjectMeta(
+        name="kubernetes",
+        namespace="default",
+        labels={"component": "apiserver", "provider": "kubernetes"},
+    ),
+    spec=ServiceSpec(ports=(ServicePort(name="https", port=443, target_port=6443),)),
+)
 
 
 class Directory:
-    """What manifests say of Services, pods and permissions."""
+    """What manifests say of Services, pods and permissions.
 
-    def __init__(self, objects: Iterable[Named]) -> None:
-        self._objects = tuple(objects)
-        self._pods = groups_of(self._objects)
+    `made` gives what the operator adds to them; it is called when that matters.
+    """
+
+    def __init__(
+        self, objects: Iterable[Named], made: Callable[[], Iterable[Named]] = tuple
+    ) -> None:
+        self._given = tuple(objects)
+        self._made = made
+
+    @cached_property
+    def _objects(self) -> tuple[Named, ...]:
+        every = {each.title: each for each in (_API_SERVER, *self._made(), *self._given)}
+        return tuple(every.values())
+
+    @cached_property
+    def _pods(self) -> tuple[PodGroup, ...]:
+        return groups_of(self._objects) if groups_of(self._given) else ()
 
     def services(self, namespace: str | None) -> Listing[Service]:
         """Services."""
-        return self._listed(Service, namespace)
+        return _with_more(self._listed(Service, namespace), "Services", namespace)
 
     def slices(self, namespace: str | None) -> Listing[EndpointSlice]:
         """EndpointSlices, of which there are always more: Kubernetes makes them."""
@@ -33,9 +75,10 @@ class Directory:
         return Listing(found.items, "EndpointSlices are made in a cluster")
 
     def pods(self, namespace: str | None) -> Listing[PodGroup]:
-        """Pods, and what Deployments, StatefulSets and DaemonSets make."""
+        """Pods, and what Deployments, CronJobs and the like make."""
         found = tuple(each for each in self._pods if namespace in (None, each.namespace))
-        return Listing(found, "" if self._pods else _absent("Pods, Deployments and the like"))
+        absent = "" if self._pods else _absent("Pods, Deployments and the like")
+        return _with_more(Listing(found, absent), "pods", namespace)
 
     def ingresses(self, namespace: str | None) -> Listing[Ingress]:
         """Ingresses."""
@@ -43,12 +86,21 @@ class Directory:
 
     def allowed(self, need: Need) -> bool | None:
         """Whether roles among the manifests allow it; None where that cannot be told."""
-        return allowed_by(self._objects, need)
+        return allowed_by(self._given, need)
 
     def _listed(self, model: type[N], namespace: str | None) -> Listing[N]:
-        every = [each for each in self._objects if isinstance(each, model)]
-        found = tuple(each for each in every if namespace in (None, each.namespace))
-        return Listing(found, "" if every else _absent(f"{model.__name__} objects"))
+        if not any(isinstance(each, model) for each in self._given):
+            return Listing((), _absent(f"{model.__name__} objects"))
+        every = (each for each in self._objects if isinstance(each, model))
+        return Listing(tuple(each for each in every if namespace in (None, each.namespace)))
+
+
+def _with_more(found: Listing[T], what: str, namespace: str | None) -> Listing[T]:
+    """What is found, and that there is more where Kubernetes has something of its own."""
+    if namespace != _OF_KUBERNETES:
+        return found
+    told = f"Kubernetes has {what} of its own in {namespace}, which are not among the manifests"
+    return Listing(found.items, told)
 
 
 def _absent(what: str) -> str:
@@ -57,18 +109,35 @@ def _absent(what: str) -> str:
 
 def view_of(world: World, settings: OperatorSettings) -> View:
     """A directory, to be explained."""
+    capabilities = Capabilities(
+        topology_sharding=settings.gates["PrometheusTopologySharding"],
+        shard_retention=settings.gates["PrometheusShardRetentionPolicy"],
+        deny_files=settings.deny_files,
+    )
     return View(
         workloads=tuple(world.workloads),
         resources=tuple(world.resources),
         namespaces=world.namespaces,
         assets=world.assets,
-        surroundings=Directory(world.surroundings),
+        surroundings=Directory(world.surroundings, lambda: _made(world, settings, capabilities)),
         settings=settings,
-        capabilities=Capabilities(
-            topology_sharding=settings.gates["PrometheusTopologySharding"],
-            shard_retention=settings.gates["PrometheusShardRetentionPolicy"],
-            deny_files=settings.deny_files,
-        ),
+        capabilities=capabilities,
         labels_unknown="there is no Namespace manifest, so only its name is known",
         rivals=world.rivals,
     )
+
+
+def _made(world: World, settings: OperatorSettings, capabilities: Capabilities) -> Iterator[Named]:
+    """What the operator makes of workloads, as far as it can be scraped: Services and pods."""
+    for owner in world.workloads:
+        contents = decide(owner, (), world.namespaces, world.assets, capabilities).contents
+        if contents is None:
+            continue
+        try:
+            objects = objects_for(owner, capabilities, settings.objects, contents)
+        except WorkloadError:
+            continue
+        for each in objects:
+            model = MODELS.get((each["apiVersion"], each["kind"]))
+            if model:
+                yield convert(model, each)
