@@ -3,6 +3,7 @@
 from stoker.api.monitors import IngressTargets, Probe
 from stoker.explain.answer import Match, PortMatch, Search
 from stoker.explain.nearness import near_miss
+from stoker.explain.objects import Ingress
 from stoker.explain.places import everywhere, place_words, places, restricted
 from stoker.explain.services import with_matches
 from stoker.explain.view import View
@@ -15,8 +16,9 @@ def probe_search(view: View, probe: Probe, workload: Workload) -> Search:
     """Where a workload finds the targets of a Probe; a list wins over Ingresses."""
     targets = probe.spec.targets
     if targets and targets.static_config:
-        listed = targets.static_config.static or ()
-        return Search(workloads=(), looks_in="spec.targets.staticConfig", targets=len(listed))
+        listed, path = targets.static_config.static or (), "spec.targets.staticConfig"
+        problems = () if listed else (f"{path}.static: it lists nothing to probe",)
+        return Search(workloads=(), looks_in=path, targets=len(listed), problems=problems)
     if targets and targets.ingress:
         return _ingresses(view, targets.ingress, probe.metadata.namespace or "", workload)
     return Search(workloads=(), targets=0, problems=("spec.targets: nothing to probe",))
@@ -35,13 +37,7 @@ def _ingresses(view: View, wanted: IngressTargets, own: str, workload: Workload)
         path = "spec.targets.ingress"
         return with_matches(
             base,
-            tuple(
-                Match(
-                    object=each.title,
-                    ports=(PortMatch(path=path, port="hosts and paths", targets=each.targets),),
-                )
-                for each in chosen
-            ),
+            tuple(Match(object=each.title, ports=(_port_match(each, path),)) for each in chosen),
         )
     if found.unknown:
         return Search(workloads=(), looks_in=base.looks_in, notes=(found.unknown, *notes))
@@ -54,3 +50,8 @@ def _ingresses(view: View, wanted: IngressTargets, own: str, workload: Workload)
         problems=(problem + ("" if view.brief else near_miss(selector, found.items)),),
         notes=notes,
     )
+
+
+def _port_match(ingress: Ingress, path: str) -> PortMatch:
+    problem = "" if ingress.targets else f"{ingress.title} has no rules, so no host to probe"
+    return PortMatch(path=path, port="hosts and paths", targets=ingress.targets, problem=problem)

@@ -10,11 +10,15 @@ from typing import Final
 from msgspec.structs import replace
 
 from stoker.build.objects import MOST_SHARDS
+from stoker.build.sets import replicas_of
 from stoker.decide import Decision, objects_for
 from stoker.errors import WorkloadError
 from stoker.explain.view import View
 from stoker.select.workload import Owner, Scraper
 from stoker.status.conditions import FALSE, RECONCILED
+
+AT_REST: Final = "spec.replicas is 0"
+"""Why a workload that is reconciled has no pods."""
 
 _FEW_SHARDS: Final = 16
 
@@ -35,6 +39,12 @@ def reported_failure(owner: Owner) -> str:
         if (each.type, each.status) == (RECONCILED, FALSE):
             return (each.message or "") if each.observed_generation in generations else ""
     return ""
+
+
+def is_at_rest(owner: Owner) -> bool:
+    """Whether a workload is told to have no pods; agents on every node do not count theirs."""
+    on_nodes = getattr(owner.spec, "mode", None) == "DaemonSet"
+    return replicas_of(owner.spec) == 0 and not on_nodes
 
 
 def _why_not_built(view: View, decision: Decision) -> str:

@@ -10,6 +10,7 @@ from stoker.decide import decide
 from stoker.explain.access import access_of
 from stoker.explain.answer import Access, Explanation, Search, Standing, State
 from stoker.explain.pruned import losses
+from stoker.explain.reconciled import AT_REST, is_at_rest
 from stoker.explain.remarks import remark
 from stoker.explain.selecting import can_select
 from stoker.explain.standings import standings, title_of
@@ -37,6 +38,7 @@ def explained(view: View, resource: Candidate) -> Explanation:
     problem = (
         _deleting(resource)
         or _selection_problem(resource, told)
+        or _nothing_runs(found)
         or _target_problem(searches, access)
         or _loss(resource)
         or _scrape_problem(told)
@@ -83,6 +85,14 @@ def _selection_problem(resource: Candidate, told: tuple[Standing, ...]) -> str:
     if all(each.state is not State.USED for each in selecting):
         return f"selected by {selecting[0].workload}, but {selecting[0].reason}"
     return ""
+
+
+def _nothing_runs(found: list[tuple[Owner, Standing]]) -> str:
+    """That no workload that uses it has pods; empty if one has."""
+    using = [(owner, each) for owner, each in found if each.state is State.USED]
+    if not using or not all(is_at_rest(owner) for owner, _ in using):
+        return ""
+    return f"selected by {using[0][1].workload}, but nothing runs there: its {AT_REST}"
 
 
 def _target_problem(searches: tuple[Search, ...], access: tuple[Access, ...]) -> str:

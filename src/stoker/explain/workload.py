@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from stoker.decide import OWN, Decision, decide
 from stoker.explain.answer import Count, Explanation
-from stoker.explain.reconciled import why_not_reconciled
+from stoker.explain.reconciled import AT_REST, is_at_rest, why_not_reconciled
 from stoker.explain.selecting import not_managed
 from stoker.explain.view import Noting, View
 from stoker.explain.wording import counted, selector_words
@@ -89,7 +89,8 @@ def explained_decision(view: View, decision: Decision, tally: Tally) -> Explanat
 def headline_of(view: View, owner: Owner, tally: Tally) -> tuple[bool, str]:
     """Whether all is as it should be, and how a workload is, in one sentence."""
     problem = _problem(view, owner, tally)
-    return not problem, problem or _summary(tally)
+    rest = f"; nothing runs: its {AT_REST}" if is_at_rest(owner) else ""
+    return not problem, problem or _summary(tally) + rest
 
 
 def counts_of(owner: Owner, tally: Tally) -> tuple[Count, ...]:
