@@ -124,6 +124,16 @@ def test_pods_that_wait_to_be_deleted_do_not_roll(diff: Diff) -> None:
     assert lines[-1] == "1 workload changes; no pods roll"
 
 
+def test_without_replicas_no_pods_roll(diff: Diff) -> None:
+    """There are none; they end and start with their number."""
+    asleep, awake = prometheus(replicas=0), prometheus(version="v3.6.0", replicas=2)
+    _, first, *lines = diff([asleep], [prometheus(version="v3.6.0", replicas=0)])
+    assert first.endswith(": 1 object written; pods stay")
+    assert lines[-1] == "1 workload changes; no pods roll"
+    assert diff([asleep], [awake])[1].endswith("; pods start")
+    assert diff([awake], [asleep])[1].endswith("; pods end")
+
+
 def test_more_replicas_let_pods_stay(diff: Diff) -> None:
     """Another number is written, but no pod is made anew."""
     _, first, *lines = diff([prometheus(replicas=1)], [prometheus(replicas=2)])

@@ -151,7 +151,7 @@ def _pods(objects: Iterable[ObjectChange]) -> Pods:
     sets = [each for each in objects if each.runs_pods]
     if any(each.rolls for each in sets):
         return Pods.ROLL
-    actions = {each.action for each in sets}
+    actions = {each.pods for each in sets}
     if Action.NEW in actions:
         return Pods.START
     return Pods.END if Action.GONE in actions else Pods.STAY

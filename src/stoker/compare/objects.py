@@ -38,7 +38,11 @@ class Action(StrEnum):
 
 
 class ObjectChange(Struct, frozen=True, kw_only=True):
-    """What happens to one object; `rolls`: its pods are made anew, `replaced`: so is itself."""
+    """What happens to one object; `rolls`: its pods are made anew, `replaced`: so is itself.
+
+    `waits`: its pods should be others, and are made anew when somebody deletes them. `pods` is what
+    happens to all of its pods: they come and go with it, or as their number is no longer 0 or is.
+    """
 
     kind: str
     namespace: str
@@ -46,6 +50,8 @@ class ObjectChange(Struct, frozen=True, kw_only=True):
     action: Action
     paths: tuple[str, ...] = ()
     rolls: bool = False
+    waits: bool = False
+    pods: Action = Action.CHANGED
     replaced: bool = False
     files: tuple[FileDiff, ...] = ()
 
@@ -58,11 +64,6 @@ class ObjectChange(Struct, frozen=True, kw_only=True):
     def runs_pods(self) -> bool:
         """Whether it is what runs the pods of a workload."""
         return self.kind in ("StatefulSet", "DaemonSet")
-
-    @property
-    def waits(self) -> bool:
-        """Whether its pods should be others, and are not made anew before somebody deletes them."""
-        return self.runs_pods and not self.rolls and _has_other_pods(self.paths)
 
 
 def changed_from_live(wanted: Object, live: Object | None, manager: str) -> ObjectChange | None:
@@ -89,7 +90,9 @@ def changed_from_before(after: Object, before: Object | None) -> ObjectChange | 
 def gone(before: Object) -> ObjectChange:
     """What happens to an object that is wanted no longer."""
     kind, namespace, name = identity_of(before)
-    return ObjectChange(kind=kind, namespace=namespace, name=name, action=Action.GONE)
+    return ObjectChange(
+        kind=kind, namespace=namespace, name=name, action=Action.GONE, pods=Action.GONE
+    )
 
 
 def _change(
@@ -100,16 +103,33 @@ def _change(
         return None
     identity = identity_of(wanted)
     kind, namespace, name = identity
+    pods = action if action is not Action.CHANGED else _pods(_number(before or {}), _number(wanted))
+    stay = pods is Action.CHANGED and _number(wanted) != 0
     return ObjectChange(
         kind=kind,
         namespace=namespace,
         name=name,
         action=action,
         paths=told,
-        rolls=_has_other_pods(told) and not _waits(wanted),
+        rolls=stay and _has_other_pods(told) and not _waits(wanted),
+        waits=stay and _has_other_pods(told) and _waits(wanted),
+        pods=pods,
         replaced=kind == "StatefulSet" and any(path.startswith(_FIXED) for path in told),
         files=tuple(_files(identity, before, after)) if action is Action.CHANGED else (),
     )
+
+
+def _number(found: Object) -> int | None:
+    """How many pods there should be; None where an object does not say."""
+    number: int | None = (found.get("spec") or {}).get("replicas")
+    return number
+
+
+def _pods(before: int | None, after: int | None) -> Action:
+    """What happens to pods of which there were so many, and then others."""
+    if before == after or 0 not in (before, after):
+        return Action.CHANGED
+    return Action.GONE if after == 0 else Action.NEW
 
 
 def _has_other_pods(paths: Iterable[str]) -> bool:
