@@ -1,12 +1,14 @@
 """`stoker explain` on manifests: resources that are selected, and of which nothing comes."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.unit.test_explain import (
     SHOP,
     Object,
+    bound,
     deployment,
     explained,
     monitor,
@@ -45,3 +47,42 @@ def test_a_workload_without_pods_scrapes_nothing(tmp_path: Path) -> None:
     awake = prometheus()
     awake["metadata"]["name"] = "second"
     assert explained(tmp_path, asleep, awake, *objects).good
+
+
+# --- Several workloads ----------------------------------------------------------------------------
+
+
+def second(**spec: Any) -> Object:
+    """Another workload beside the first."""
+    found = prometheus(**spec)
+    found["metadata"]["name"] = "second"
+    return found
+
+
+ELSEWHERE = (service("far", "far"), monitor(spec={"namespaceSelector": {"any": True}}), SHOP)
+FAR = deployment()
+FAR["metadata"] = {"name": "cart", "namespace": "far"}
+
+
+def test_a_workload_that_finds_nothing_beside_one_that_does_is_named(tmp_path: Path) -> None:
+    """Nobody should look for a mistake where all is well."""
+    ignoring = second(ignoreNamespaceSelectors=True)
+    found = explained(tmp_path, prometheus(), ignoring, *ELSEWHERE, FAR)
+    assert not found.good
+    start = "selected, but without targets for Prometheus monitoring/second: no Service in"
+    assert found.headline.startswith(start)
+
+
+def test_what_a_workload_would_find_that_is_held_is_not_what_is_found(tmp_path: Path) -> None:
+    """Its mistakes are not told before it takes up anything, nor what it counts."""
+    held = second(ignoreNamespaceSelectors=True, paused=True, serviceAccountName="scraper")
+    found = explained(tmp_path, prometheus(), held, *ELSEWHERE, FAR, *bound("pods"))
+    assert found.headline == "scraped by Prometheus monitoring/main: 3 targets"
+
+
+def test_workloads_that_find_different_targets_are_counted_each(tmp_path: Path) -> None:
+    """One number would be wrong for one of them."""
+    ignoring = second(ignoreNamespaceSelectors=True)
+    near = (service(), deployment())
+    found = explained(tmp_path, prometheus(), ignoring, *ELSEWHERE, FAR, *near)
+    assert found.headline == "scraped by Prometheus monitoring/main and 1 more: 3 to 6 targets"

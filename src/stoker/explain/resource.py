@@ -1,6 +1,6 @@
 """A monitor, Probe, ScrapeConfig, PrometheusRule or AlertmanagerConfig explained."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -35,11 +35,14 @@ def explained(view: View, resource: Candidate) -> Explanation:
     if not selecting:
         searches = tuple(replace(each, workloads=()) for each in searches)
     access = tuple(_accesses(view, resource, selecting))
+    # What a workload would find that does not take it up is not what happens.
+    using = {each.workload for each in told if each.state is State.USED}
+    found_by_users = tuple(each for each in searches if using.intersection(each.workloads))
     problem = (
         _deleting(resource)
         or _selection_problem(resource, told)
         or _nothing_runs(found)
-        or _target_problem(searches, access)
+        or _target_problem(found_by_users, [each for each in access if each.workload in using])
         or _loss(resource)
         or _scrape_problem(told)
     )
@@ -48,7 +51,7 @@ def explained(view: View, resource: Candidate) -> Explanation:
         namespace=metadata.namespace or "",
         name=metadata.name or "",
         good=not problem,
-        headline=problem or _summary(resource, told, searches) + remark(resource, found),
+        headline=problem or _summary(resource, told, found_by_users) + remark(resource, found),
         standings=told,
         searches=searches,
         access=access,
@@ -95,14 +98,17 @@ def _nothing_runs(found: list[tuple[Owner, Standing]]) -> str:
     return f"selected by {using[0][1].workload}, but nothing runs there: its {AT_REST}"
 
 
-def _target_problem(searches: tuple[Search, ...], access: tuple[Access, ...]) -> str:
-    """Why nothing is scraped although it is selected; empty if something may be."""
+def _target_problem(searches: Sequence[Search], access: Iterable[Access]) -> str:
+    """Why nothing is scraped although it is selected, or not by all; empty if something may be."""
     lacking = next((each for each in access if each.lacks), None)
     if lacking:
         who = f"service account {lacking.account} of {lacking.workload}"
         return f"selected, but {who} may not {lacking.lacks[0]}"
     empty = next((each for each in searches if each.targets == 0 and each.problems), None)
-    return f"selected, but without targets: {empty.problems[0]}" if empty else ""
+    if empty is None:
+        return ""
+    where = f" for {empty.workloads[0]}" if len(searches) > 1 else ""
+    return f"selected, but without targets{where}: {empty.problems[0]}"
 
 
 def _loss(resource: Candidate) -> str:
@@ -135,13 +141,18 @@ def _summary(resource: Candidate, told: tuple[Standing, ...], searches: tuple[Se
         return f"used by {by}: {counted(sum(len(each.rules or ()) for each in groups), 'rule')}"
     if isinstance(resource, AlertmanagerConfig):
         return f"used by {by}: {counted(len(resource.spec.receivers or ()), 'receiver')}"
-    targets = searches[0].targets if searches else None
-    partly = "; some endpoints have none" if searches and searches[0].problems else ""
-    return f"scraped by {by}: " + (
-        f"how many targets is not known{partly}"
-        if targets is None
-        else f"{counted(targets, 'target')}{partly}"
-    )
+    partly = "; some endpoints have none" if any(each.problems for each in searches) else ""
+    return f"scraped by {by}: {_number(each.targets for each in searches)}{partly}"
+
+
+def _number(counts: Iterable[int | None]) -> str:
+    """How many targets workloads find, which need not be the same for all."""
+    found = list(counts)
+    known = [each for each in found if each is not None]
+    if not known or len(known) < len(found):
+        return "how many targets is not known"
+    least, most = min(known), max(known)
+    return f"{least} to {most} targets" if least < most else counted(most, "target")
 
 
 # --- The parts ------------------------------------------------------------------------------------
