@@ -19,6 +19,29 @@ from tests.unit.test_explain import (
 
 
 @pytest.mark.parametrize(
+    ("kind", "member"), [("ServiceMonitor", "endpoints"), ("PodMonitor", "podMetricsEndpoints")]
+)
+def test_a_monitor_without_endpoints_is_not_well(tmp_path: Path, kind: str, member: str) -> None:
+    """The API server takes it, and nothing comes of it."""
+    spec: Object = {"selector": {"matchLabels": {"app": "cart"}}, member: []}
+    asking = thing(kind, "cart", spec=spec)
+    found = explained(tmp_path, SHOP, prometheus(), asking, service(), deployment(), kind=kind)
+    assert not found.good
+    assert found.headline == f"selected, but without targets: spec.{member}: it names no endpoint"
+
+
+def test_receivers_without_a_route_are_told(tmp_path: Path) -> None:
+    """It is taken, and no alert comes."""
+    workload = thing("Alertmanager", "main", spec={"alertmanagerConfigSelector": {}})
+    config = thing("AlertmanagerConfig", "cart", spec={"receivers": [{"name": "mail"}]})
+    found = explained(tmp_path, SHOP, workload, config, kind="AlertmanagerConfig")
+    assert found.headline == (
+        "used by Alertmanager shop/main: 1 receiver; "
+        "without spec.route no alert reaches its receivers"
+    )
+
+
+@pytest.mark.parametrize(
     ("targets", "problem"),
     [
         ({"staticConfig": {"static": []}}, "spec.targets.staticConfig.static: it lists nothing"),

@@ -9,7 +9,7 @@ from stoker.explain.nearness import near_miss
 from stoker.explain.objects import PodGroup
 from stoker.explain.places import everywhere, place_words, places, restricted
 from stoker.explain.ports import Wanted, missing_at_containers, wanted_of_pod
-from stoker.explain.services import relabelled, with_matches, without_matches
+from stoker.explain.services import relabelled, with_matches, without_endpoints, without_matches
 from stoker.explain.view import Listing, View
 from stoker.explain.wording import listed
 from stoker.select.labels import Selector, selector_of
@@ -19,6 +19,8 @@ from stoker.select.workload import Workload
 def pod_search(view: View, monitor: PodMonitor, workload: Workload) -> Search:
     """Where a workload finds the targets of a PodMonitor."""
     spec, own = monitor.spec, monitor.metadata.namespace or ""
+    if not spec.pod_metrics_endpoints:
+        return without_endpoints("spec.podMetricsEndpoints")
     names = places(view, spec.namespace_selector, own, workload)
     found = everywhere(view.surroundings.pods, names)
     selector = selector_of(spec.selector)
@@ -28,7 +30,7 @@ def pod_search(view: View, monitor: PodMonitor, workload: Workload) -> Search:
         looks_in=place_words(names),
         notes=(
             *restricted(spec.namespace_selector, workload),
-            *relabelled("spec.podMetricsEndpoints", spec.pod_metrics_endpoints or ()),
+            *relabelled("spec.podMetricsEndpoints", spec.pod_metrics_endpoints),
         ),
     )
     if not chosen:
@@ -36,7 +38,7 @@ def pod_search(view: View, monitor: PodMonitor, workload: Workload) -> Search:
         return without_matches(base, "pod", selector, found.unknown, instead)
     if view.is_too_many(chosen):
         return base
-    endpoints = spec.pod_metrics_endpoints or ()
+    endpoints = spec.pod_metrics_endpoints
     return with_matches(base, tuple(_match(each, endpoints) for each in chosen))
 
 

@@ -44,6 +44,8 @@ def _said(resource: Candidate, owner: Owner, standing: Standing) -> Iterator[str
     if isinstance(owner, Scraper):
         yield from _lowered(resource, owner)
     if isinstance(owner, Alertmanager) and isinstance(resource, AlertmanagerConfig):
+        if resource.spec.route is None and resource.spec.receivers:
+            yield "without spec.route no alert reaches its receivers"
         namespace = terms_of(owner).seen_by(resource.metadata.namespace or "")
         if namespace and not _is_root(resource, owner):
             yield f"it sees only alerts with the label `namespace={namespace}`"

@@ -79,6 +79,8 @@ def service_search(view: View, monitor: ServiceMonitor, workload: Workload) -> S
     selector = selector_of(spec.selector)
     chosen = found.matching(selector, view.most)
     ignored = restricted(spec.namespace_selector, workload)
+    if not spec.endpoints:
+        return without_endpoints("spec.endpoints")
     base = Search(
         workloads=(),
         looks_in=place_words(names),
@@ -93,6 +95,11 @@ def service_search(view: View, monitor: ServiceMonitor, workload: Workload) -> S
         return base
     matches = tuple(_match(view, each, spec.endpoints) for each in chosen)
     return with_matches(base, matches, _unknown(view, chosen))
+
+
+def without_endpoints(path: str) -> Search:
+    """The search of a monitor that says nowhere what to scrape."""
+    return Search(workloads=(), targets=0, problems=(f"{path}: it names no endpoint",))
 
 
 def with_matches(base: Search, matches: tuple[Match, ...], unknown: str = "") -> Search:
