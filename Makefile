@@ -17,7 +17,7 @@ test: .venv/ready ## everything: `make check`, then the tests on a real control 
 	@$(MAKE) --no-print-directory check
 	$(BIN)/python -m tools.build
 	$(BIN)/python -m tools.browser || [ "$$CI" != true ] # elsewhere the tests in a browser are skipped
-	$(BIN)/python -m tools.live
+	$(BIN)/python -m tools.lanes live
 
 check: .venv/ready ## format, lint, types, layers, unit and golden tests; no cluster, under two minutes
 	@$(MAKE) --no-print-directory -j2 static unit
@@ -29,7 +29,7 @@ static: .venv/ready
 	$(BIN)/lint-imports
 
 unit: .venv/ready
-	$(BIN)/python -m pytest -m "not live"
+	$(BIN)/python -m tools.lanes unit
 
 up: .venv/ready ## a local control plane with three nodes, the operator, a Prometheus that scrapes, and the page
 	@$(BIN)/python -m tools.up

@@ -10,7 +10,7 @@ from tests.live.replicas import Replica, reconciles, writes
 
 WORKLOADS = 20
 RESOURCES = 500
-# As O7 is to be shown. Other tests run meanwhile (tools/live.py): this one only waits.
+# As O7 is to be shown. Other tests run meanwhile (tools/lanes.py): this one only waits.
 IDLE_SECONDS = 180.0
 
 

@@ -1,7 +1,7 @@
-"""Runs the tests on the real control plane, in lanes side by side: they mostly wait.
+"""Runs tests in lanes side by side: `python -m tools.lanes live`, or `unit` for all others.
 
-Each lane starts a cluster of its own. What all say is printed as it comes, line by line; the exit
-status is that of the lane that fares worst.
+Live ones mostly wait, and each lane starts a cluster of its own; the others have two cores. What
+all say is printed as it comes, line by line; the exit status is that of the lane that fares worst.
 """
 
 from __future__ import annotations
@@ -12,18 +12,22 @@ import threading
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-# What the others do takes about as long as the first of these; the second waits for three minutes.
-_LANES = {"o to z": "tests/live/test_[o-z]*.py", "idle": "tests/live/test_idle.py"}
+# What is left over takes about as long as the first lane; that of idleness waits for three minutes.
+_LANES = {
+    "live": {"o to z": "tests/live/test_[o-z]*.py", "idle": "tests/live/test_idle.py"},
+    "unit": {"a to l": "tests/unit/test_[a-l]*.py"},
+}
+_OPTIONS = {"live": ("-m", "live", "-v"), "unit": ("-m", "not live")}
 _OTHERS = "others"
 
 
-def lanes() -> dict[str, list[str]]:
+def lanes(kind: str) -> dict[str, list[str]]:
     """What each lane gives to pytest; a file that is new is in one of them."""
     chosen = {
         name: sorted(str(each.relative_to(ROOT)) for each in ROOT.glob(files))
-        for name, files in _LANES.items()
+        for name, files in _LANES[kind].items()
     }
-    return chosen | {_OTHERS: [f"--ignore-glob={ROOT / files}" for files in _LANES.values()]}
+    return chosen | {_OTHERS: [f"--ignore-glob={ROOT / files}" for files in _LANES[kind].values()]}
 
 
 def _passed_on(name: str, process: subprocess.Popen[str]) -> None:
@@ -31,9 +35,9 @@ def _passed_on(name: str, process: subprocess.Popen[str]) -> None:
         print(f"{name:<6} | {line}", end="", flush=True)
 
 
-def main() -> int:
+def main(kind: str) -> int:
     """Run them all, and wait for all."""
-    command = [sys.executable, "-m", "pytest", "-m", "live", "-v"]
+    command = [sys.executable, "-m", "pytest", *_OPTIONS[kind]]
     running = {
         name: subprocess.Popen(
             [*command, *words],
@@ -42,13 +46,14 @@ def main() -> int:
             stderr=subprocess.STDOUT,
             text=True,
         )
-        for name, words in lanes().items()
+        for name, words in lanes(kind).items()
     }
     readers = [threading.Thread(target=_passed_on, args=each) for each in running.items()]
     for reader in readers:
         reader.start()
     try:
-        return max(process.wait() for process in running.values())
+        # One that was killed by a signal has a negative status.
+        return max(abs(process.wait()) for process in running.values())
     except KeyboardInterrupt:
         # They were interrupted too, and end what they started.
         for process in running.values():
@@ -60,4 +65,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1]))
