@@ -10,6 +10,7 @@ import pytest
 from stoker.__main__ import main
 from tests.live.operating import Object, World, prometheus, resource, service_monitor
 from tools.api import kubeconfig
+from tools.cluster import Cluster
 
 Output = pytest.CaptureFixture[str]
 RBAC = "/apis/rbac.authorization.k8s.io/v1/namespaces"
@@ -287,6 +288,15 @@ def test_a_resource_that_is_not_there_is_answered_with_a_near_name(
     status, said = explain(world, capsys, "servicemonitor crat")
     assert status == "2"
     assert said.endswith(f"did you mean {world.namespace}/cart?")
+
+
+def test_a_cluster_without_our_definitions_is_told_as_that(capsys: Output) -> None:
+    """There can be no such object then, whatever it is called."""
+    with Cluster.start(nodes=0) as bare:
+        status, said = explain(World(bare, "default"), capsys, "servicemonitor cart")
+    assert status == "2"
+    assert "the cluster does not have servicemonitors.monitoring.coreos.com" in said
+    assert "stoker crds | kubectl apply" in said
 
 
 def test_a_cluster_that_does_not_answer_is_a_sentence(

@@ -79,12 +79,15 @@ def beside_unseen(found: Explanation, resource: Candidate, unseen: str) -> Expla
     return replace(found, headline=f"whether a workload selects it is not known: {unseen}")
 
 
-def not_found(kind: str, key: str, known: Iterable[str]) -> str:
-    """That there is no such object, and what was probably meant; `known` are `namespace/name`."""
+def not_found(kind: str, key: str, known: Iterable[str], unseen: str = "") -> str:
+    """That there is no such object, and what was probably meant; `known` are `namespace/name`.
+
+    `unseen` says why not all of them may be known.
+    """
     start = f"there is no {kind} {key}"
     names = sorted(known)
     if not names:
-        return f"{start}; there are no {kind} objects at all"
+        return f"{start}; {unseen or f'there are no {kind} objects at all'}"
     _, _, name = key.rpartition("/")
     same = [each for each in names if each.rpartition("/")[2] == name]
     guess = nearest(key, names) or (same[0] if same else "")

@@ -58,7 +58,7 @@ async def explained_in_cluster(
         where = await place_of(client, kind)
         known = await _listed(client, where, typed(Head), None, namespace)
         names = (f"{each.metadata.namespace}/{each.metadata.name}" for each in known.items)
-        return not_found(kind, f"{namespace}/{name}", names)
+        return not_found(kind, f"{namespace}/{name}", names, _advised(known))
     except DecodeError as error:
         return unusable(kind, namespace, name, (str(error),))
     values = Values(client, lambda _: False)
@@ -136,6 +136,13 @@ async def _seen(client: Client, kind: str, found: Any) -> tuple[dict[str, Any], 
 def _is_hidden(found: Listing[Any]) -> bool:
     """Whether there may be more; of a kind that a cluster does not have there are none."""
     return bool(found.unknown) and not found.unknown.startswith(_ABSENT)
+
+
+def _advised(found: Listing[Any]) -> str:
+    """Why there may be more, and what to do about it."""
+    if not found.unknown or _is_hidden(found):
+        return found.unknown
+    return f"{found.unknown}: `stoker crds | kubectl apply --server-side -f -` installs them"
 
 
 async def _head(client: Client, namespace: str) -> list[Head]:
