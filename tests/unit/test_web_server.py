@@ -235,6 +235,18 @@ def test_new_certificates_are_taken_into_use(folder: Path) -> None:
     asyncio.run(scenario())
 
 
+async def until_trusted(server: WebServer, context: ssl.SSLContext) -> None:
+    """Wait until the server answers with a certificate that is trusted here."""
+    async with asyncio.timeout(30):
+        while True:
+            try:
+                await get(server, "/healthz", context)
+            except aiohttp.ClientError:
+                await asyncio.sleep(0.02)
+            else:
+                return
+
+
 def test_files_are_looked_at_again_by_themselves(folder: Path) -> None:
     """The interval of the flag is kept; nobody has to ask for the reload."""
 
@@ -242,14 +254,7 @@ def test_files_are_looked_at_again_by_themselves(folder: Path) -> None:
         async with serving(replace(secure(folder), reload_seconds=0.02)) as server:
             certify(folder, "second")
             install(folder, "second")
-            async with asyncio.timeout(30):
-                while True:
-                    try:
-                        await get(server, "/healthz", trusting(folder, "second"))
-                    except aiohttp.ClientError:
-                        await asyncio.sleep(0.02)
-                    else:
-                        return
+            await until_trusted(server, trusting(folder, "second"))
 
     asyncio.run(scenario())
 
@@ -271,14 +276,7 @@ def test_new_certificates_that_cannot_be_served_now_are_served_later(
             monkeypatch.setattr(web.SockSite, "start", started)
             certify(folder, "second")
             install(folder, "second")
-            async with asyncio.timeout(30):
-                while True:
-                    try:
-                        await get(server, "/healthz", trusting(folder, "second"))
-                    except aiohttp.ClientError:
-                        await asyncio.sleep(0.02)
-                    else:
-                        break
+            await until_trusted(server, trusting(folder, "second"))
             for _ in range(5):
                 await get(server, "/healthz", trusting(folder, "second"))
 
