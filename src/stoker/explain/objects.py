@@ -5,7 +5,7 @@ targets can be counted from manifests as well as in a cluster.
 """
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 
@@ -216,6 +216,10 @@ class CronJob(Named):
     spec: CronJobSpec = CronJobSpec()
 
 
+Runs: TypeAlias = Pod | PodOwner | CronJob
+"""A pod, or something that makes pods."""
+
+
 class PodGroup(Struct, frozen=True, kw_only=True):
     """Pods that are alike: one, or those of a template; `count` is None where nobody can tell.
 
@@ -233,7 +237,7 @@ class PodGroup(Struct, frozen=True, kw_only=True):
     has_address: bool = True
 
 
-def group_of(found: Pod | PodOwner | CronJob) -> PodGroup:
+def group_of(found: Runs) -> PodGroup:
     """The pods that an object is, or will make."""
     template = _template(found)
     containers = (*(template.spec.containers or ()), *(template.spec.init_containers or ()))
@@ -251,13 +255,13 @@ def group_of(found: Pod | PodOwner | CronJob) -> PodGroup:
     )
 
 
-def _template(found: Pod | PodOwner | CronJob) -> Pod | PodTemplate:
+def _template(found: Runs) -> Pod | PodTemplate:
     if isinstance(found, CronJob):
         return found.spec.job_template.spec.template
     return found.spec.template if isinstance(found, PodOwner) else found
 
 
-def _count(found: Pod | PodOwner | CronJob) -> int | None:
+def _count(found: Runs) -> int | None:
     if isinstance(found, DaemonSet | Job | CronJob):
         return None
     if isinstance(found, PodOwner):
@@ -265,7 +269,7 @@ def _count(found: Pod | PodOwner | CronJob) -> int | None:
     return 1
 
 
-def _phase(found: Pod | PodOwner | CronJob) -> str:
+def _phase(found: Runs) -> str:
     return (found.status.phase or "") if isinstance(found, Pod) and found.status else ""
 
 
@@ -393,7 +397,7 @@ def groups_of(found: Iterable[Named]) -> tuple[PodGroup, ...]:
     Where objects come from a cluster, those that made others are among them: then the others are
     counted, for these are there, and what was made and has no pods (an old ReplicaSet) is left out.
     """
-    makers = [each for each in found if isinstance(each, Pod | PodOwner | CronJob)]
+    makers = [each for each in found if isinstance(each, Runs)]
     known = {each.title for each in makers}
     groups = [(group_of(each), _maker(each)) for each in makers]
     made = [(group, maker) for group, maker in groups if maker in known and group.count != 0]

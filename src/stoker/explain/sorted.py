@@ -1,7 +1,6 @@
 """Surroundings that do not change while thousands of resources are looked at: sorted once."""
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from stoker.explain.objects import EndpointSlice, Ingress, PodGroup, Service
@@ -44,24 +43,12 @@ class _Kind:
     """Objects of a kind, in all namespaces and in each."""
 
     def __init__(self, read: Callable[[str | None], Listing[Any]]) -> None:
-        found = read(None)
         self._read = read
-        self._items: defaultdict[str, list[Any]] = defaultdict(list)
-        for each in found.items:
-            self._items[each.namespace].append(each)
-        self._all = _shelved(found.items, found.unknown)
-        self._spaces: dict[str, Listing[Any]] = {}
+        self._spaces: dict[str | None, Listing[Any]] = {}
 
     def at(self, namespace: str | None) -> Listing[Any]:
-        if namespace is None:
-            return self._all
         if namespace not in self._spaces:
-            # One may know less of a namespace than of the others.
-            unknown = self._read(namespace).unknown
-            self._spaces[namespace] = _shelved(self._items.get(namespace, ()), unknown)
+            found = self._read(namespace)
+            shelf = Shelf((each, each.labels) for each in found.items)
+            self._spaces[namespace] = Listing(found.items, found.unknown, shelf)
         return self._spaces[namespace]
-
-
-def _shelved(items: Iterable[Any], unknown: str) -> Listing[Any]:
-    found = tuple(items)
-    return Listing(found, unknown, Shelf((each, each.labels) for each in found))

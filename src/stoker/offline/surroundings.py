@@ -5,9 +5,10 @@ from that; where it has some, these are taken for all that there are, beside tho
 makes of the workloads. In the namespace of Kubernetes itself there are always more.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from typing import Final, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from stoker.api.core import ObjectMeta
 from stoker.api.decode import convert
@@ -20,6 +21,7 @@ from stoker.explain.objects import (
     Ingress,
     Named,
     PodGroup,
+    Runs,
     Service,
     ServicePort,
     ServiceSpec,
@@ -30,7 +32,7 @@ from stoker.offline.world import World
 from stoker.settings import Capabilities, OperatorSettings
 
 N = TypeVar("N", bound=Named)
-T = TypeVar("T")
+T = TypeVar("T", bound=Named | PodGroup)
 
 _OF_KUBERNETES: Final = "kube-system"
 # It is in every cluster, and in no folder.
@@ -55,6 +57,7 @@ class Directory:
     ) -> None:
         self._given = tuple(objects)
         self._made = made
+        self._kinds: dict[type[Named], _Spaces[Any]] = {}
 
     @cached_property
     def _objects(self) -> tuple[Named, ...]:
@@ -62,8 +65,9 @@ class Directory:
         return tuple(every.values())
 
     @cached_property
-    def _pods(self) -> tuple[PodGroup, ...]:
-        return groups_of(self._objects) if groups_of(self._given) else ()
+    def _pods(self) -> "_Spaces[PodGroup]":
+        given = any(isinstance(each, Runs) for each in self._given)
+        return _Spaces(groups_of(self._objects) if given else ())
 
     def services(self, namespace: str | None) -> Listing[Service]:
         """Services."""
@@ -76,9 +80,8 @@ class Directory:
 
     def pods(self, namespace: str | None) -> Listing[PodGroup]:
         """Pods, and what Deployments, CronJobs and the like make."""
-        found = tuple(each for each in self._pods if namespace in (None, each.namespace))
-        absent = "" if self._pods else _absent("Pods, Deployments and the like")
-        return _with_more(Listing(found, absent), "pods", namespace)
+        found = self._pods.listed(namespace, "Pods, Deployments and the like")
+        return _with_more(found, "pods", namespace)
 
     def ingresses(self, namespace: str | None) -> Listing[Ingress]:
         """Ingresses."""
@@ -89,10 +92,26 @@ class Directory:
         return allowed_by(self._given, need)
 
     def _listed(self, model: type[N], namespace: str | None) -> Listing[N]:
-        if not any(isinstance(each, model) for each in self._given):
-            return Listing((), _absent(f"{model.__name__} objects"))
-        every = (each for each in self._objects if isinstance(each, model))
-        return Listing(tuple(each for each in every if namespace in (None, each.namespace)))
+        if model not in self._kinds:
+            given = any(isinstance(each, model) for each in self._given)
+            every = self._objects if given else ()
+            self._kinds[model] = _Spaces(each for each in every if isinstance(each, model))
+        return self._kinds[model].listed(namespace, f"{model.__name__} objects")
+
+
+class _Spaces(Generic[T]):
+    """Objects of a kind, sorted once: thousands of resources ask for those of their namespace."""
+
+    def __init__(self, objects: Iterable[T]) -> None:
+        found: defaultdict[str | None, list[T]] = defaultdict(list)
+        for each in objects:
+            found[each.namespace].append(each)
+            found[None].append(each)
+        self._found = {namespace: tuple(some) for namespace, some in found.items()}
+
+    def listed(self, namespace: str | None, what: str) -> Listing[T]:
+        """Those in a namespace or in all; `what` they are called where there are none at all."""
+        return Listing(self._found.get(namespace, ()), "" if self._found else _absent(what))
 
 
 def _with_more(found: Listing[T], what: str, namespace: str | None) -> Listing[T]:
