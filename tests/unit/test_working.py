@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import pytest
 
@@ -154,12 +154,15 @@ async def _broken() -> None:
     raise KeyError("no such thing")
 
 
+FAULTS: Final = [
+    (_broken, "KeyError: 'no such thing'"),
+    (_cancelled, "RuntimeError: something that it waited for was cancelled"),
+]
+
+
 @pytest.mark.parametrize(
     ("broken", "fault"),
-    [
-        (_broken, "KeyError: 'no such thing'"),
-        (_cancelled, "RuntimeError: something that it waited for was cancelled"),
-    ],
+    FAULTS,
 )
 def test_an_error_that_nobody_expected_stops_no_other_work(
     broken: Callable[[], Awaitable[None]], fault: str
@@ -230,8 +233,7 @@ async def _group() -> None:
 @pytest.mark.parametrize(
     ("broken", "fault"),
     [
-        (_broken, "KeyError: 'no such thing'"),
-        (_cancelled, "RuntimeError: something that it waited for was cancelled"),
+        *FAULTS,
         (_ended, "EndedError: it ended, and nobody told it to"),
         (_group, "KeyError: 'no such thing'"),
     ],

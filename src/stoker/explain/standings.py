@@ -8,6 +8,7 @@ from stoker.api.kinds import kind_called
 from stoker.decide import Decision, decide, key_of
 from stoker.explain.answer import Cause, Reason, Standing, State, TargetError, Targets
 from stoker.explain.nearness import distance
+from stoker.explain.objects import Named
 from stoker.explain.reconciled import why_not_reconciled
 from stoker.explain.selecting import can_select, first_reason
 from stoker.explain.view import Noting, View
@@ -39,10 +40,10 @@ def _miss(owner: Owner, resource: Candidate) -> float:
     return distance(wanted.labels, resource.metadata.labels or {}) if wanted else 1.0
 
 
-def title_of(owner: Owner) -> str:
-    """Kind, namespace and name of a workload."""
-    metadata = owner.metadata
-    return f"{type(owner).__name__} {metadata.namespace or ''}/{metadata.name or ''}"
+def title_of(found: Owner | Candidate | Named) -> str:
+    """Kind, namespace and name of an object."""
+    metadata = found.metadata
+    return f"{type(found).__name__} {metadata.namespace or ''}/{metadata.name or ''}"
 
 
 def _passed_over(owner: Owner, reason: Reason) -> Standing:

@@ -24,6 +24,7 @@ from stoker.api.rules import PrometheusRule
 from stoker.errors import DecodeError
 from stoker.explain.objects import MODELS, Named
 from stoker.explain.rivals import rivals_of
+from stoker.explain.standings import title_of
 from stoker.offline.manifests import Manifest, Reading, Unreadable
 from stoker.offline.problems import is_ours, problems
 from stoker.select.assets import CONFIG_MAP, SECRET, Contents
@@ -98,20 +99,15 @@ def settled(world: World) -> World:
 
 
 def _doubled(objects: Iterable[Owner | Candidate]) -> Iterator[tuple[str, str]]:
-    for title, count in Counter(map(_title, objects)).items():
+    for title, count in Counter(map(title_of, objects)).items():
         if count > 1:
             yield title, f"there are {count} manifests of it; the last one counts"
 
 
 def _last(objects: Iterable[T]) -> list[T]:
     # Those without a name get one in a cluster, each another.
-    named = {_title(each) if each.metadata.name else id(each): each for each in objects}
+    named = {title_of(each) if each.metadata.name else id(each): each for each in objects}
     return list(named.values())
-
-
-def _title(found: Named | Owner | Candidate) -> str:
-    metadata = found.metadata
-    return f"{type(found).__name__} {metadata.namespace or ''}/{metadata.name or ''}"
 
 
 def placed(metadata: dict[str, Any], namespace: str = DEFAULT_NAMESPACE) -> dict[str, Any]:

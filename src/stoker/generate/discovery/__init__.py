@@ -23,13 +23,17 @@ def _found(member: str, field: str = "", *, write: Each) -> Key:
     return Key(member, field, since=_SINCE[field or member], write=write)
 
 
+def _of_aws(table: Table) -> Each:
+    return Each(table, tidy=drop_half_a_pair)
+
+
 DISCOVERIES: Final[Table] = (
     _found("file_sd_configs", write=Each(lists.FILE)),
     _found("http_sd_configs", write=Each(lists.URL)),
     _found("kubernetes_sd_configs", write=Each(KUBERNETES, more=attach_metadata)),
     _found("consul_sd_configs", write=Each(registries.CONSUL)),
     _found("dns_sd_configs", write=Each(lists.DNS)),
-    _found("ec2_sd_configs", write=Each(aws.EC2, tidy=drop_half_a_pair)),
+    _found("ec2_sd_configs", write=_of_aws(aws.EC2)),
     _found("azure_sd_configs", write=Each(clouds.AZURE)),
     _found("gce_sd_configs", write=Each(clouds.GCE)),
     _found("openstack_sd_configs", write=Each(clouds.OPENSTACK)),
@@ -46,19 +50,19 @@ DISCOVERIES: Final[Table] = (
         "dockerswarm_sd_configs", "docker_swarm_sd_configs", write=Each(containers.DOCKER_SWARM)
     ),
     _found("puppetdb_sd_configs", write=Each(registries.PUPPETDB)),
-    _found("lightsail_sd_configs", write=Each(aws.LIGHTSAIL, tidy=drop_half_a_pair)),
+    _found("lightsail_sd_configs", write=_of_aws(aws.LIGHTSAIL)),
     _found("ovhcloud_sd_configs", write=Each(clouds.OVHCLOUD)),
     _found("scaleway_sd_configs", write=Each(hosters.SCALEWAY)),
     _found("ionos_sd_configs", write=Each(hosters.IONOS)),
-    _found("aws_sd_configs", write=Each(aws.ROLES, tidy=drop_half_a_pair)),
-    _found("ecs_sd_configs", write=Each(aws.CLUSTERS, tidy=drop_half_a_pair)),
-    _found("elasticache_sd_configs", write=Each(aws.CLUSTERS, tidy=drop_half_a_pair)),
+    _found("aws_sd_configs", write=_of_aws(aws.ROLES)),
+    _found("ecs_sd_configs", write=_of_aws(aws.CLUSTERS)),
+    _found("elasticache_sd_configs", write=_of_aws(aws.CLUSTERS)),
     _found("marathon_sd_configs", write=Each(registries.MARATHON)),
-    _found("msk_sd_configs", write=Each(aws.CLUSTERS, tidy=drop_half_a_pair)),
+    _found("msk_sd_configs", write=_of_aws(aws.CLUSTERS)),
     _found("nerve_sd_configs", write=Each(registries.ZOOKEEPER)),
     _found("oci_sd_configs", write=Each(clouds.OCI)),
     _found("outscale_sd_configs", write=Each(clouds.OUTSCALE)),
-    _found("rds_sd_configs", write=Each(aws.RDS, tidy=drop_half_a_pair)),
+    _found("rds_sd_configs", write=_of_aws(aws.RDS)),
     _found("serverset_sd_configs", write=Each(registries.ZOOKEEPER)),
     _found("stackit_sd_configs", write=Each(clouds.STACKIT)),
     _found("triton_sd_configs", write=Each(hosters.TRITON)),
