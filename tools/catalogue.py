@@ -43,7 +43,9 @@ class Binary:
 
     @property
     def version(self) -> str:
-        """The version that go.mod pins for the module that the package is in."""
+        """The version that go.mod pins for the module that the package is in; ours has none."""
+        if self.package == ".":
+            return ""
         for line in re.finditer(r"^\s*(?:require )?(\S+) (v\S+)", self._go_mod(), re.MULTILINE):
             if f"{self.package}/".startswith(f"{line[1]}/"):
                 return line[2]
@@ -103,6 +105,8 @@ BINARIES = {
         _prometheus("promtool", "prometheus", "prometheus"),
         _prometheus("amtool", "prometheus", "alertmanager"),
         _prometheus("alertmanager", "alertmanager", "alertmanager"),
+        # Our own, of Go's standard library alone.
+        Binary("judge", "judge", "."),
     )
 }
 
@@ -124,8 +128,8 @@ def cache_folder(module: str, environ: Mapping[str, str] = os.environ) -> Path:
 def cache_key(folder: Path) -> str:
     """Sum up a module's files, the flags it is built with, and the kind of machine."""
     digest = hashlib.sha256()
-    for name in ("go.mod", "go.sum", "tools.go"):
-        digest.update((folder / name).read_bytes() + b"\0")
+    for file in sorted([*folder.glob("go.*"), *folder.glob("*.go")]):
+        digest.update(file.read_bytes() + b"\0")
     flags = [(b.name, b.ldflags) for b in BINARIES.values() if b.module == folder.name]
     digest.update(repr((FLAGS, flags, platform.system(), platform.machine())).encode())
     return digest.hexdigest()[:12]

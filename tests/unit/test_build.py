@@ -102,8 +102,10 @@ def test_an_unknown_name_is_refused() -> None:
 
 
 def test_every_binary_has_a_pinned_version() -> None:
-    """The version of each is read from the go.mod that builds it."""
+    """The version of each is read from the go.mod that builds it; our own program has none."""
     for binary in BINARIES.values():
+        if binary.package == ".":
+            continue
         assert re.fullmatch(r"v\d+\.\d+\.\d+", binary.version), binary.name
 
 
