@@ -1,0 +1,407 @@
+"""Templates as Go's text/template parses them: what is one, and which functions it calls.
+
+    problem = refusal(text, Setting(name="__alert_Down", functions=known))
+
+One pass over the text, no recursion, and time in proportion to its length. Operands must be parted
+by spaces, so a pattern reads each together with what may follow it, and the grammar is left with a
+few words per action. Nothing is executed: what a template gives shows when it is used.
+"""
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from msgspec import Struct
+
+from stoker.golang import NEWEST, Go
+from stoker.golang.letters import is_name
+from stoker.golang.literals import CHARACTER, STRING, is_number, unquoted
+
+BUILT_IN: Final[Mapping[str, str]] = MappingProxyType(dict.fromkeys((
+    "and", "call", "html", "index", "slice", "js", "len", "not", "or", "print", "printf",
+    "println", "urlquery", "eq", "ge", "gt", "le", "lt", "ne",
+), ""))  # fmt: skip
+"""The functions that every template has; `slice` since Go 1.13."""
+
+
+class Setting(Struct, frozen=True):
+    """What a text is parsed with.
+
+    `functions` has why the reader lacks each; empty for those that it has. `variables` are there
+    before the text declares its own. `begun` tells that something is parsed before the text, under
+    the same name, so that this name may not be defined in it.
+    """
+
+    name: str = ""
+    functions: Mapping[str, str] = BUILT_IN
+    variables: tuple[str, ...] = ("$",)
+    begun: bool = False
+    go: Go = NEWEST
+
+
+class Token(NamedTuple):
+    """A word of a pipeline and its place; the kinds are in `_KINDS`, and `end` ends a pipeline."""
+
+    kind: str
+    start: int
+    end: int
+
+
+class RefusedError(Exception):
+    """Why Go would not take the template."""
+
+
+def refusal(text: str, setting: Setting) -> str:
+    """Why Go would not take a text for a template; empty where it does."""
+    if "{{" not in text:
+        return ""
+    try:
+        _Parser(text, setting).parse()
+    except RefusedError as refused:
+        return str(refused)
+    return ""
+
+
+def tokens(text: str, setting: Setting) -> list[Token]:
+    """The words of all pipelines in the text; RefusedError if it is no template."""
+    if "{{" not in text:
+        return []
+    parser = _Parser(text, setting)
+    parser.seen = []
+    parser.parse()
+    return parser.seen
+
+
+# --- Patterns -------------------------------------------------------------------------------------
+
+_SPACE: Final = r"[ \t\r\n]"
+# Every character beyond ASCII is read into names, and looked up after.
+_LETTER: Final = r"[0-9A-Za-z_\x80-\U0010ffff]"
+_FIELD: Final = rf"(?:\.(?![0-9]){_LETTER}++)"
+_AFTER: Final = rf"(?={_SPACE}|[|)]|\}}\}})"
+_KEYWORD: Final = "block|break|continue|define|else|end|if|range|template|with"
+_KINDS: Final = (
+    "", "close", "variable", "sign", "field", "word", "string", "number", "character", "dot",
+    "open", "parenthesis", "pipe", "other",
+)  # fmt: skip
+(
+    _CLOSE, _VARIABLE, _SIGN, _FIELDS, _WORD, _STRING, _NUMBER, _CHARACTER, _DOT, _OPENED,
+    _CLOSED, _PIPE, _OTHER,
+) = range(1, len(_KINDS))  # fmt: skip
+_TOKEN: Final = re.compile(
+    rf"""(?x) {_SPACE}*+ (?:
+      ((?<={_SPACE})-\}}\}}|\}}\}})
+    | (\${_LETTER}*+{_FIELD}*+)(?={_SPACE}|[|),:]|\}}\}})({_SPACE}*+(?::=|=|,))?
+    | ({_FIELD}++){_AFTER}
+    | ((?![0-9]){_LETTER}++{_FIELD}*+){_AFTER}
+    | ({STRING}){_AFTER}
+    | ([+-]?\.?[0-9][0-9A-Za-z_.+-]*+){_AFTER}
+    | ({CHARACTER}){_AFTER}
+    | (\.){_AFTER}
+    | (\()
+    | (\){_FIELD}*+){_AFTER}
+    | (\|)
+    | (:=|[=,])
+    )"""
+)
+_OPEN: Final = re.compile(
+    rf"""(?x) \{{\{{(?:-{_SPACE})?+
+    (?: (/\*) | {_SPACE}*+(?:({_KEYWORD})(?={_SPACE}|[.,|:()]|\}}\}}))?+ )"""
+)
+_COMMENT_END: Final = re.compile(rf"(?:{_SPACE}-)?\}}\}}")
+_NAME: Final = re.compile(rf"{_SPACE}*+({STRING})")
+_RIGHT: Final = re.compile(rf"{_SPACE}*+(?:(?<={_SPACE})-\}}\}}|\}}\}})")
+_ELSE: Final = re.compile(rf"{_SPACE}++(if|with)(?={_SPACE}|[.,|:()]|\}}\}})")
+_ANYTHING: Final = re.compile(rf"{_SPACE}*+(.{{0,20}})", re.DOTALL)
+# What unicode.IsSpace takes for white space; Python's strip takes more.
+_BLANKS: Final = (
+    "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000"
+)
+_CONSTANTS: Final = frozenset(("true", "false", "nil"))
+_LITERALS: Final = frozenset((_STRING, _NUMBER, _CHARACTER, _DOT))
+_DEEPEST: Final = 10_000
+_BREAK_SINCE: Final[Go] = (1, 18)
+# Its first release takes no space after `break`.
+_SPACE_AFTER_BREAK: Final[Go] = (1, 19)
+_ELSE_WITH_SINCE: Final[Go] = (1, 23)
+_LINES_SINCE: Final[Go] = (1, 16)
+_ASSIGN_SINCE: Final[Go] = (1, 11)
+_NEW_LINE: Final = re.compile(r"[\r\n]|[ \t]{2}-\}\}")
+
+# How far a pipeline is: nothing read, in its first command, after `|`, in a later command.
+_BEGIN, _FIRST, _PIPED, _LATER = range(4)
+
+
+class _Tree:
+    """A template, or one that is defined in it: its variables and how many `range` are around."""
+
+    __slots__ = ("counts", "full", "name", "order", "ranges")
+
+    def __init__(self, name: bytes, variables: tuple[str, ...] = ("$",)) -> None:
+        self.name = name
+        self.full = False
+        self.ranges = 0
+        self.order: list[str] = []
+        self.counts = dict.fromkeys(variables, 1)
+
+    def declare(self, name: str) -> None:
+        self.order.append(name)
+        self.counts[name] = self.counts.get(name, 0) + 1
+
+    def forget(self, seen: int) -> None:
+        """Forget all but the first variables."""
+        while len(self.order) > seen:
+            name = self.order.pop()
+            self.counts[name] -= 1
+
+
+class _Block(Struct):
+    """An `if`, `range`, `with`, `define` or `block` that is not yet ended."""
+
+    kind: str
+    around: _Tree
+    seen: int
+    ranges: int
+    has_else: bool = False
+
+
+class _Parser:
+    def __init__(self, text: str, setting: Setting) -> None:
+        self.text = text
+        self.functions = setting.functions
+        self.go = setting.go
+        self.tree = _Tree(setting.name.encode("utf-8", "surrogatepass"), setting.variables)
+        self.tree.full = setting.begun
+        self.blocks: list[_Block] = []
+        self.full: set[bytes] = set()
+        self.seen: list[Token] | None = None
+
+    def parse(self) -> None:
+        text, place = self.text, 0
+        while (start := text.find("{{", place)) >= 0:
+            if not self.tree.full and text[place:start].strip(_BLANKS):
+                self.tree.full = True
+            place = self._action(start)
+        if text[place:].strip(_BLANKS):
+            self.tree.full = True
+        if self.blocks:
+            raise RefusedError(f"`{self.blocks[-1].kind}` has no `end`")
+        self._add(self.tree)
+
+    def _action(self, start: int) -> int:
+        """Read the action that begins here; return where it ends."""
+        opened = _OPEN.match(self.text, start)
+        assert opened is not None
+        place, keyword = opened.end(), opened[2]
+        if opened[1]:
+            return self._after_comment(place)
+        if keyword is None:
+            self.tree.full = True
+            end = self._pipeline(place, "an action")
+        else:
+            end = _KEYWORDS[keyword](self, place, keyword)
+        if self.go < _LINES_SINCE and _NEW_LINE.search(self.text, start, end):
+            raise RefusedError("an action over several lines, or with spaces before ` -}}`")
+        return end
+
+    def _after_comment(self, place: int) -> int:
+        inner = self.text.find("*/", place)
+        found = _COMMENT_END.match(self.text, inner + 2) if inner >= 0 else None
+        if not found:
+            raise RefusedError("a comment must end with `*/}}`")
+        return found.end()
+
+    # --- Keywords ---------------------------------------------------------------------------------
+
+    def _control(self, place: int, kind: str) -> int:
+        tree = self.tree
+        tree.full = True
+        self.blocks.append(_Block(kind, tree, len(tree.order), tree.ranges))
+        end = self._pipeline(place, kind)
+        tree.ranges += kind == "range"
+        return end
+
+    def _named(self, place: int, kind: str) -> int:
+        """A template of its own: it does not see the variables around it."""
+        found = _NAME.match(self.text, place)
+        if not found:
+            raise RefusedError(f"`{kind}` needs a name in quotes")
+        if kind == "define":
+            if self.blocks:
+                raise RefusedError("`define` cannot stand inside another block")
+            end = self._closed(found.end(), kind)
+        else:
+            self.tree.full = True
+            right = _RIGHT.match(self.text, found.end()) if kind == "template" else None
+            end = right.end() if right else self._pipeline(found.end(), kind)
+        if kind != "template":
+            tree = self.tree
+            self.blocks.append(_Block(kind, tree, len(tree.order), tree.ranges))
+            self.tree = _Tree(unquoted(found[1]))
+        return end
+
+    def _else(self, place: int, _kind: str) -> int:
+        block = self.blocks[-1] if self.blocks else None
+        if not block or block.has_else or block.kind not in ("if", "range", "with"):
+            raise RefusedError("`else` without `if`, `range` or `with`")
+        again = _ELSE.match(self.text, place)
+        if again and again[1] == block.kind:
+            if block.kind == "with" and self.go < _ELSE_WITH_SINCE:
+                raise RefusedError("`else with` needs a newer Go")
+            return self._pipeline(again.end(), block.kind)
+        block.has_else, self.tree.ranges = True, block.ranges
+        return self._closed(place, "else")
+
+    def _end(self, place: int, kind: str) -> int:
+        if not self.blocks:
+            raise RefusedError("`end` without anything to end")
+        block = self.blocks.pop()
+        if self.tree is not block.around:
+            self._add(self.tree)
+        self.tree = block.around
+        self.tree.ranges = block.ranges
+        if block.kind not in ("define", "block"):
+            self.tree.forget(block.seen)
+        return self._closed(place, kind)
+
+    def _leave(self, place: int, kind: str) -> int:
+        """`break` or `continue`."""
+        if self.go < _BREAK_SINCE:
+            raise RefusedError(f"there is no function `{kind}`")
+        if not self.tree.ranges:
+            raise RefusedError(f"`{kind}` outside of `range`")
+        if self.go < _SPACE_AFTER_BREAK and not self.text.startswith("}}", place):
+            raise RefusedError(f"`{kind}` must stand before `}}}}`")
+        return self._closed(place, kind)
+
+    def _closed(self, place: int, kind: str) -> int:
+        found = _RIGHT.match(self.text, place)
+        if not found:
+            raise self._unexpected(place, f"after `{kind}`")
+        return found.end()
+
+    def _add(self, tree: _Tree) -> None:
+        if tree.full:
+            if tree.name in self.full:
+                name = tree.name.decode(errors="replace")
+                raise RefusedError(f"the template `{name[:40]}` is defined twice")
+            self.full.add(tree.name)
+
+    # --- Pipelines --------------------------------------------------------------------------------
+
+    def _pipeline(self, place: int, context: str) -> int:
+        """Read a pipeline and the end of its action; return where that is."""
+        text, match, seen = self.text, _TOKEN.match, self.seen
+        levels: list[int] = []
+        state, declarable = _BEGIN, 1
+        while found := match(text, place):
+            kind, place = found.lastindex or 0, found.end()
+            if seen is not None:
+                seen.append(Token(_KINDS[kind], *found.span(_VARIABLE if kind == _SIGN else kind)))
+            if kind == _CLOSE:
+                if levels or state == _BEGIN:
+                    break
+                return place
+            if kind == _PIPE:
+                if state in (_BEGIN, _PIPED):
+                    raise self._unexpected(found.start(), f"in {context}")
+                state = _PIPED
+            elif kind == _SIGN:
+                declarable = self._declared(found, declarable, context, levels)
+            elif kind == _CLOSED:
+                if not levels or state == _BEGIN:
+                    raise RefusedError("`)` without a value before it")
+                state, declarable = levels.pop(), 0
+                self._named_well(found[kind])
+            elif kind == _OTHER or declarable > 1 and kind != _VARIABLE:
+                raise self._unexpected(found.start(), f"in {context}")
+            else:
+                literal = self._operand(kind, found[kind])
+                if literal and state == _PIPED:
+                    raise RefusedError(f"`{found[kind][:40]}` after `|` is not a function")
+                state |= 1
+                declarable = 0
+                if kind == _OPENED:
+                    if len(levels) >= _DEEPEST:
+                        raise RefusedError("too many parentheses inside each other")
+                    levels.append(state)
+                    state, declarable = _BEGIN, 1
+        if found and state == _BEGIN:
+            raise RefusedError(f"a value is missing in {context}")
+        if found:
+            raise RefusedError("`(` has no `)`")
+        raise self._unexpected(place, f"in {context}")
+
+    def _declared(
+        self, found: re.Match[str], declarable: int, context: str, levels: list[int]
+    ) -> int:
+        """Declare a variable before `:=`, `=` or `,`; return whether another may follow."""
+        name, sign = found[_VARIABLE], found[_SIGN].lstrip(" \t\r\n")
+        if not declarable or "." in name:
+            raise self._unexpected(found.end(), f"after `{name[:40]}`")
+        self._named_well(name)
+        self.tree.declare(name)
+        if sign == "=" and self.go < _ASSIGN_SINCE:
+            raise RefusedError("`=` needs a newer Go")
+        if sign != ",":
+            return 0
+        if declarable > 1 or levels or context != "range":
+            raise RefusedError(f"too many variables are declared in {context}")
+        return 2
+
+    def _operand(self, kind: int, word: str) -> bool:
+        """Refuse what has the form of an operand and yet is none; return whether it is constant."""
+        if kind == _VARIABLE:
+            self._named_well(word)
+            if not self.tree.counts.get(word.partition(".")[0]):
+                raise RefusedError(f"there is no variable `{word.partition('.')[0][:40]}`")
+        elif kind == _WORD:
+            return self._function(word)
+        elif kind == _FIELDS:
+            self._named_well(word)
+        elif kind == _NUMBER and not is_number(word, self.go):
+            raise RefusedError(f"`{word[:40]}` is not a number")
+        return kind in _LITERALS
+
+    def _function(self, word: str) -> bool:
+        if word in _CONSTANTS:
+            return True
+        name, dot, fields = word.partition(".")
+        lack = self.functions.get(name)
+        if lack is None:
+            raise RefusedError(f"there is no function `{name[:40]}`")
+        if lack:
+            raise RefusedError(f"the function `{name}` {lack}")
+        if dot:
+            self._named_well(fields)
+        return False
+
+    def _named_well(self, word: str) -> None:
+        if not word.isascii() and not is_name(word, self.go):
+            raise RefusedError(f"`{word[:40]}` has a character that no name has")
+
+    def _unexpected(self, place: int, where: str) -> RefusedError:
+        found = _ANYTHING.match(self.text, place)
+        rest = found[1] if found else ""
+        if not rest:
+            return RefusedError("`{{` has no `}}`")
+        if rest[0] in "\"'`":
+            return RefusedError(f"{rest} is not closed, has an escape that Go does not know, or "
+                                "is followed by something; a string is in double quotes")  # fmt: skip
+        return RefusedError(f"unexpected `{rest}` {where}")
+
+
+_KEYWORDS: Final = {
+    "if": _Parser._control,
+    "range": _Parser._control,
+    "with": _Parser._control,
+    "define": _Parser._named,
+    "block": _Parser._named,
+    "template": _Parser._named,
+    "else": _Parser._else,
+    "end": _Parser._end,
+    "break": _Parser._leave,
+    "continue": _Parser._leave,
+}
