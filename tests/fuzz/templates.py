@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from stoker.golang import Go
+from stoker.golang import NEWEST, Go
 from stoker.golang.template import BUILT_IN, Setting, refusal
 from tests.judge import Answer, Question, answers
 
@@ -66,6 +66,8 @@ class Maker:
         """So many, of all classes in turn."""
         for number in range(count):
             kind, make = _CLASSES[number % len(_CLASSES)]
+            if number % _RARELY == 0:
+                kind, make = "nesting", Maker.nesting
             yield Template(kind, make(self), self.chance.choice(NAMES))
 
     # --- By the grammar ---------------------------------------------------------------------------
@@ -181,7 +183,9 @@ class Maker:
         """A sign, a prefix, digits, a fraction and an exponent, each or none."""
         sign = self.chance.choice(("", "", "", "+", "-"))
         prefix = self.chance.choice(("", "", "0x", "0X", "0o", "0b", "0", "0x_", "0_"))
-        alphabet = "01" if prefix == "0b" else "0123456789_abcdefABCDEF" if "x" in prefix else "01789_"
+        alphabet = (
+            "01" if prefix == "0b" else "0123456789_abcdefABCDEF" if "x" in prefix else "01789_"
+        )
         digits = "".join(self.chance.choices(alphabet, k=self.chance.randint(0, 4)))
         if self.chance.random() < 0.05:
             digits = self.chance.choice(
@@ -189,8 +193,32 @@ class Maker:
                  "18446744073709551616", "ffffffffffffffff", "7fffffffffffffff", "1" + "0" * 400)
             )  # fmt: skip
         fraction = self.chance.choice(("", "", "", ".", ".5", "._5", ".5_0", ".0_"))
-        exponents = ("", "", "", "e5", "E-3", "p4", "P-4", "e", "e+", "e1_0", "e_1", "e999", "p1024")
-        huge = ("e308", "e309", "p1023", "e-400", "p-2000", "e-100000", "e00000308", "e-999999999")
+        exponents = (
+            "",
+            "",
+            "",
+            "e5",
+            "E-3",
+            "p4",
+            "P-4",
+            "e",
+            "e+",
+            "e1_0",
+            "e_1",
+            "e999",
+            "p1024",
+        )
+        huge = (
+            "e308",
+            "e309",
+            "p1023",
+            "p1024",
+            "e-400",
+            "p-2000",
+            "e-100000",
+            "e00000308",
+            "e-999999999",
+        )
         exponent = self.chance.choice(exponents if self.chance.random() < 0.9 else huge)
         return sign + prefix + digits + fraction + exponent
 
@@ -203,10 +231,9 @@ class Maker:
 
     def naming(self) -> str:
         """A name with a character from anywhere."""
-        codes = self.chance.choices(_NEIGHBOURS, k=1)
-        if self.chance.random() < 0.5:
-            codes = [self.chance.choice((self.chance.randrange(0x80, 0xD800), self.chance.randrange(0xE000, 0x20000)))]  # fmt: skip
-        made = "".join(map(chr, codes))
+        ends = ((0x80, 0xD800), (0xE000, 0x20000))
+        anywhere = self.chance.randrange(*self.chance.choice(ends))
+        made = chr(self.chance.choice((self.chance.choice(_NEIGHBOURS), anywhere)))
         name = self.chance.choice((made, f"a{made}", f"{made}a", f"_{made}"))
         return self.chance.choice(
             ("{{.%s}}", "{{$%s := 1}}{{$%s}}", "{{$.%s}}", "{{%s}}", "{{(1).%s.b}}", "{{print.%s}}")
@@ -218,7 +245,9 @@ class Maker:
         for _ in range(self.chance.randint(1, 4)):
             kind = self.chance.choice(("define", "block"))
             dot = " ." if kind == "block" else ""
-            inner = self.chance.choice((*_TEXTS, "{{/* c */}}", "{{.}}", "{{- 1 -}}", "{{template \"b\"}}"))
+            inner = self.chance.choice(
+                (*_TEXTS, "{{/* c */}}", "{{.}}", "{{- 1 -}}", '{{template "b"}}')
+            )
             parts.append(f"{{{{{kind} {self.name()}{dot}}}}}{inner}{{{{end}}}}")
             parts.append(self.chance.choice(_TEXTS))
         return "".join(parts)
@@ -233,6 +262,7 @@ class Maker:
         return kind * min(many, 200) + "{{end}}" * (min(many, 200) - less)
 
 
+_RARELY: Final = 500
 _CLASSES: Final[Sequence[tuple[str, Callable[[Maker], str]]]] = (
     ("good", Maker.good),
     ("mutated", Maker.mutated),
@@ -253,7 +283,9 @@ class Verdict(NamedTuple):
     theirs: str
 
 
-def judged(made: Sequence[Template], go: Go, ask: Callable[..., list[Answer]] = answers) -> list[Verdict]:
+def judged(
+    made: Sequence[Template], go: Go = NEWEST, ask: Callable[..., list[Answer]] = answers
+) -> list[Verdict]:
     """What stoker says of these, as for this Go, and what Go says that is asked."""
     functions = {**BUILT_IN, **dict.fromkeys(FUNCTIONS, "")}
     said = ask(Question("template", each.text, each.name, FUNCTIONS) for each in made)

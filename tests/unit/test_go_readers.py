@@ -19,7 +19,6 @@ from stoker.validate.monitors import service_monitor
 from stoker.validate.relabel import regex_problem
 from stoker.validate.scope import Scope
 from stoker.validate.syntax import web_url_problem
-from stoker.validate.templates import template_problem
 
 DEEP = "(" * 201 + ")" * 201
 
@@ -77,7 +76,6 @@ def test_a_template_of_a_url_that_go_does_not_read_is_refused(text: str) -> None
 def test_a_template_that_go_reads_is_taken(text: str) -> None:
     """Definitions may stand in it, each under a name of its own."""
     assert not go_template_problem(text)
-    assert not template_problem(text)
 
 
 @pytest.mark.parametrize(

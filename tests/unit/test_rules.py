@@ -18,9 +18,9 @@ from stoker.generate.rules import (
     split_files,
 )
 from stoker.select.workload import Workload
+from stoker.validate import templates
 from stoker.validate.findings import Reason
 from stoker.validate.rules import Reader, prometheus_reader, raw_rules, rules, thanos_reader
-from stoker.validate.templates import template_problem
 from stoker.version import parse_version
 
 
@@ -294,6 +294,11 @@ BAD_TEMPLATES = (
 )  # fmt: skip
 
 
+def template_problem(text: str) -> str:
+    """Why the newest Prometheus would refuse a text of an alert."""
+    return templates.template_problem(text, "Down", parse_version("3.14.0"))
+
+
 @pytest.mark.parametrize("text", GOOD_TEMPLATES)
 def test_a_good_template_is_taken(text: str) -> None:
     """A good rule that is refused is an outage."""
@@ -312,6 +317,31 @@ def test_a_function_of_templates_needs_its_version() -> None:
     assert not found(rule)
     assert found(rule, reader("v3.5.0"))
     assert not found(rule, thanos_reader(parse_version("0.42.4")))
+    assert found(rule, thanos_reader(parse_version("0.39.0")))
+
+
+def test_an_alert_cannot_be_defined_anew_in_its_own_text() -> None:
+    """Prometheus parses the text under the name of its alert, after a few variables."""
+    text = '{{ define "__alert_A" }}x{{ end }}'
+    assert templates.template_problem(text, "A", parse_version("3.14.0"))
+    assert not templates.template_problem(text, "B", parse_version("3.14.0"))
+    assert not templates.template_problem(text.replace("x", " "), "A", parse_version("3.14.0"))
+
+
+def test_what_a_go_brought_an_older_prometheus_refuses() -> None:
+    """`break`, `else with`, and a letter of a later Unicode."""
+    since = {
+        "{{ range . }}{{ break }}{{ end }}": ("v2.34.0", "v2.39.0"),
+        "{{ with 1 }}{{ else with 2 }}{{ end }}": ("v2.54.0", "v3.0.0"),
+        "{{ .\U0001e4d0 }}": ("v2.44.0", "v2.47.0"),
+        "{{ 1\n}}": ("v2.25.0", "v2.26.0"),
+        "{{ 0b1 }}": ("v2.12.0", "v2.13.0"),
+        "{{ $externalURL }}": ("v2.27.0", "v2.28.0"),
+    }
+    for text, (before, after) in since.items():
+        rule = one_rule(annotations={"a": text})
+        assert found(rule, reader(before)), text
+        assert not found(rule, reader(after)), text
 
 
 PIECES = st.sampled_from(

@@ -19,12 +19,13 @@ from stoker.api.prometheus import PrometheusSpec
 from stoker.api.rules import PrometheusRule, PrometheusRuleSpec, Rule, RuleGroup
 from stoker.api.thanosruler import ThanosRulerSpec
 from stoker.api.workload import ExcludedObject
+from stoker.generate.alert_queries import Hold, unheld_queries
 from stoker.generate.block import Block, text_of
 from stoker.generate.draft import Ignored
 from stoker.generate.order import in_order
 from stoker.promql import enforce_label, to_text
 from stoker.select.exclusions import is_spared
-from stoker.validate.findings import Finding, Reason
+from stoker.validate.findings import Finding, Findings, Reason
 from stoker.validate.rules import GROUP_SINCE, RULE_SINCE, Reader, parsed
 from stoker.validate.rules import rules as rule_findings
 
@@ -83,6 +84,9 @@ def rule_file(
     found = tuple(rule_findings(rule.spec, reader))
     if found:
         return RuleFile(name, findings=found)
+    found = tuple(_unheld(rule, enforcement or Enforcement(), reader))
+    if found:
+        return RuleFile(name, findings=found)
     ignored: list[Ignored] = []
     spec = enforced(rule, enforcement or Enforcement(), reader)
     text = text_of(_file(spec, reader, ignored))
@@ -108,17 +112,26 @@ def enforced(rule: PrometheusRule, enforcement: Enforcement, reader: Reader) -> 
     if not enforcement.concerns(rule.metadata):
         return rule.spec
     label, namespace = enforcement.label, rule.metadata.namespace or ""
+    hold = Hold(label, namespace, reader)
 
     def limited(one: Rule) -> Rule:
         node = enforce_label(parsed(str(one.expr), reader.promql), label, namespace)
         labels = {**(one.labels or {}), label: namespace}
-        return replace(one, expr=to_text(node), labels=labels)
+        made = replace(one, expr=to_text(node), labels=labels)
+        return hold.alert(made) if one.alert else made
 
     groups = tuple(
         replace(group, rules=tuple(map(limited, group.rules))) if group.rules else group
         for group in rule.spec.groups or ()
     )
     return replace(rule.spec, groups=groups)
+
+
+def _unheld(rule: PrometheusRule, enforcement: Enforcement, reader: Reader) -> Findings:
+    """The texts of alerts that read other namespaces, or nobody knows what."""
+    if enforcement.concerns(rule.metadata):
+        hold = Hold(enforcement.label, rule.metadata.namespace or "", reader)
+        yield from unheld_queries(rule.spec, hold)
 
 
 # The members of groups and rules in the order in which they are written, with their attributes.

@@ -31,7 +31,8 @@ def unquoted(literal: str) -> bytes:
     """What a string stands for: bytes, since an escape may stand for any of them."""
     if literal[0] == "`":
         return _bytes(literal[1:-1].replace("\r", ""))
-    parts, place = [], 1
+    parts: list[bytes] = []
+    place = 1
     for found in _ESCAPED.finditer(literal, 1, len(literal) - 1):
         parts += (_bytes(literal[place : found.start()]), _meant(found))
         place = found.end()

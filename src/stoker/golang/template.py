@@ -121,6 +121,7 @@ _BLANKS: Final = (
 )
 _CONSTANTS: Final = frozenset(("true", "false", "nil"))
 _LITERALS: Final = frozenset((_STRING, _NUMBER, _CHARACTER, _DOT))
+_OPERANDS: Final = _LITERALS | {_VARIABLE, _FIELDS, _WORD, _OPENED}
 _DEEPEST: Final = 10_000
 _BREAK_SINCE: Final[Go] = (1, 18)
 # Its first release takes no space after `break`.
@@ -167,6 +168,55 @@ class _Block(Struct):
     has_else: bool = False
 
 
+class _Pipeline:
+    """How far a pipeline is, and those around it.
+
+    `declarable` is 1 where it begins, and 2 where the second variable of a `range` must follow.
+    """
+
+    __slots__ = ("around", "context", "declarable", "state")
+
+    def __init__(self, context: str) -> None:
+        self.context = context
+        self.state = _BEGIN
+        self.declarable = 1
+        self.around: list[int] = []
+
+    def declared(self, sign: str) -> None:
+        if sign != ",":
+            self.declarable = 0
+        elif self.declarable > 1 or self.around or self.context != "range":
+            raise RefusedError(f"too many variables are declared in {self.context}")
+        else:
+            self.declarable = 2
+
+    def hand_on(self) -> bool:
+        """Begin the command after `|`; False if there is none before it."""
+        handed = self.state in (_FIRST, _LATER)
+        self.state = _PIPED
+        return handed
+
+    def enter(self) -> None:
+        """Begin a parenthesis."""
+        if len(self.around) >= _DEEPEST:
+            raise RefusedError("too many parentheses inside each other")
+        self.around.append(self.state)
+        self.state, self.declarable = _BEGIN, 1
+
+    def leave(self) -> None:
+        """End a parenthesis."""
+        if not self.around or self.state == _BEGIN:
+            raise RefusedError("`)` without a value before it")
+        self.state, self.declarable = self.around.pop(), 0
+
+    def complete(self) -> None:
+        """End the action."""
+        if self.around:
+            raise RefusedError("`(` has no `)`")
+        if self.state == _BEGIN:
+            raise RefusedError(f"a value is missing in {self.context}")
+
+
 class _Parser:
     def __init__(self, text: str, setting: Setting) -> None:
         self.text = text
@@ -193,7 +243,8 @@ class _Parser:
     def _action(self, start: int) -> int:
         """Read the action that begins here; return where it ends."""
         opened = _OPEN.match(self.text, start)
-        assert opened is not None
+        if opened is None:
+            raise self._unexpected(start, "in a text")
         place, keyword = opened.end(), opened[2]
         if opened[1]:
             return self._after_comment(place)
@@ -294,76 +345,61 @@ class _Parser:
     def _pipeline(self, place: int, context: str) -> int:
         """Read a pipeline and the end of its action; return where that is."""
         text, match, seen = self.text, _TOKEN.match, self.seen
-        levels: list[int] = []
-        state, declarable = _BEGIN, 1
+        pipeline = _Pipeline(context)
         while found := match(text, place):
             kind, place = found.lastindex or 0, found.end()
             if seen is not None:
                 seen.append(Token(_KINDS[kind], *found.span(_VARIABLE if kind == _SIGN else kind)))
             if kind == _CLOSE:
-                if levels or state == _BEGIN:
-                    break
+                pipeline.complete()
                 return place
-            if kind == _PIPE:
-                if state in (_BEGIN, _PIPED):
-                    raise self._unexpected(found.start(), f"in {context}")
-                state = _PIPED
+            if kind in _OPERANDS:
+                self._operand(kind, found[kind], pipeline)
             elif kind == _SIGN:
-                declarable = self._declared(found, declarable, context, levels)
+                self._declare(found, pipeline)
             elif kind == _CLOSED:
-                if not levels or state == _BEGIN:
-                    raise RefusedError("`)` without a value before it")
-                state, declarable = levels.pop(), 0
                 self._named_well(found[kind])
-            elif kind == _OTHER or declarable > 1 and kind != _VARIABLE:
+                pipeline.leave()
+            elif kind == _OTHER or not pipeline.hand_on():
                 raise self._unexpected(found.start(), f"in {context}")
-            else:
-                literal = self._operand(kind, found[kind])
-                if literal and state == _PIPED:
-                    raise RefusedError(f"`{found[kind][:40]}` after `|` is not a function")
-                state |= 1
-                declarable = 0
-                if kind == _OPENED:
-                    if len(levels) >= _DEEPEST:
-                        raise RefusedError("too many parentheses inside each other")
-                    levels.append(state)
-                    state, declarable = _BEGIN, 1
-        if found and state == _BEGIN:
-            raise RefusedError(f"a value is missing in {context}")
-        if found:
-            raise RefusedError("`(` has no `)`")
         raise self._unexpected(place, f"in {context}")
 
-    def _declared(
-        self, found: re.Match[str], declarable: int, context: str, levels: list[int]
-    ) -> int:
-        """Declare a variable before `:=`, `=` or `,`; return whether another may follow."""
+    def _declare(self, found: re.Match[str], pipeline: "_Pipeline") -> None:
+        """Declare a variable that stands before `:=`, `=` or `,`."""
         name, sign = found[_VARIABLE], found[_SIGN].lstrip(" \t\r\n")
-        if not declarable or "." in name:
-            raise self._unexpected(found.end(), f"after `{name[:40]}`")
+        if not pipeline.declarable or "." in name:
+            raise RefusedError(f"unexpected `{sign}` after `{name[:40]}`")
         self._named_well(name)
         self.tree.declare(name)
         if sign == "=" and self.go < _ASSIGN_SINCE:
             raise RefusedError("`=` needs a newer Go")
-        if sign != ",":
-            return 0
-        if declarable > 1 or levels or context != "range":
-            raise RefusedError(f"too many variables are declared in {context}")
-        return 2
+        pipeline.declared(sign)
 
-    def _operand(self, kind: int, word: str) -> bool:
-        """Refuse what has the form of an operand and yet is none; return whether it is constant."""
+    def _operand(self, kind: int, word: str, pipeline: "_Pipeline") -> None:
+        """Refuse what has the form of an operand and yet is none."""
+        literal = kind in _LITERALS
         if kind == _VARIABLE:
-            self._named_well(word)
-            if not self.tree.counts.get(word.partition(".")[0]):
-                raise RefusedError(f"there is no variable `{word.partition('.')[0][:40]}`")
+            self._variable(word)
         elif kind == _WORD:
-            return self._function(word)
+            literal = self._function(word)
         elif kind == _FIELDS:
             self._named_well(word)
         elif kind == _NUMBER and not is_number(word, self.go):
             raise RefusedError(f"`{word[:40]}` is not a number")
-        return kind in _LITERALS
+        if pipeline.declarable > 1 and kind != _VARIABLE:
+            raise RefusedError("`range` can only declare variables before `:=`")
+        if literal and pipeline.state == _PIPED:
+            raise RefusedError(f"`{word[:40]}` after `|` is not a function")
+        pipeline.state |= 1
+        pipeline.declarable = 0
+        if kind == _OPENED:
+            pipeline.enter()
+
+    def _variable(self, word: str) -> None:
+        self._named_well(word)
+        name = word.partition(".")[0]
+        if not self.tree.counts.get(name):
+            raise RefusedError(f"there is no variable `{name[:40]}`")
 
     def _function(self, word: str) -> bool:
         if word in _CONSTANTS:
@@ -388,8 +424,7 @@ class _Parser:
         if not rest:
             return RefusedError("`{{` has no `}}`")
         if rest[0] in "\"'`":
-            return RefusedError(f"{rest} is not closed, has an escape that Go does not know, or "
-                                "is followed by something; a string is in double quotes")  # fmt: skip
+            return RefusedError(f"{rest} is not a string of Go: how does it end, and escape?")
         return RefusedError(f"unexpected `{rest}` {where}")
 
 

@@ -6,9 +6,11 @@ from stoker.api.amconfig.intervals import DayOfMonthRange
 from stoker.api.amconfig.paging import OpsgenieResponder
 from stoker.api.amconfig.receivers import Http
 from stoker.errors import below
+from stoker.validate.alertmanager.syntax import go_template_problem
 from stoker.validate.findings import Finding, Findings, Reason
 from stoker.validate.http import conflict
 from stoker.validate.syntax import Url
+from stoker.version import Version
 
 _DAYS: Final = 31
 _RESPONDERS: Final = ("team", "teams", "user", "escalation", "schedule")
@@ -54,15 +56,17 @@ def http_client(client: Http, path: str) -> Findings:
             yield Finding(below(path, name), Reason.INVALID_VALUE, problem)
 
 
-def opsgenie_responder(responder: OpsgenieResponder, path: str) -> Findings:
+def opsgenie_responder(
+    responder: OpsgenieResponder, path: str, version: Version | None = None
+) -> Findings:
     """Somebody who can be told apart, of a known type or one that a template tells."""
     if not (responder.id or responder.name or responder.username):
         yield Finding(path, Reason.REQUIRED, "needs `id`, `name` or `username`")
     kind = responder.type
     if "{{" in kind:
-        if kind.count("{{") != kind.count("}}"):
-            message = "is a template with an action that does not end"
-            yield Finding(below(path, "type"), Reason.INVALID_VALUE, message)
+        problem = go_template_problem(kind, version)
+        if problem:
+            yield Finding(below(path, "type"), Reason.INVALID_VALUE, problem)
     elif kind not in _RESPONDERS:
         allowed = ", ".join(f"`{one}`" for one in _RESPONDERS)
         yield Finding(below(path, "type"), Reason.INVALID_VALUE, f"is not one of {allowed}")

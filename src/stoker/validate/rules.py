@@ -153,8 +153,8 @@ def _rule(rule: Rule, reader: Reader, path: str) -> Findings:
         if not label_name(name, legacy=reader.legacy_names):
             yield _bad_name(f"{path}.annotations", name, "an annotation")
     if rule.alert:
-        yield from _templates(rule.labels, reader, f"{path}.labels")
-        yield from _templates(rule.annotations, reader, f"{path}.annotations")
+        yield from _templates(rule.labels, rule.alert, reader, f"{path}.labels")
+        yield from _templates(rule.annotations, rule.alert, reader, f"{path}.annotations")
 
 
 def _recording(rule: Rule, name: str, reader: Reader, path: str) -> Findings:
@@ -198,9 +198,9 @@ def _labels(labels: dict[str, str] | None, reader: Reader, path: str) -> Finding
             yield Finding(f"{path}[{name}]", Reason.INVALID_VALUE, "is not valid UTF-8")
 
 
-def _templates(texts: dict[str, str] | None, reader: Reader, path: str) -> Findings:
+def _templates(texts: dict[str, str] | None, alert: str, reader: Reader, path: str) -> Findings:
     for name, text in (texts or {}).items():
-        problem = template_problem(text, None if reader.thanos else reader.version)
+        problem = template_problem(text, alert, reader.version, thanos=reader.thanos)
         if problem:
             yield Finding(f"{path}[{name}]", Reason.INVALID_VALUE, f"as a template: {problem}")
 

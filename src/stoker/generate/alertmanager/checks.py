@@ -24,12 +24,17 @@ def web(*keys: str) -> Check:
     return check
 
 
-def web_or_template(*keys: str) -> Check:
-    """Each of these is a URL or a template that makes one, if it is set."""
+def web_or_template(*keys: str, since: str = "0.0.0") -> Check:
+    """Each of these is a URL or, `since` some version, a template that makes one, if it is set."""
 
-    def check(block: Block, _version: Version, path: str) -> None:
+    def check(block: Block, version: Version, path: str) -> None:
+        templates = version >= parse_version(since)
         for key in keys:
-            problem = url_or_template_problem(block.get(key) or "")
+            text = block.get(key) or ""
+            if templates or not text:
+                problem = url_or_template_problem(text, version, secret=True)
+            else:
+                problem = web_url_problem(text)
             if problem:
                 raise FieldError(below(path, key), problem)
 

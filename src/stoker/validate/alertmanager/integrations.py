@@ -7,7 +7,8 @@ from stoker.select.assets import source_of
 from stoker.validate import alerting
 from stoker.validate.alertmanager.scope import AlertScope
 from stoker.validate.alertmanager.syntax import (
-    go_template_problem,
+    TEMPLATES_IN_RESPONDERS,
+    TEMPLATES_IN_URLS,
     smart_host_problem,
     url_or_template_problem,
 )
@@ -17,6 +18,8 @@ from stoker.version import parse_version
 
 Maybe: TypeAlias = AlertScope | None
 
+# What the type of a responder may have in it, and since when.
+RESPONDERS_SINCE: Final = {"teams": "0.24.0", "{{": TEMPLATES_IN_RESPONDERS}
 SLACK_BOT_URL: Final = "https://slack.com/api/chat.postMessage"
 
 
@@ -47,16 +50,14 @@ def opsgenie(opsgenie: Any, scope: Maybe, path: str) -> Findings:
     """Responders who can be told apart."""
     for index, responder in enumerate(opsgenie.responders or ()):
         where = f"{path}.responders[{index}]"
-        yield from alerting.opsgenie_responder(responder, where)
-        problem = go_template_problem(responder.type)
-        if problem and responder.type.count("{{") == responder.type.count("}}"):
-            yield Finding(below(where, "type"), Reason.INVALID_VALUE, problem)
-        if responder.type == "teams" and scope and scope.version < parse_version("0.24.0"):
-            message = "`teams` needs Alertmanager 0.24.0 or newer"
-            yield Finding(below(where, "type"), Reason.UNSUPPORTED_VERSION, message)
+        yield from alerting.opsgenie_responder(responder, where, scope.version if scope else None)
+        for sort, since in RESPONDERS_SINCE.items():
+            if scope and sort in responder.type and scope.version < parse_version(since):
+                message = f"`{sort}` needs Alertmanager {since} or newer"
+                yield Finding(below(where, "type"), Reason.UNSUPPORTED_VERSION, message)
 
 
-def pagerduty(pagerduty: Any, _scope: Maybe, path: str) -> Findings:
+def pagerduty(pagerduty: Any, scope: Maybe, path: str) -> Findings:
     """A key, and links that lead somewhere."""
     keys = (pagerduty.routing_key, pagerduty.service_key)
     if not any(source_of(key, "") for key in keys):
@@ -65,7 +66,7 @@ def pagerduty(pagerduty: Any, _scope: Maybe, path: str) -> Findings:
     for attribute in parts:
         shown = json_name(pagerduty, attribute)
         for index, part in enumerate(getattr(pagerduty, attribute) or ()):
-            problem = url_or_template_problem(part.href or "")
+            problem = url_or_template_problem(part.href or "", scope.version if scope else None)
             if problem:
                 where = f"{below(path, shown)}[{index}].href"
                 yield Finding(where, Reason.INVALID_VALUE, problem)
@@ -138,20 +139,18 @@ def webex(webex: Any, _scope: Maybe, path: str) -> Findings:
         yield Finding(below(path, "httpConfig.authorization"), Reason.REQUIRED, message)
 
 
-_TEMPLATES_IN_URLS: Final = "0.31.0"
-
-
 def webhook(webhook: Any, scope: Maybe, path: str) -> Findings:
     """A URL, open or in a Secret, that the version can read."""
     if not webhook.url and not source_of(webhook.url_secret, ""):
         yield Finding(path, Reason.REQUIRED, "needs `url` or `urlSecret`")
     text = (scope.value(webhook.url_secret) if scope else None) or ""
-    problem = url_or_template_problem(text.strip())
+    version = scope.version if scope else None
+    problem = url_or_template_problem(text.strip(), version, secret=True)
     if problem:
         yield Finding(below(path, "urlSecret"), Reason.INVALID_VALUE, f"the value {problem}")
     templated = "{{" in (text or webhook.url or "")
-    if templated and scope and scope.version < parse_version(_TEMPLATES_IN_URLS):
-        message = f"templates in URLs need Alertmanager {_TEMPLATES_IN_URLS} or newer"
+    if templated and scope and scope.version < parse_version(TEMPLATES_IN_URLS):
+        message = f"templates in URLs need Alertmanager {TEMPLATES_IN_URLS} or newer"
         yield Finding(below(path, "url"), Reason.UNSUPPORTED_VERSION, message)
     if (webhook.max_alerts or 0) < 0:
         yield Finding(below(path, "maxAlerts"), Reason.INVALID_VALUE, "must not be negative")

@@ -6,6 +6,7 @@ a duration, are tables; the rest is in `amintegrations`.
 """
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 from msgspec.structs import replace
@@ -119,7 +120,7 @@ def _receiver(receiver: Any, scope: Maybe, path: str) -> Findings:
 
 
 def _integration(name: str, integration: Any, scope: Maybe, path: str) -> Findings:
-    yield from _texts(name, integration, path)
+    yield from _texts(name, integration, scope, path)
     for check in _CHECKS.get(name, ()):
         yield from check(integration, scope, path)
     yield from _client(integration, scope, path)
@@ -128,11 +129,12 @@ def _integration(name: str, integration: Any, scope: Maybe, path: str) -> Findin
         yield from _references(name, integration, scope, path)
 
 
-def _texts(name: str, integration: Any, path: str) -> Findings:
+def _texts(name: str, integration: Any, scope: Maybe, path: str) -> Findings:
     """URLs and durations."""
+    version = scope.version if scope else None
     checks: tuple[tuple[Any, Callable[[str], str]], ...] = (
         (_URLS, web_url_problem),
-        (_TEMPLATE_URLS, url_or_template_problem),
+        (_TEMPLATE_URLS, partial(url_or_template_problem, version=version)),
         (_DURATIONS, _duration_problem),
     )
     for table, problem_of in checks:

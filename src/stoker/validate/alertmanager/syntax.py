@@ -1,8 +1,9 @@
 """What a piece of text must look like for Alertmanager: URLs, templates, mail servers, ranges.
 
-Some templates are read when the configuration is loaded: those in URLs of webhooks and in types of
-responders. They may use what every Go template can, and none of the functions that Alertmanager has
-for notifications. Those of notifications are read when something is sent, so none is refused here.
+Two fields are parsed as templates when the configuration is loaded: the URL of a webhook and the
+type of a responder of Opsgenie. They may use what every Go template can, and none of the functions
+that Alertmanager has for notifications. All others are read when something is sent; of those, the
+ones that are URLs are held to the same, as the peer holds them.
 """
 
 import re
@@ -10,39 +11,41 @@ from typing import Final
 
 from msgspec import Struct
 
+from stoker.golang import NEWEST
+from stoker.golang.template import Setting, refusal
+from stoker.golang.versions import go_of_alertmanager
 from stoker.validate.syntax import web_url_problem
-from stoker.validate.templates import template_problem
+from stoker.version import Version
 
-_BUILT_IN: Final = frozenset((
-    "and", "call", "html", "index", "slice", "js", "len", "not", "or", "print", "printf",
-    "println", "urlquery", "eq", "ge", "gt", "le", "lt", "ne",
-    "block", "break", "continue", "define", "else", "end", "if", "range", "template", "with",
-    "true", "false", "nil",
-))  # fmt: skip
-_ACTION: Final = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
-_QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"|`[^`]*`|\'(?:[^\'\\]|\\.)*\'|/\*.*?\*/', re.DOTALL)
-_WORD: Final = re.compile(r"(?<![\w.$])[A-Za-z_]\w*", re.ASCII)
+TEMPLATES_IN_URLS: Final = "0.31.0"
+TEMPLATES_IN_RESPONDERS: Final = "0.25.0"
+"""The Alertmanagers that read a template in the URL of a webhook, and in the type of a responder.
+
+To those before them, it is a URL like any other, or a type that there is not.
+"""
 
 
-def go_template_problem(text: str) -> str:
-    """Why Go would not take a text for a template; empty where it does, and without one."""
-    if "{{" not in text:
+def go_template_problem(text: str, version: Version | None = None, *, secret: bool = False) -> str:
+    """Why this Alertmanager (None: the newest) takes a text for no template; empty where it does.
+
+    A text without any action is one. A `secret` is not quoted.
+    """
+    go = go_of_alertmanager(version) if version else NEWEST
+    problem = refusal(text, Setting(go=go)) if "{{" in text else ""
+    if not problem:
         return ""
-    problem = template_problem(text, variables=("$",))
-    if problem:
-        return f"is a template that cannot be read: {problem}"
-    for action in _ACTION.findall(_QUOTED.sub("''", text)):
-        unknown = [word for word in _WORD.findall(action) if word not in _BUILT_IN]
-        if unknown:
-            return f"is a template with `{unknown[0]}`, a function that there is not"
-    return ""
+    return f"is a template that cannot be read{'' if secret else f': {problem}'}"
 
 
-def url_or_template_problem(text: str) -> str:
+def url_or_template_problem(
+    text: str, version: Version | None = None, *, secret: bool = False
+) -> str:
     """Why a text is neither a URL nor a template; empty for one that is, and for none at all."""
     if not text:
         return ""
-    return go_template_problem(text) if "{{" in text else web_url_problem(text)
+    if "{{" in text:
+        return go_template_problem(text, version, secret=secret)
+    return web_url_problem(text)
 
 
 def smart_host_problem(text: str) -> str:

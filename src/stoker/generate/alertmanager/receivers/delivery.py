@@ -32,7 +32,7 @@ from stoker.generate.alertmanager.table import (
     written,
 )
 from stoker.generate.block import Block
-from stoker.validate.alertmanager.syntax import smart_host_problem
+from stoker.validate.alertmanager.syntax import TEMPLATES_IN_URLS, smart_host_problem
 from stoker.version import Version
 
 # --- Email ----------------------------------------------------------------------------------------
@@ -119,7 +119,7 @@ WEBHOOK: Final = Section(
         Row("timeout", GO_DURATION, "timeout", go_duration, since="0.28.0"),
         Row("payload", ANYTHING, "payload", since="0.32.0"),
     ),
-    checks=(web_or_template("url"),),
+    checks=(web_or_template("url", since=TEMPLATES_IN_URLS),),
     needs=(any_of("url", "url_file"),),
     write=_url_or_secret,
 )

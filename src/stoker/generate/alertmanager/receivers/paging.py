@@ -20,7 +20,7 @@ from stoker.generate.alertmanager.table import (
     many,
 )
 from stoker.generate.block import Block
-from stoker.validate.alertmanager.integrations import VICTOROPS_OWN
+from stoker.validate.alertmanager.integrations import RESPONDERS_SINCE, VICTOROPS_OWN
 from stoker.validate.alertmanager.syntax import go_template_problem
 from stoker.version import Version, parse_version
 
@@ -71,15 +71,16 @@ PAGERDUTY: Final = Section(
 # --- Opsgenie -------------------------------------------------------------------------------------
 
 
-def _teams(block: Block, version: Version, path: str) -> None:
-    if block.get("type") == "teams" and version < parse_version("0.24.0"):
-        raise FieldError(below(path, "type"), "`teams` needs Alertmanager 0.24.0 or newer")
+def _newer_responder(block: Block, version: Version, path: str) -> None:
+    for sort, since in RESPONDERS_SINCE.items():
+        if sort in block.get("type", "") and version < parse_version(since):
+            raise FieldError(below(path, "type"), f"`{sort}` needs Alertmanager {since} or newer")
 
 
 def _known_responder(block: Block, version: Version, path: str) -> None:
     any_of("id", "name", "username")(block, version, path)
     kind = block.get("type", "")
-    problem = go_template_problem(kind)
+    problem = go_template_problem(kind, version, secret=True)
     if problem:
         raise FieldError(below(path, "type"), problem)
     if "{{" not in kind and kind.lower() not in RESPONDERS:
@@ -93,7 +94,7 @@ _RESPONDER: Final = Section(
         Row("username", TEXT, "username"),
         Row("type", TEXT, "type"),
     ),
-    checks=(_teams,),
+    checks=(_newer_responder,),
     needs=(_known_responder,),
 )
 OPSGENIE: Final = Section(
