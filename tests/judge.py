@@ -14,9 +14,9 @@ from tools.build import binaries
 
 
 class Question(Struct, frozen=True, omit_defaults=True):
-    """A text and how it is meant: `template`, `regex`, `perlsyntax`, `url` or `unquote`.
+    """A text and how it is meant: `template`, `calls`, `regex`, `perlsyntax`, `url` or `unquote`.
 
-    `name` and `functions` are those that a template is parsed with.
+    `name` and `functions` are those that a template is parsed with; `calls` are of the first one.
     """
 
     kind: str
@@ -29,7 +29,7 @@ class Answer(Struct, frozen=True):
     """Why Go refuses the text; empty where it takes it.
 
     `empty` tells whether a regular expression matches the empty text (nothing is put around it),
-    `value` what a quoted string stands for.
+    `value` what a quoted string stands for, or the places of calls as JSON.
     """
 
     error: str

@@ -115,7 +115,17 @@ class Maker:
 
     def name(self) -> str:
         """Of a template that is defined."""
-        return self.chance.choice(('"a"', "`a`", '"\\x61"', '"b"', '""', '"__alert_A"', '"é"'))
+        names = ('"a"', "`a`", '"\\x61"', '"b"', '""', '"__alert_A"', '"é"', '"\\u00e9"')
+        more = (
+            '"\\xc3\\xa9"',
+            '"\\141"',
+            '"\\x61b"',
+            '"\\u0061b"',
+            '"ab"',
+            "`a\r`",
+            '"\\U00000061"',
+        )
+        return self.chance.choice(names + more)
 
     def pipeline(self) -> str:
         """Commands, perhaps with a variable for what they give."""

@@ -45,9 +45,10 @@ def calls(text: str, setting: Setting, function: str) -> list[Call]:
 
 
 def _value(pipeline: _Pipeline, end: Token) -> Token:
-    """What a parenthesis is to the command that it stands in: one operand in it is that operand."""
-    plain = end.end - end.start == 1 and len(pipeline) == 1 and len(pipeline[0]) == 1
-    return pipeline[0][0] if plain else Token(_MADE, end.start, end.end)
+    """What a parenthesis is to the command that it stands in: a string alone is that string."""
+    alone = end.end - end.start == 1 and len(pipeline) == 1
+    string = _only_string(pipeline[0]) if alone else None
+    return string or Token(_MADE, end.start, end.end)
 
 
 def _calls_in(pipeline: _Pipeline, text: str, function: str) -> Iterator[Call]:

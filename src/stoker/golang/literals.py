@@ -22,7 +22,7 @@ CHARACTER: Final = rf"'(?:[^'\\\n]|{_ESCAPE.format(quote=chr(39))})'"
 
 # --- Strings --------------------------------------------------------------------------------------
 
-_ESCAPED: Final = re.compile(r"\\(?:[xuU]([0-9a-fA-F]+)|([0-7]{3})|(.))", re.DOTALL)
+_ESCAPED: Final = re.compile(r"\\(?:(?:x(..)|u(....)|U(........))|([0-7]{3})|(.))", re.DOTALL)
 _LETTERS: Final = dict(zip("abfnrtv", "\a\b\f\n\r\t\v", strict=True))
 _UNSAFE: Final = re.compile(r'[\x00-\x1f\x7f"\\]')
 
@@ -40,11 +40,12 @@ def unquoted(literal: str) -> bytes:
 
 
 def _meant(escape: re.Match[str]) -> bytes:
-    if escape[3]:
-        return _LETTERS.get(escape[3], escape[3]).encode()
-    code = int(escape[1], 16) if escape[1] else int(escape[2], 8)
-    is_byte = escape[2] or escape[0][1] == "x"
-    return bytes([code]) if is_byte else chr(code).encode()
+    byte, short, long, octal, letter = escape.groups()
+    if letter:
+        return _LETTERS.get(letter, letter).encode()
+    if short or long:
+        return chr(int(short or long, 16)).encode()
+    return bytes([int(byte, 16) if byte else int(octal, 8)])
 
 
 def _bytes(text: str) -> bytes:

@@ -18,7 +18,7 @@ import (
 
 // question is one text and how it is meant to be read.
 type question struct {
-	Kind string `json:"kind"` // template, regex, perlsyntax, url, unquote or version
+	Kind string `json:"kind"` // template, calls, regex, perlsyntax, url, unquote or version
 	Text string `json:"text"`
 	// Of templates: the name under which the text is parsed, and the functions that there are.
 	Name      string   `json:"name"`
@@ -30,7 +30,7 @@ type answer struct {
 	Error string `json:"error"`
 	// Of regular expressions: whether all of an empty text matches.
 	Empty bool `json:"empty,omitempty"`
-	// Of quoted strings: what they stand for; of the version: Go's own.
+	// Of quoted strings: what they stand for; of the version: Go's own; of calls: their places.
 	Value string `json:"value,omitempty"`
 }
 
@@ -55,6 +55,8 @@ func judged(asked question) answer {
 	case "template":
 		_, err := template.New(asked.Name).Funcs(functions(asked.Functions)).Parse(asked.Text)
 		return refused(err)
+	case "calls":
+		return calls(asked)
 	case "regex":
 		compiled, err := regexp.Compile(asked.Text)
 		if err != nil {
