@@ -83,7 +83,7 @@ _INTEGER: Final = re.compile(
 )
 _BASES: Final = {"hex": 16, "prefixed": 8, "binary": 2, "octal": 8, "decimal": 10}
 _EXPONENT: Final = re.compile(r"(.*)([eEpP])([+-]?)([0-9]+)")
-# Go stops reading an exponent when it has this many digits.
+# Go stops reading an exponent when it has this many digits, so `0x1000…p-1000000` may be too large.
 _EXPONENT_DIGITS: Final = 5
 _LONGEST: Final = 64
 _PLAIN: Final = re.compile(r"[+-]?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?|0[xX][0-9a-fA-F]+")
