@@ -1,21 +1,28 @@
 """Prometheus itself reads the rule files that stoker writes."""
 
+import re
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
 from stoker.decide import decide
+from stoker.generate.block import text_of
 from stoker.generate.rules import rule_file
 from stoker.offline.manifests import read
 from stoker.offline.world import world_of
 from stoker.settings import Capabilities
+from stoker.validate.templates import template_problem
+from stoker.version import parse_version
 from tests.conformance.cases import ROOT, default_folder, suites
 from tests.conformance.rules import enforcing, file_of
+from tests.fuzz.templates import Maker
 from tests.golden.test_prometheus import FOLDER, decided
 from tests.live.test_promql_promtool import promtool
+from tests.unit.go_templates import REFUSED, TAKEN
 from tests.unit.test_rules import GROUP, one_rule, rule_of, written
 
+TEMPLATES: Final = 1500
 # How many files the recorded cases make that are for Prometheus: those for Thanos have members
 # that only Thanos knows.
 RECORDED: Final = {"rules": 8, "rules-enforce-namespace": 6}
@@ -99,3 +106,21 @@ def test_a_rule_file_that_is_wrong_would_be_noticed(tmp_path: Path) -> None:
     """So the tests above show something."""
     text = "groups:\n- name: a\n  rules:\n  - record: b\n    expr: c d\n"
     assert "could not parse expression" in refusals({"a": text}, tmp_path)["a"]
+
+
+def test_prometheus_takes_the_templates_that_are_taken_and_no_others(tmp_path: Path) -> None:
+    """Hostile texts of an alert `A`, one file of those that are taken and one of the others."""
+    made = [each.text for each in Maker(4).templates(TEMPLATES)]
+    made += [*TAKEN, *REFUSED, '{{ define "__alert_A" }}x{{ end }}', "{{ tmpl `a` . }}"]
+    taken, refused = [], []
+    for text in made:
+        fine = not template_problem(text, "A", parse_version("3.14.0"))
+        (taken if fine else refused).append(text)
+    assert min(len(taken), len(refused)) > TEMPLATES / 10
+    for texts, numbers in ((taken, set()), (refused, set(range(1, len(refused) + 1)))):
+        rules = [{"alert": "A", "expr": "up", "annotations": {"a": text}} for text in texts]
+        path = tmp_path / "rules.yaml"
+        path.write_text(text_of({"groups": [{"name": "g", "rules": rules}]}), newline="")
+        done = promtool("check", "rules", "--lint=none", str(path))
+        said = re.findall(r'group "g", rule (\d+), "A": annotation', done.stderr.decode())
+        assert set(map(int, said)) == numbers, done.stderr.decode()[-2000:]
