@@ -103,6 +103,15 @@ def test_the_labels_of_a_recording_rule_are_no_templates() -> None:
     assert "{{ query $q }}" in held(rule).text
 
 
+def test_the_queries_of_an_object_have_a_bound() -> None:
+    """Each is parsed, and a tenant writes as many as fit into an object."""
+    query = "a" + "+a" * 2000
+    texts = {f"a{number}": f"{{{{ query `{query}` }}}}" for number in range(20)}
+    made = held(one_rule(annotations=texts))
+    assert {one.path[-5:-1] for one in made.findings} <= {f"[a{number}" for number in range(10, 20)}
+    assert "more than 65536 characters" in made.findings[0].message
+
+
 def test_thanos_is_held_as_well() -> None:
     """Its rules see the metrics of all Prometheuses behind it."""
     rule = one_rule(annotations={"a": "{{ query `up` }}"})

@@ -88,7 +88,7 @@ def test_a_quoted_text_is_one_string_of_the_text(text: str, like: str) -> None:
 
 # --- Calls ----------------------------------------------------------------------------------------
 
-CALLS = (
+CALLS: tuple[tuple[str, list[str | None]], ...] = (
     ('{{ query "a" }}', ['"a"']),
     ("{{ `a` | query }}", ["`a`"]),
     ('{{ range query (("a")) }}{{ end }}', ['"a"']),

@@ -19,13 +19,13 @@ from stoker.api.prometheus import PrometheusSpec
 from stoker.api.rules import PrometheusRule, PrometheusRuleSpec, Rule, RuleGroup
 from stoker.api.thanosruler import ThanosRulerSpec
 from stoker.api.workload import ExcludedObject
-from stoker.generate.alert_queries import Hold, unheld_queries
+from stoker.generate.alert_queries import Hold, UnheldError
 from stoker.generate.block import Block, text_of
 from stoker.generate.draft import Ignored
 from stoker.generate.order import in_order
 from stoker.promql import enforce_label, to_text
 from stoker.select.exclusions import is_spared
-from stoker.validate.findings import Finding, Findings, Reason
+from stoker.validate.findings import Finding, Reason
 from stoker.validate.rules import GROUP_SINCE, RULE_SINCE, Reader, parsed
 from stoker.validate.rules import rules as rule_findings
 
@@ -84,11 +84,11 @@ def rule_file(
     found = tuple(rule_findings(rule.spec, reader))
     if found:
         return RuleFile(name, findings=found)
-    found = tuple(_unheld(rule, enforcement or Enforcement(), reader))
-    if found:
-        return RuleFile(name, findings=found)
     ignored: list[Ignored] = []
-    spec = enforced(rule, enforcement or Enforcement(), reader)
+    try:
+        spec = enforced(rule, enforcement or Enforcement(), reader)
+    except UnheldError as error:
+        return RuleFile(name, findings=error.findings)
     text = text_of(_file(spec, reader, ignored))
     size = text_size(text)
     if size > CONFIG_MAP_LIMIT:
@@ -108,30 +108,31 @@ def file_name(metadata: ObjectMeta) -> str:
 
 
 def enforced(rule: PrometheusRule, enforcement: Enforcement, reader: Reader) -> PrometheusRuleSpec:
-    """The rules, held to their namespace where that is asked; their expressions must be valid."""
+    """The rules, held to their namespace where that is asked; they must be valid.
+
+    UnheldError where the text of an alert cannot be.
+    """
     if not enforcement.concerns(rule.metadata):
         return rule.spec
     label, namespace = enforcement.label, rule.metadata.namespace or ""
     hold = Hold(label, namespace, reader)
 
-    def limited(one: Rule) -> Rule:
+    def limited(one: Rule, path: str) -> Rule:
         node = enforce_label(parsed(str(one.expr), reader.promql), label, namespace)
         labels = {**(one.labels or {}), label: namespace}
         made = replace(one, expr=to_text(node), labels=labels)
-        return hold.alert(made) if one.alert else made
+        return hold.alert(made, path) if one.alert else made
 
-    groups = tuple(
-        replace(group, rules=tuple(map(limited, group.rules))) if group.rules else group
-        for group in rule.spec.groups or ()
-    )
-    return replace(rule.spec, groups=groups)
+    def limited_group(group: RuleGroup, path: str) -> RuleGroup:
+        rules = enumerate(group.rules or ())
+        made = tuple(limited(one, f"{path}.rules[{number}]") for number, one in rules)
+        return replace(group, rules=made) if made else group
 
-
-def _unheld(rule: PrometheusRule, enforcement: Enforcement, reader: Reader) -> Findings:
-    """The texts of alerts that read other namespaces, or nobody knows what."""
-    if enforcement.concerns(rule.metadata):
-        hold = Hold(enforcement.label, rule.metadata.namespace or "", reader)
-        yield from unheld_queries(rule.spec, hold)
+    groups = enumerate(rule.spec.groups or ())
+    made = tuple(limited_group(group, f"spec.groups[{index}]") for index, group in groups)
+    if hold.findings:
+        raise UnheldError(*hold.findings)
+    return replace(rule.spec, groups=made)
 
 
 # The members of groups and rules in the order in which they are written, with their attributes.
