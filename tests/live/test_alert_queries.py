@@ -44,6 +44,17 @@ def test_an_alert_does_not_read_what_its_namespace_may_not(label: str, tmp_path:
     tried(tmp_path, made.text, dict.fromkeys(alerts, (labels, read)))
 
 
+@pytest.mark.parametrize("label", ["", "namespace"])
+def test_the_labels_of_a_group_do_not_read_either(label: str, tmp_path: Path) -> None:
+    """Prometheus takes them for labels of each alert, and so for templates."""
+    rule = {"alert": "A", "expr": "vector(1)", "annotations": {"read": "-"}}
+    group = {"name": "shop", "labels": {"b": f"-{READING[0]}"}, "rules": [rule]}
+    made = rule_file(rule_of(group), reader(), Enforcement(label))
+    assert not made.findings
+    labels = {"b": "-", label: "shop"} if label else {"b": f"-{READ}"}
+    tried(tmp_path, made.text, {"A": (labels, "-")})
+
+
 def tried(folder: Path, rules: str, expected: dict[str, tuple[dict[str, str], str]]) -> None:
     """Have promtool evaluate the rules, and hold it against the labels and annotations."""
     (folder / "rules.yaml").write_text(rules)

@@ -103,6 +103,21 @@ def test_the_labels_of_a_recording_rule_are_no_templates() -> None:
     assert "{{ query $q }}" in held(rule).text
 
 
+def test_the_labels_of_a_group_are_templates_of_its_alerts() -> None:
+    """They are held too; those of a group that only records are texts."""
+    alert = {"alert": "A", "expr": "up"}
+    for text, path in (
+        ("{{ query `up` }}", ""),
+        ("{{ query $q }}", "spec.groups[0].labels[a]"),
+        ("{{ query $labels.q }}", "spec.groups[0].labels[a]"),
+    ):
+        made = held(rule_of({"name": "g", "labels": {"a": text}, "rules": [alert]}))
+        assert [one.path for one in made.findings] == ([path] if path else [])
+        assert made.text.count('`up{namespace="shop"}`') == (not path)
+        recording = {"name": "g", "labels": {"a": text}, "rules": [{"record": "a", "expr": "up"}]}
+        assert text in held(rule_of(recording)).text
+
+
 def test_the_queries_of_an_object_have_a_bound() -> None:
     """Each is parsed, and a tenant writes as many as fit into an object."""
     query = "a" + "+a" * 2000

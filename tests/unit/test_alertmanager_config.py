@@ -316,6 +316,7 @@ def test_routes_of_tenants_come_before_those_of_the_file() -> None:
 
 TOKEN = {"name": "s", "key": "token"}
 URL = {"name": "s", "key": "url"}
+TEMPLATED = {"name": "x", "type": "{{ .y }}"}
 
 
 @pytest.mark.parametrize(
@@ -362,6 +363,8 @@ URL = {"name": "s", "key": "url"}
         ("webhookConfigs", {}, "webhookConfigs[0]"),
         ("webhookConfigs", {"url": "http://x/{{ toUpper .y }}"}, "url"),
         ("webhookConfigs", {"url": "http://x/{{ $labels.y }}"}, "url"),
+        ("webhookConfigs", {"url": "http://x/'{{ toUpper `a` }}'"}, "url"),
+        ("webhookConfigs", {"url": "http://x/*{{ humanize 1 }}*/"}, "url"),
         ("webhookConfigs", {"urlSecret": TOKEN}, "urlSecret"),
         ("snsConfigs", {}, "snsConfigs[0]"),
         ("snsConfigs", {"topicARN": "a", "targetARN": "b"}, "snsConfigs[0]"),
@@ -381,6 +384,23 @@ def test_what_alertmanager_would_refuse_is_refused_with_its_place(
     message = complaint(receiver(kind, **integration))
     assert f"spec.receivers[0].{kind}" in message
     assert place in message
+
+
+@pytest.mark.parametrize(
+    ("kind", "integration", "since"),
+    [
+        ("webhookConfigs", {"url": "http://x/{{ .y }}"}, "0.31.0"),
+        ("opsgenieConfigs", {"apiKey": TOKEN, "responders": [TEMPLATED]}, "0.25.0"),
+    ],
+)
+def test_a_template_needs_an_alertmanager_that_reads_it_there(
+    kind: str, integration: dict[str, Any], since: str
+) -> None:
+    """To one before, it is a URL like any other, or a type of responder that there is not."""
+    before = f"0.{int(since.split('.')[1]) - 1}.0"
+    said = complaint(receiver(kind, **integration), version=f"v{before}")
+    assert f"Alertmanager {since} or newer" in said
+    assert file_of(config(receiver(kind, **integration)), version=f"v{since}")
 
 
 @pytest.mark.parametrize(

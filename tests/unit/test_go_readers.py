@@ -19,6 +19,7 @@ from stoker.validate.monitors import service_monitor
 from stoker.validate.relabel import regex_problem
 from stoker.validate.scope import Scope
 from stoker.validate.syntax import web_url_problem
+from stoker.version import parse_version
 
 DEEP = "(" * 201 + ")" * 201
 
@@ -57,6 +58,11 @@ def test_an_expression_that_go_reads_is_taken(text: str) -> None:
         '{{ define "a" }}x{{ end }}{{ define `a` }}y{{ end }}',
         '{{ define "\\x61" }}x{{ end }}{{ block "a" . }}y{{ end }}',
         "{{ toUpper . }}",
+        "http://a/'{{ toUpper `a` }}'",
+        'http://a/"{{ toUpper 1 }}"',
+        "http://a/*{{ humanize 1 }}*/",
+        '{{ define "" }}x{{ end }}y',
+        "{{ 1e999 }}",
     ],
 )
 def test_a_template_of_a_url_that_go_does_not_read_is_refused(text: str) -> None:
@@ -76,6 +82,20 @@ def test_a_template_of_a_url_that_go_does_not_read_is_refused(text: str) -> None
 def test_a_template_that_go_reads_is_taken(text: str) -> None:
     """Definitions may stand in it, each under a name of its own."""
     assert not go_template_problem(text)
+
+
+def test_a_secret_that_is_no_template_is_not_quoted() -> None:
+    """What is wrong with it would be a part of it."""
+    text = "http://a/{{ hunter2 }}"
+    assert "hunter2" in go_template_problem(text)
+    assert go_template_problem(text, secret=True) == "is a template that cannot be read"
+
+
+def test_a_template_is_read_by_the_go_of_its_alertmanager() -> None:
+    """0.28 was built with Go 1.23, which brought `else with`."""
+    text = "{{ with 1 }}{{ else with 2 }}{{ end }}"
+    assert go_template_problem(text, parse_version("0.27.0"))
+    assert not go_template_problem(text, parse_version("0.28.0"))
 
 
 @pytest.mark.parametrize(

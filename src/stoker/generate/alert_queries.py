@@ -2,20 +2,24 @@
 
 `{{ query "up" }}` in a label or an annotation reads what any other query reads. Where the query is
 written out it gets the label; where it is made when the alert fires nobody can tell beforehand what
-it reads, so the rule is refused. No other function of these templates reads anything.
+it reads, so the rule is refused. No other function of these templates reads anything. The labels
+of a group become labels of its alerts, so they are templates as well.
 """
 
-from typing import Final
+from typing import Final, TypeAlias
 
 from msgspec.structs import replace
 
-from stoker.api.rules import Rule
+from stoker.api.rules import Rule, RuleGroup
 from stoker.golang.calls import Call, calls
 from stoker.golang.literals import quoted, unquoted
+from stoker.golang.template import RefusedError
 from stoker.promql import ParseError, enforce_label, parse, to_text
 from stoker.validate.findings import Finding, Reason
 from stoker.validate.rules import Reader
 from stoker.validate.templates import alert_setting
+
+Texts: TypeAlias = dict[str, str] | None
 
 _QUERY: Final = "query"
 # Characters of all queries in texts of an object: reading them takes half a second at worst.
@@ -42,28 +46,35 @@ class Hold:
 
     def alert(self, rule: Rule, path: str) -> Rule:
         """An alert whose queries see the namespace alone; its texts must be templates."""
-        labels, annotations = (
-            {
-                name: self._text(text, rule, f"{path}.{field}[{name}]")
-                for name, text in texts.items()
-            }
-            if texts
-            else texts
-            for field, texts in (("labels", rule.labels), ("annotations", rule.annotations))
-        )
+        labels = self._texts(rule.labels, rule.alert, f"{path}.labels")
+        annotations = self._texts(rule.annotations, rule.alert, f"{path}.annotations")
         return replace(rule, labels=labels, annotations=annotations)
 
-    def _text(self, text: str, rule: Rule, path: str) -> str:
+    def group(self, group: RuleGroup, path: str) -> RuleGroup:
+        """A group whose alerts get its labels, and with them what they ask.
+
+        Prometheus does not look whether these are templates until an alert fires.
+        """
+        if not any(rule.alert for rule in group.rules or ()):
+            return group
+        return replace(group, labels=self._texts(group.labels, "", f"{path}.labels"))
+
+    def _texts(self, texts: Texts, alert: str | None, path: str) -> Texts:
+        if not texts:
+            return texts
+        return {name: self._text(text, alert, f"{path}[{name}]") for name, text in texts.items()}
+
+    def _text(self, text: str, alert: str | None, path: str) -> str:
         if _QUERY not in text or "{{" not in text:
             return text
-        setting = alert_setting(rule.alert or "", self._reader.version, self._reader.thanos)
+        setting = alert_setting(alert or "", self._reader.version, self._reader.thanos)
         parts: list[str] = []
         place = 0
         try:
             for start, end in sorted(map(_place, calls(text, setting, _QUERY))):
                 parts += (text[place:start], self._literal(text[start:end]))
                 place = end
-        except _CannotError as error:
+        except (RefusedError, _CannotError) as error:
             self.findings.append(Finding(path, Reason.INVALID_VALUE, f"as a template: {error}"))
         return "".join((*parts, text[place:]))
 

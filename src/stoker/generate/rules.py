@@ -126,7 +126,7 @@ def enforced(rule: PrometheusRule, enforcement: Enforcement, reader: Reader) -> 
     def limited_group(group: RuleGroup, path: str) -> RuleGroup:
         rules = enumerate(group.rules or ())
         made = tuple(limited(one, f"{path}.rules[{number}]") for number, one in rules)
-        return replace(group, rules=made) if made else group
+        return hold.group(replace(group, rules=made), path) if made else group
 
     groups = enumerate(rule.spec.groups or ())
     made = tuple(limited_group(group, f"spec.groups[{index}]") for index, group in groups)
