@@ -290,7 +290,7 @@ BAD_TEMPLATES = (
     "{{ if 1 }}{{ else }}{{ else }}{{ end }}", "{{ range 1 }}{{ else if 2 }}{{ end }}",
     '{{ if 1 }}{{ define "a" }}{{ end }}{{ end }}', '{{ define "a" }}{{ $value }}{{ end }}',
     "{{ if $x := 1 }}{{ end }}{{ $x }}", "{{ break }}", "{{ template }}", "{{ (1 }}", "{{ 1) }}",
-    "{{ $a, $b := 1 }}", "{{ /* comment */ }}", "{{/* comment }}", "{{ 08 }}",
+    "{{ tmpl `a` . }}", "{{ $a, $b := 1 }}", "{{ /* comment */ }}", "{{/* comment }}", "{{ 08 }}",
 )  # fmt: skip
 
 
