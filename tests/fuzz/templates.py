@@ -1,9 +1,9 @@
 """Made-up templates of Go, by class: good ones, broken ones, and those that try a single rule.
 
-    python -m tests.fuzz.templates [--count N] [--seed N] [--older FILE]
+    python -m tests.fuzz.templates [--count N] [--seed N] [--older FILE --go 1.21]
 
 Each is judged by stoker and by Go; what stoker takes and Go refuses is a failure. `--older` names a
-judge that was built with an older Go, whose version is asked of it.
+judge that was built with an older Go, and `--go` which one that is.
 """
 
 import argparse
