@@ -147,14 +147,13 @@ GROWING: tuple[Callable[[int], str], ...] = (
 def test_eight_times_the_text_takes_about_eight_times_as_long(
     growing: Callable[[int], str],
 ) -> None:
-    """Sixty-four times would be the square; only the ratio is looked at."""
+    """Sixty-four times would be the square; the CPU's time, since others may have the CPU too."""
     small, large = growing(400), growing(3200)
-    ratios = [_took(large) / _took(small) for _ in range(4)]
-    assert min(ratios) < 30
+    assert min(_took(large) for _ in range(3)) < 30 * min(_took(small) for _ in range(5))
 
 
 def _took(text: str) -> float:
-    start = time.perf_counter()
+    start = time.process_time()
     for _ in range(3):
         refusal(text, SETTING)
-    return time.perf_counter() - start
+    return time.process_time() - start
