@@ -67,6 +67,8 @@ def escaped(text: str, start: int) -> tuple[int, int]:
     if not found:
         if start + 1 == len(text):
             raise RefusedError("it ends with a backslash")
+        if text[start + 1] == "C":
+            raise RefusedError("`\\C` matches bytes, which labels do not have")
         raise RefusedError(f"there is no escape `{text[start : start + 2]}`")
     itself, control, octal, pair, digits = found.groups()
     if itself:

@@ -60,12 +60,14 @@ class Regex(Struct, frozen=True):
 
     `problem` says why Go refuses it. One without a problem has a `weight`: what compiling costs, in
     instructions or their like (about 40 bytes that stay, 200 that do not, a third of a
-    microsecond). `matches_empty` tells whether it matches all of an empty text.
+    microsecond). `matches_empty` tells whether it matches all of an empty text; `height` is that of
+    its tree at most, and counted for long expressions only.
     """
 
     problem: str = ""
     matches_empty: bool = False
     weight: int = 0
+    height: int = 0
 
 
 @remembered(_MEMORY)
@@ -93,7 +95,7 @@ def _judged(pattern: str, go: Go) -> Regex:
         raise RefusedError("it nests too deeply")
     copied = whole.ranges if whole.size < _ONE_PASS else 0
     weight = whole.size + (copied + reader.cost) // 4
-    return Regex(matches_empty=whole.empty, weight=weight)
+    return Regex("", whole.empty, weight, whole.height)
 
 
 def _counts(text: str) -> tuple[int, int]:
