@@ -37,20 +37,24 @@ from typing import Final
 def main() -> None:
     """Ask Go, and write the table."""
     known = json.loads(answers([Question("classes", "")])[0].value)
-    since = {name: minor for minor, names in BROUGHT.items() for name in names.split()}
-    since |= dict.fromkeys(NEW_CATEGORIES, 25)
-    TARGET.write_text(table(known, since))
+    TARGET.write_text(table(known, since()))
     print(f"{TARGET}: {len(known['classes'])} classes, {len(known['aliases'])} aliases")
 
 
-def table(known: dict[str, Any], since: dict[str, int]) -> str:
+def since() -> dict[str, int]:
+    """The minor version of Go that brought a class, where it was not always there."""
+    scripts = {name: minor for minor, names in BROUGHT.items() for name in names.split()}
+    return scripts | dict.fromkeys(NEW_CATEGORIES, 25)
+
+
+def table(known: dict[str, Any], brought: dict[str, int]) -> str:
     """The module with the table of all classes."""
     text = HEAD
     for title, script in (("CATEGORIES", False), ("SCRIPTS", True)):
         text += f"{title}: Final[dict[str, tuple[int, int, int]]] = {{\n"
         for one in sorted(known["classes"], key=lambda one: str(one["name"])):
             if one["script"] == script:
-                row = (since.get(one["name"], OLDEST), one["runes"], one["folded"])
+                row = (brought.get(one["name"], OLDEST), one["runes"], one["folded"])
                 text += f'    "{one["name"]}": {row},\n'
         text += "}\n"
     text += "ALIASES: Final[dict[str, str]] = {\n"

@@ -331,6 +331,11 @@ class Tally(Struct):
     wrong: list[str] = field(default_factory=list)
     other_empty: list[str] = field(default_factory=list)
 
+    def __str__(self) -> str:
+        return ", ".join(
+            f"{name} {_number(getattr(self, name))}" for name in Tally.__struct_fields__
+        )
+
 
 def made(seed: int, count: int) -> Iterator[tuple[str, str]]:
     """Expressions with their class."""
