@@ -119,13 +119,19 @@ def repeated(piece: Piece, operator: str, low: int, high: int) -> Piece:
 
 
 class Account(Struct):
-    """The largest size of a node that Go has `freed` in an expression.
+    """The largest size of a node that Go has `freed` in an expression since it `began` to count.
 
     Go uses nodes again, and those that it makes of alternatives may be taken to have the size of
     what was there before.
     """
 
+    began: bool = False
     freed: int = 0
+
+    def free(self, size: int) -> None:
+        """Note a node that may be used again."""
+        if self.began and size > self.freed:
+            self.freed = size
 
 
 class Group:
@@ -165,7 +171,7 @@ class Group:
         kind, height = piece.kind, piece.height
         if kind == SEQUENCE:
             if self.account:
-                self.account.freed = max(self.account.freed, piece.size)
+                self.account.free(piece.size)
             self._nodes += 2
             height -= 1
         # Texts side by side are one.
@@ -233,7 +239,7 @@ class Group:
             height = max(height, piece.height - (piece.kind == CHOICE))
         beginning, higher, made = _compared(choices) if self.tall else (_NONE, 0, 0)
         if self.account:
-            self.account.freed = max(self.account.freed, *(piece.size for piece in choices))
+            self.account.free(max(piece.size for piece in choices))
             size += made * self.account.freed
         return Piece(CHOICE, size, product, height + 1 + higher, empty, 0, ranges, beginning)
 

@@ -86,9 +86,7 @@ def parsed(pattern: str, go: Go = NEWEST) -> Regex:
 def _judged(pattern: str, go: Go) -> Regex:
     reader = _Reader(pattern, go)
     whole = reader.read()
-    # Only then does Go begin to count.
-    counted = reader.tokens * _NODES * reader.repetitions >= MAX_SIZE
-    size = _Reader(pattern, go, counted=True).read().size if counted else whole.size
+    size = _Reader(pattern, go, Account()).read().size if reader.counted else whole.size
     if max(size, whole.size, reader.largest) > MAX_SIZE or reader.runes > MAX_RUNES:
         raise RefusedError("it is too large")
     if whole.height > MAX_HEIGHT:
@@ -119,14 +117,15 @@ class _Reader:
     counts, `largest` the size of the largest piece that was repeated, `cost` the work on sets.
     """
 
-    def __init__(self, pattern: str, go: Go, *, counted: bool = False) -> None:
+    def __init__(self, pattern: str, go: Go, account: Account | None = None) -> None:
         self.runes = self.cost = self.largest = self.tokens = 0
         self.repetitions = 1
         self._pattern = pattern
         self._go = go
         self._fold = False
-        account = Account() if counted else None
-        self._group = Group(tall=counted or len(pattern) > MAX_HEIGHT, account=account)
+        tall = account is not None or len(pattern) > MAX_HEIGHT
+        self._account = account
+        self._group = Group(tall=tall, account=account)
         self._open: list[tuple[Group, bool, bool]] = []
 
     def read(self) -> Piece:
@@ -153,6 +152,11 @@ class _Reader:
             raise RefusedError("a `)` is missing")
         return self._closed()
 
+    @property
+    def counted(self) -> bool:
+        """Whether Go may have begun to count sizes: it does so where they could be too large."""
+        return self.tokens * _NODES * self.repetitions >= MAX_SIZE
+
     def _text(self, text: str) -> None:
         self.runes += len(text)
         self._group.push(literal(text, tall=self._group.tall, fold=self._fold))
@@ -165,6 +169,8 @@ class _Reader:
         self.largest = max(self.largest, top.size)
         self.repetitions = min(self.repetitions * max(high, low, 1), MAX_SIZE)
         self._group.top = repeated(top, text[0], low, high)
+        if self._account:
+            self._account.began = self._account.began or self.counted
 
     def _capture(self, _: int, end: int) -> int:
         self._begin(capturing=True)
@@ -185,6 +191,8 @@ class _Reader:
 
     def _closed(self) -> Piece:
         self.runes += self._group.end_branch()
+        if self._account:
+            self._account.began = self._account.began or self.counted
         piece = self._group.end()
         self.runes += piece.runes
         return piece
