@@ -21,14 +21,21 @@ from stoker.validate.scope import Scope
 from stoker.validate.syntax import web_url_problem
 from stoker.version import parse_version
 
-DEEP = "(" * 201 + ")" * 201
+DEEP = "(" * 1000 + ")" * 1000
+PROMETHEUS = parse_version("3.14.0")
 
 
-@pytest.mark.parametrize("text", [r"\Qa", r".*\Q", "(?P<é>a)", "(?<é>a)", DEEP, r"\C"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(r"\Qa", r".*\Q", "(?P<é>a)", "(?<é>a)", DEEP, r"\C", r"\p{Old_Italic}"),
+        *(r"\p{SignWriting}", r"\p{Nag_Mundari}", "a|[[:words:]]", "x**", "a\ud800"),
+    ],
+)
 def test_an_expression_that_go_does_not_read_is_refused(text: str) -> None:
     """In matchers and in relabelings: both put it into a group."""
     assert expression_problem(text)
-    assert regex_problem(text)
+    assert regex_problem(text, PROMETHEUS)
 
 
 @pytest.mark.parametrize(
@@ -42,12 +49,31 @@ def test_an_expression_that_go_does_not_read_is_refused(text: str) -> None:
         "(a)" * 300,
         r"\Q(((\E",
         "[[:alpha:](]",
+        DEEP[2:-2],
+        r"\p{Letter}\pl\p{han}",
     ],
 )
 def test_an_expression_that_go_reads_is_taken(text: str) -> None:
     """Brackets that open no group do not count, nor do groups one after the other."""
     assert not expression_problem(text)
-    assert not regex_problem(text)
+    assert not regex_problem(text, PROMETHEUS)
+
+
+@pytest.mark.parametrize(
+    ("text", "since", "before"),
+    [
+        ("(?<a>x)", "2.51.0", "2.50.1"),
+        (r"\p{Kawi}", "2.47.0", "2.46.0"),
+        (r"\p{Letter}", "3.7.0", "3.6.0"),
+        (r"\p{Old_Italic}", "3.6.0", "3.7.0"),
+    ],
+)
+def test_the_go_of_the_program_that_reads_it_decides(text: str, since: str, before: str) -> None:
+    """One release of Prometheus takes an expression, another does not."""
+    assert not regex_problem(text, parse_version(since))
+    assert regex_problem(text, parse_version(before))
+    assert not expression_problem("(?<a>x)", parse_version("0.28.0"))
+    assert expression_problem("(?<a>x)", parse_version("0.27.0"))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """What is wrong with an expression although it can be read: types, mostly."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from stoker.promql.errors import Problem
 from stoker.promql.functions import SCALAR, VECTOR
@@ -20,15 +21,18 @@ from stoker.promql.nodes import (
 )
 from stoker.promql.regexes import regex_of
 from stoker.promql.selectors import NAME
+from stoker.promql.syntax import Options
+
+_DEFAULT: Final = Options()
 
 
-def check(node: Node) -> Iterator[Problem]:
+def check(node: Node, options: Options = _DEFAULT) -> Iterator[Problem]:
     """Every problem of a tree."""
     bare: set[int] = set()  # The selectors that may select everything.
     for one in walk(node):
         match one:
             case Selector():
-                yield from _selector_problems(one, bare=id(one) in bare)
+                yield from _selector_problems(one, options, bare=id(one) in bare)
             case Binary():
                 yield from _binary_problems(one)
             case Call():
@@ -48,18 +52,18 @@ def _expected(wanted: str, node: Node, where: str) -> Problem:
     return Problem(f"{where} takes {article} {wanted}, this is a {node.type}", *node.span)
 
 
-def _selector_problems(node: Selector, *, bare: bool) -> Iterator[Problem]:
+def _selector_problems(node: Selector, options: Options, *, bare: bool) -> Iterator[Problem]:
     if node.name:
         if any(matcher.name == NAME for matcher in node.matchers):
             yield Problem(f"the name is given twice: `{node.name}` and in braces", *node.span)
-    elif not bare and all(map(_matches_empty, node.matchers)):
+    elif not bare and all(_matches_empty(matcher, options) for matcher in node.matchers):
         message = "this selects everything: at least one matcher must not match the empty text"
         yield Problem(message, *node.span)
 
 
-def _matches_empty(matcher: Matcher) -> bool:
+def _matches_empty(matcher: Matcher, options: Options) -> bool:
     is_regex = "~" in matcher.operator
-    empty = regex_of(matcher.value).matches_empty if is_regex else not matcher.value
+    empty = regex_of(matcher.value, options).matches_empty if is_regex else not matcher.value
     return empty != matcher.operator.startswith("!")
 
 

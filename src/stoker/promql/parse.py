@@ -46,7 +46,7 @@ def parse(text: str, options: Options = _DEFAULT) -> Node:
     except RecursionError:  # The caller is deep down already.
         message = f"nested too deeply: {MOST_LEVELS} levels are the most"
         raise ParseError(Problem(message, 0, len(text)), text) from None
-    for problem in check(node):
+    for problem in check(node, options):
         raise ParseError(problem, text)
     return node
 

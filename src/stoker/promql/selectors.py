@@ -75,7 +75,7 @@ def _compared(cursor: Cursor, label: Token, name: str) -> Matcher:
     operator = cursor.expect(_COMPARISONS, "one of `=`, `!=`, `=~`, `!~`").kind
     token = cursor.expect(("string",), "a string in quotes")
     value = cursor.string(token)
-    problem = regex_of(value).problem if "~" in operator else ""
+    problem = regex_of(value, cursor.options).problem if "~" in operator else ""
     if problem:
         cursor.fail(f"not a regular expression: {problem}", (label.start, token.end))
     return Matcher(name, operator, value)

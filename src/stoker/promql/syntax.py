@@ -8,6 +8,9 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
+from stoker.golang import NEWEST as NEWEST_GO
+from stoker.golang import Go
+
 Version: TypeAlias = tuple[int, int, int]
 
 NEWEST: Final[Version] = (3, 15, 0)
@@ -27,17 +30,26 @@ ON_BY_DEFAULT: Final[dict[str, Version]] = {
 }
 
 
+# Since then a matcher of words compares texts, and anchors stand around what Go read already.
+FAST_MATCHERS: Final[Version] = (2, 52, 0)
+
+
 class Options(Struct, frozen=True):
-    """Which Prometheus an expression is for: its version, and the features that are on."""
+    """Which Prometheus an expression is for: its version, and the features that are on.
+
+    `go` is what it was built with, and `fast_matchers` tells whether it has those of 2.52.
+    """
 
     version: Version = NEWEST
     features: frozenset[str] = frozenset()
+    go: Go = NEWEST_GO
+    fast_matchers: bool = True
 
 
-def options_for(version: Version, flags: Iterable[str] = ()) -> Options:
+def options_for(version: Version, flags: Iterable[str] = (), go: Go = NEWEST_GO) -> Options:
     """The options of a Prometheus of this version, started with these feature flags."""
     default = {name for name, since in ON_BY_DEFAULT.items() if version >= since}
-    return Options(version, frozenset((*default, *flags)))
+    return Options(version, frozenset((*default, *flags)), go, version >= FAST_MATCHERS)
 
 
 class Gate(Struct, frozen=True):

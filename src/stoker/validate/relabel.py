@@ -4,22 +4,24 @@ Each action says which members it needs, which it refuses, and since when it exi
 follow the naming rules of the version (any UTF-8 since 3.0) and of the name validation scheme.
 """
 
-from functools import lru_cache
 from typing import Final
 
-import re2
 from msgspec import Struct
 
 from stoker.api.common import RelabelConfig
 from stoker.errors import below
-from stoker.promql.regexes import beyond_go
+from stoker.golang.regex import parsed
+from stoker.golang.versions import go_of_prometheus
 from stoker.validate.findings import Finding, Findings, Reason
 from stoker.validate.scope import Scope
 from stoker.validate.syntax import label_name, label_template
+from stoker.version import Version
 
 _DEFAULT_SEPARATOR: Final = ";"
 _DEFAULT_REGEX: Final = "(.*)"
 _DEFAULT_REPLACEMENT: Final = "$1"
+# Since Prometheus 3, a dot is also the end of a line.
+_DOT_IS_ALL: Final = 3
 
 
 class _Action(Struct, frozen=True):
@@ -78,7 +80,7 @@ def relabeling(step: RelabelConfig, scope: Scope, path: str, *, legacy: bool) ->
             yield _invalid(below(path, member), f"action `{name}` takes no such member")
     yield from _bad_names(step, name, action, path, legacy=legacy)
     yield from _bad_sources(step, path, legacy=not scope.utf8_names)
-    problem = regex_problem(step.regex) if step.regex else ""
+    problem = regex_problem(step.regex, scope.version) if step.regex else ""
     if problem:
         yield _invalid(below(path, "regex"), problem)
 
@@ -117,38 +119,10 @@ def _bad_sources(step: RelabelConfig, path: str, *, legacy: bool) -> Findings:
             yield _invalid(where, f"`{source}` is not the name of a label")
 
 
-def _quiet() -> "re2.Options":
-    options = re2.Options()
-    options.log_errors = False
-    return options
-
-
-_OPTIONS: Final = _quiet()
-
-
-def regex_problem(regex: str) -> str:
-    """Why RE2 does not take an expression, put between anchors as Prometheus does."""
-    # The same few expressions come again and again; a huge one is not worth remembering.
-    return _remembered_problem(regex) if len(regex) < 1000 else _problem(regex)
-
-
-@lru_cache(maxsize=4096)
-def _remembered_problem(regex: str) -> str:
-    return _problem(regex)
-
-
-def _problem(regex: str) -> str:
-    problem = beyond_go(regex)
-    if problem:
-        return problem
-    try:
-        re2.compile(f"^(?s:{regex})$", _OPTIONS)
-    except UnicodeEncodeError:
-        return "has half of a character"
-    except re2.error as error:
-        text = error.args[0] if error.args else "not an expression"
-        return text.decode(errors="replace") if isinstance(text, bytes) else str(text)
-    return ""
+def regex_problem(regex: str, version: Version) -> str:
+    """Why Go does not take an expression, put between anchors as that Prometheus does."""
+    dot = "s" if version.major >= _DOT_IS_ALL else ""
+    return parsed(f"^(?{dot}:{regex})$", go_of_prometheus(version)).problem
 
 
 def _invalid(path: str, message: str) -> Finding:

@@ -9,11 +9,13 @@ from functools import lru_cache
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from stoker.api.decode import convert
 from stoker.api.prometheus_common import PrometheusCommonSpec
 from stoker.api.rules import PrometheusRuleSpec, Rule, RuleGroup
 from stoker.errors import DecodeError
+from stoker.golang.versions import go_of_prometheus, go_of_thanos
 from stoker.promql import NEWEST, Node, Options, ParseError, options_for, parse
 from stoker.select.workload import Workload
 from stoker.validate.findings import Finding, Findings, Reason
@@ -27,6 +29,7 @@ _INT64: Final = range(-(2**63), 2**63)
 _HALF_PAIR: Final = re.compile("[\ud800-\udfff]")
 # Since then the rules of a Prometheus that takes legacy names only must have legacy names.
 _SCHEME_FOR_RULES: Final = "3.6.0"
+_FAST_MATCHERS_IN_THANOS: Final = "0.36.0"
 
 
 class Reader(Struct, frozen=True, kw_only=True):
@@ -79,14 +82,17 @@ def prometheus_reader(workload: Workload) -> Reader:
     else:
         flagged = "utf8-names" in features and found >= parse_version("2.55.0")
         legacy = found < parse_version("3.0.0") and not flagged
-    promql = options_for((found.major, found.minor, found.patch), features)
+    numbers = (found.major, found.minor, found.patch)
+    promql = options_for(numbers, features, go_of_prometheus(found))
     return Reader(version=found, legacy_names=legacy, promql=promql)
 
 
 def thanos_reader(version: Version, features: tuple[str, ...] = ()) -> Reader:
     """A Thanos Ruler as the reader of rules: its PromQL is that of a recent Prometheus."""
     legacy = version < parse_version("0.38.0")
-    promql = options_for(NEWEST, features)
+    promql = options_for(NEWEST, features, go_of_thanos(version))
+    if version < parse_version(_FAST_MATCHERS_IN_THANOS):
+        promql = replace(promql, fast_matchers=False)
     return Reader(version=version, thanos=True, legacy_names=legacy, promql=promql)
 
 

@@ -18,7 +18,7 @@ import (
 
 // question is one text and how it is meant to be read.
 type question struct {
-	Kind string `json:"kind"` // template, calls, regex, perlsyntax, url, unquote or version
+	Kind string `json:"kind"` // template, calls, regex, perlsyntax, matcher, classes, url, unquote or version
 	Text string `json:"text"`
 	// Of templates: the name under which the text is parsed, and the functions that there are.
 	Name      string   `json:"name"`
@@ -30,7 +30,8 @@ type answer struct {
 	Error string `json:"error"`
 	// Of regular expressions: whether all of an empty text matches.
 	Empty bool `json:"empty,omitempty"`
-	// Of quoted strings: what they stand for; of the version: Go's own; of calls: their places.
+	// Of quoted strings: what they stand for; of the version: Go's own; of calls: their places; of
+	// classes: see classes.go.
 	Value string `json:"value,omitempty"`
 }
 
@@ -66,6 +67,10 @@ func judged(asked question) answer {
 	case "perlsyntax":
 		_, err := syntax.Parse(asked.Text, syntax.Perl|syntax.DotNL)
 		return refused(err)
+	case "matcher":
+		return matcher(asked.Text)
+	case "classes":
+		return answer{Value: classes()}
 	case "url":
 		_, err := url.Parse(asked.Text)
 		return refused(err)

@@ -139,10 +139,10 @@ def _paced(block: Block, _version: Version, path: str) -> None:
 
 
 def _readable_matchers(*keys: str) -> Check:
-    def check(block: Block, _version: Version, path: str) -> None:
+    def check(block: Block, version: Version, path: str) -> None:
         for key in keys:
             for index, line in enumerate(block.get(key) or ()):
-                problem = matcher_line_problem(line)
+                problem = matcher_line_problem(line, version)
                 if problem:
                     raise FieldError(f"{below(path, key)}[{index}]", problem)
 
@@ -152,13 +152,13 @@ def _readable_matchers(*keys: str) -> Check:
 def _readable_pairs(*keys: str) -> Check:
     """Old matchers: names of labels, and values that are expressions in those that end in `_re`."""
 
-    def check(block: Block, _version: Version, path: str) -> None:
+    def check(block: Block, version: Version, path: str) -> None:
         for key in keys:
             for name, value in (block.get(key) or {}).items():
                 where = f"{below(path, key)}[{name}]"
                 if not label_name(name, legacy=True):
                     raise FieldError(where, "is no name of a label")
-                if key.endswith("_re") and expression_problem(value):
+                if key.endswith("_re") and expression_problem(value, version):
                     raise FieldError(where, "is no regular expression")
 
     return check

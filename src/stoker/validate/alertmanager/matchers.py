@@ -8,8 +8,11 @@ both, so a value is always quoted, and in it only what both undo is escaped.
 import re
 from typing import Final
 
-from stoker.promql.regexes import regex_of
+from stoker.golang import NEWEST
+from stoker.golang.regex import parsed
+from stoker.golang.versions import go_of_alertmanager
 from stoker.validate.syntax import label_name
+from stoker.version import Version
 
 TYPES: Final = ("=", "!=", "=~", "!~")
 REGEX_TYPES: Final = ("=~", "!~")
@@ -35,14 +38,19 @@ def matcher_text(name: str, match_type: str, value: str) -> str:
     return f"{written}{match_type}{quoted(value)}"
 
 
-def expression_problem(value: str) -> str:
-    """Why a value cannot be the expression of a matcher; empty if it can."""
-    # Alertmanager puts it into a group: a `\Q` without its `\E` would take the bracket after it.
-    problem = regex_of(value).problem or regex_of(f"(?:{value})").problem
+def expression_problem(value: str, version: Version | None = None) -> str:
+    """Why a value cannot be the expression of a matcher; empty if it can.
+
+    Without a version it is read by the newest Alertmanager.
+    """
+    go = go_of_alertmanager(version) if version else NEWEST
+    # Alertmanager puts it between anchors: a `\Q` without its `\E` would take the bracket after it.
+    # By itself it must be an expression too: what closes the bracket is not what anybody means.
+    problem = parsed(value, go).problem or parsed(f"^(?:{value})$", go).problem
     return f"is no regular expression: {problem}" if problem else ""
 
 
-def matcher_line_problem(line: str) -> str:
+def matcher_line_problem(line: str, version: Version | None = None) -> str:
     """Why a line of a user's own configuration cannot be read; one without matchers can be."""
     text = line.strip().removeprefix("{").removesuffix("}").strip()
     place = 0
@@ -51,7 +59,7 @@ def matcher_line_problem(line: str) -> str:
         if not found:
             return 'is no matcher such as `name="value"`'
         value = found["value"]
-        if found["type"] in REGEX_TYPES and expression_problem(_unquoted(value)):
+        if found["type"] in REGEX_TYPES and expression_problem(_unquoted(value), version):
             return "holds no regular expression"
         place = found.end()
     return ""

@@ -127,7 +127,7 @@ def matchers(given: Iterable[Matcher], names: Names, path: str) -> Findings:
         where = f"{path}[{index}]"
         old = bool(names.version and names.version < _MATCHERS)
         yield from _name(matcher, names, where)
-        yield from _expression(matcher, where, old=old)
+        yield from _expression(matcher, names.version, where, old=old)
         kind = matcher.match_type or ""
         if kind and kind not in TYPES:
             message = f"is not one of {', '.join(f'`{each}`' for each in TYPES)}"
@@ -137,11 +137,11 @@ def matchers(given: Iterable[Matcher], names: Names, path: str) -> Findings:
             yield Finding(below(where, "matchType"), Reason.UNSUPPORTED_VERSION, message)
 
 
-def _expression(matcher: Matcher, path: str, *, old: bool) -> Findings:
+def _expression(matcher: Matcher, version: Version | None, path: str, *, old: bool) -> Findings:
     kind = matcher.match_type or ("=~" if getattr(matcher, "regex", None) else "=")
     if kind not in REGEX_TYPES:
         return
-    problem = expression_problem(matcher.value or "")
+    problem = expression_problem(matcher.value or "", version)
     if old and matcher.value in ("null", "~"):
         problem = "cannot be read by Alertmanager before 0.22.0"
     if problem:
