@@ -31,7 +31,7 @@ type answer struct {
 	// Of regular expressions: whether all of an empty text matches.
 	Empty bool `json:"empty,omitempty"`
 	// Of quoted strings: what they stand for; of the version: Go's own; of calls: their places; of
-	// classes: see classes.go.
+	// classes: see expressions.go.
 	Value string `json:"value,omitempty"`
 }
 
