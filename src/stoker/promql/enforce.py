@@ -62,7 +62,7 @@ def _is_info(node: Node) -> bool:
 
 
 def _data_matchers(call: Call) -> Iterator[Matcher]:
-    """The matchers of `info` that name labels; those on the name say which info series are meant."""
+    """The matchers of `info` that name labels; one on the name says which info series are meant."""
     for argument in call.arguments[1:]:
         if isinstance(argument, Selector):
             yield from (matcher for matcher in argument.matchers if matcher.name != NAME)

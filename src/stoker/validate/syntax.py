@@ -48,6 +48,17 @@ def label_name(text: str, *, legacy: bool) -> bool:
     return bool(_LEGACY_NAME.fullmatch(text)) if legacy else bool(text)
 
 
+# What Prometheus itself writes on what rules make, after all that they say.
+_WRITTEN_LAST: Final = ("__name__", "alertname", "alertstate")
+
+
+def enforced_label_problem(name: str) -> str:
+    """Why a namespace cannot be enforced by a label of this name; empty where it can."""
+    if name in _WRITTEN_LAST:
+        return f"`{name}` cannot be enforced: Prometheus itself writes it on alerts and rules"
+    return "`$` stands for a group where a step names its label" if "$" in name else ""
+
+
 def label_template(text: str, *, legacy: bool) -> bool:
     """Whether this can be the name of a label once groups are filled in."""
     return bool(_LEGACY_TEMPLATE.fullmatch(text)) if legacy else bool(text)

@@ -44,7 +44,7 @@ from stoker.validate.monitors import (
 from stoker.validate.relabel import relabelings
 from stoker.validate.scope import Scope
 from stoker.validate.scrapeconfig import name_schemes, too_old
-from stoker.validate.syntax import label_name, quantity
+from stoker.validate.syntax import enforced_label_problem, label_name, quantity
 
 _MODES: Final = ("StatefulSet", "DaemonSet")
 
@@ -122,6 +122,9 @@ def label_names(spec: PrometheusCommonSpec, scope: Scope) -> Findings:
         # An empty one switches the label off.
         if name and not label_name(name, legacy=scope.legacy_names()):
             yield Finding(path, Reason.INVALID_VALUE, f"`{name}` is not the name of a label")
+    problem = enforced_label_problem(spec.enforced_namespace_label or "")
+    if problem:
+        yield Finding("spec.enforcedNamespaceLabel", Reason.INVALID_VALUE, problem)
     yield from copied_labels(spec.pod_target_labels, scope, "spec.podTargetLabels")
 
 

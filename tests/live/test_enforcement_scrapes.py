@@ -1,0 +1,81 @@
+"""With an enforced namespace label, no monitor makes a series with another namespace's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.live.enforcing import (
+    Laid,
+    Series,
+    host_of,
+    jobs_of,
+    lists_for,
+    running,
+    scraped,
+    targets,
+)
+from tests.live.tricks import LABEL, NOWHERE, TENANT, TRICKS, VICTIM
+
+ENFORCED: dict[str, Any] = {"enforcedNamespaceLabel": LABEL}
+FREE: dict[str, Any] = {}
+
+
+@pytest.fixture(scope="module")
+def laid() -> Iterator[list[Laid]]:
+    """Every trick by its monitor, and by the ScrapeConfigs that can stand in for the monitor."""
+    with targets() as port:
+        yield [
+            Laid(trick, number, port, stands_in)
+            for stands_in in (False, True)
+            for number, trick in enumerate(TRICKS)
+            if not stands_in or trick.kind != "ScrapeConfig"
+        ]
+
+
+def made(laid: list[Laid], folder: Path, spec: dict[str, Any]) -> list[Series]:
+    """All series of a Prometheus that scrapes every trick once."""
+    lists_for(laid, folder)
+    jobs = [
+        job
+        for stands_in in (False, True)
+        for job in jobs_of([one for one in laid if one.stands_in is stands_in], folder, **spec)
+    ]
+    # Where no ScrapeConfig can stand in for a monitor, it is there twice.
+    by_name = {job["job_name"]: job for job in reversed(jobs)}
+    global_ = {"scrape_interval": "5s", "scrape_timeout": "5s"}
+    config = {"global": global_, "scrape_configs": list(by_name.values())}
+    with running(config, folder / "run") as server:
+        return scraped(server, len(by_name))
+
+
+def test_no_series_carries_the_label_of_another_namespace(laid: list[Laid], tmp_path: Path) -> None:
+    """Nor is there one without the label; what Prometheus itself writes of targets included."""
+    found = made(laid, tmp_path, ENFORCED)
+    wrong = [each for each in found if each.get(LABEL) != TENANT]
+    names = {one.host: one.trick.name for one in laid}
+    assert not wrong, [(names.get(host_of(each)), each) for each in wrong[:5]]
+    assert {"up", "scrape_duration_seconds", "claims", "plain"} <= {
+        each["__name__"] for each in found
+    }
+    lost = {one.host for one in laid if not one.stands_in} - set(map(host_of, found))
+    assert not lost, sorted(names[host] for host in lost)
+
+
+def test_the_same_tricks_work_where_nothing_is_enforced(laid: list[Laid], tmp_path: Path) -> None:
+    """So the test above can fail."""
+    theirs = {
+        (host_of(each), each["__name__"])
+        for each in made(laid, tmp_path, FREE)
+        if each.get(LABEL) == VICTIM
+    }
+    failed = [
+        one.trick.name
+        for one in laid
+        if one.trick.shows != NOWHERE and not one.stands_in
+        if (one.host, one.trick.shows) not in theirs
+    ]
+    assert failed == []
