@@ -9,6 +9,8 @@ effects:
   pass. They are put back: `info(x, {…}) or on (job, instance) x`.
 - `info(x)` takes no labels any more. Nothing in the language can say "all labels of those":
   `nameless_info` finds who relied on that, so that they can be told.
+
+A series that has lost the enforced label on its way gets it back from its info series.
 """
 
 from collections.abc import Iterator
@@ -76,5 +78,6 @@ def _limited_info(before: Call, call: Call, enforced: Matcher) -> Node:
     # Where one `info` is within another, each would double what is within it.
     if not all(map(matches_empty, _data_matchers(before))) or any(map(_is_info, walk(series))):
         return call
-    whole = Binary(OPERATORS["or"], call, series, False, _IDENTIFYING, span, span, call.type)
+    again = Group(series, series.span, series.type) if isinstance(series, Binary) else series
+    whole = Binary(OPERATORS["or"], call, again, False, _IDENTIFYING, span, span, call.type)
     return Group(whole, span, call.type)
