@@ -192,7 +192,7 @@ class Peeking(Grammar):
 
     def _called(self, function: Function, depth: int) -> str:
         if function.name == "info":
-            data = self.chance.choice(("", *(f", {each}" for each in _DATA)))
+            data = self.chance.choice((*[""] * 5, *(f", {each}" for each in _DATA)))
             return f"info({self.vector(depth)}{data})"
         make = {VECTOR: self.vector, MATRIX: self.range, SCALAR: self._number}
         texts = self.chance.choice(self.texts.get(function.name, ("",)))

@@ -14,12 +14,17 @@ from urllib.parse import urlencode
 
 import pytest
 
+from stoker.generate.rules import Enforcement, rule_file
 from stoker.promql import Node, enforce_label, to_text
 from stoker.promql.functions import FUNCTIONS
 from stoker.promql.nodes import Aggregation, Call, walk
 from stoker.promql.syntax import AGGREGATORS
-from tests.live.enforcing import Server, running
+from stoker.validate.rules import Reader, thanos_reader
+from stoker.version import parse_version
+from tests.live.enforcing import Series, Server, running
+from tests.live.forging import forgeries
 from tests.live.peeking import (
+    EVERYTHING,
     LABEL,
     NOBODY,
     NOW,
@@ -32,6 +37,7 @@ from tests.live.peeking import (
 )
 from tests.live.test_promql_promtool import promtool
 from tests.unit.promql_expressions import FEATURES
+from tools.waiting import until
 
 SEED, COUNT = 20261116, 1500
 HONEST = 500
@@ -164,3 +170,55 @@ def bare(answer: Any) -> Any:
     return sorted(
         ([pair for pair in metric if pair[0] != LABEL], value) for metric, value in answer
     )
+
+
+# --- What rules make ------------------------------------------------------------------------------
+
+READERS = {
+    "prometheus": Reader(version=parse_version("3.15.0"), promql=EVERYTHING),
+    "thanos": thanos_reader(parse_version("0.40.0"), FEATURES),
+}
+
+
+MARKS = {
+    rule.labels["rule"]
+    for group in forgeries("x").spec.groups or ()
+    for rule in group.rules or ()
+    if rule.labels
+}
+
+
+def forged(folder: Path, enforcement: Enforcement) -> tuple[list[Series], list[Series]]:
+    """The series and the alerts that a Prometheus makes of forgeries, as either reader has them."""
+    for name, reader in READERS.items():
+        file = rule_file(forgeries(name), reader, enforcement)
+        assert file.text, file.findings
+        (folder / f"{name}.yaml").write_text(file.text)
+    config = {"global": {"evaluation_interval": "1s"}, "rule_files": [f"{folder}/*.yaml"]}
+    with running(config, folder / "run", f"--enable-feature={','.join(FEATURES)}") as server:
+        until("every rule to have made something", lambda: _evaluated(server))
+        return server.series(), [each["labels"] for each in server.ask("alerts")["alerts"]]
+
+
+def _evaluated(server: Server) -> bool:
+    rules = [each for group in server.ask("rules")["groups"] for each in group["rules"]]
+    problems = {each["lastError"] for each in rules if each["health"] == "err"}
+    assert not problems, problems
+    # Series of alerts come with the second evaluation.
+    return MARKS <= {each.get("rule") for each in server.series()}
+
+
+def test_what_rules_make_carries_their_own_namespace(tmp_path: Path) -> None:
+    """Series, alerts and the series of alerts, whatever expressions and labels say."""
+    series, alerts = forged(tmp_path, Enforcement(LABEL))
+    assert [each for each in (*series, *alerts) if each.get(LABEL) != TENANT] == []
+    assert {"ALERTS", "ALERTS_FOR_STATE", "up", "a.b"} <= {each["__name__"] for each in series}
+    assert len(alerts) > 100
+
+
+def test_rules_that_are_not_held_make_series_of_others(tmp_path: Path) -> None:
+    """So the test above can fail."""
+    series, alerts = forged(tmp_path, Enforcement())
+    theirs = Counter(each["__name__"] for each in series if each.get(LABEL) == VICTIM)
+    assert all(theirs[name] for name in ("ALERTS", "ALERTS_FOR_STATE", "up", "a.b")), theirs
+    assert sum(each.get(LABEL) == VICTIM for each in alerts) > 50
