@@ -78,7 +78,6 @@ _OPENMETRICS_TYPE: Final = "application/openmetrics-text; version=1.0.0; charset
 _TEXT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _PAGES: Final = {
     "openmetrics": (_OPENMETRICS, _OPENMETRICS_TYPE),
-    "created": (_OPENMETRICS, _OPENMETRICS_TYPE),
     "utf8": (_UTF8, "text/plain; version=1.0.0; escaping=allow-utf-8; charset=utf-8"),
 }
 
@@ -275,7 +274,7 @@ def scraped(server: Server, count: int) -> list[Series]:
 
     def done() -> bool:
         active = server.ask("targets", state="active")["activeTargets"]
-        return sum(each["lastScrape"] != never for each in active) >= count
+        return len([each for each in active if each["lastScrape"] != never]) >= count
 
     until(f"{count} targets to be scraped", done)
     return server.series()

@@ -8,6 +8,16 @@ from typing import Any
 
 import pytest
 
+from stoker.api.decode import convert
+from stoker.api.prometheus import PrometheusSpec
+from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
+from stoker.generate.block import text_of
+from stoker.generate.draft import Draft
+from stoker.generate.scrapeconfig import scrape_config_job
+from stoker.select.assets import Contents
+from stoker.select.workload import Workload
+from stoker.validate.scope import Scope
+from stoker.validate.scrapeconfig import scrape_config
 from tests.live.enforcing import (
     Laid,
     Series,
@@ -19,6 +29,7 @@ from tests.live.enforcing import (
     targets,
 )
 from tests.live.tricks import LABEL, NOWHERE, TENANT, TRICKS, VICTIM
+from tests.promtool import refusals
 
 ENFORCED: dict[str, Any] = {"enforcedNamespaceLabel": LABEL}
 FREE: dict[str, Any] = {}
@@ -79,3 +90,17 @@ def test_the_same_tricks_work_where_nothing_is_enforced(laid: list[Laid], tmp_pa
         if (one.host, one.trick.shows) not in theirs
     ]
     assert failed == []
+
+
+def test_nobody_can_forbid_the_name_of_the_enforced_label() -> None:
+    """Prometheus refuses the whole file for such a job: the ScrapeConfig is left out."""
+    spec = convert(PrometheusSpec, {"enforcedNamespaceLabel": "a-b", "version": "v3.15.0"})
+    workload = Workload(namespace="monitoring", name="main", spec=spec)
+    metadata = {"name": "legacy", "namespace": TENANT}
+    given = {"metadata": metadata, "spec": {"nameValidationScheme": "Legacy"}}
+    config = convert(ScrapeConfig, given)
+    job = scrape_config_job(config, Draft(workload, Contents(), TENANT))
+    (refusal,) = refusals([text_of({"scrape_configs": [job]})])
+    assert '"a-b" is invalid' in refusal
+    (finding,) = scrape_config(config, Scope(workload, Contents(), TENANT))
+    assert finding.path == "spec.nameValidationScheme"

@@ -7,7 +7,7 @@ Prometheus knows of them, as far as a tenant has a say in it (labels of pods, na
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -214,44 +214,51 @@ SYNTHETIC: Final = [
 ]
 
 
+_Make = Callable[..., Trick]
+_IN_KUBERNETES: Final[dict[str, _Make]] = {"service": service, "pod": pod}
+_BY_ITSELF: Final[dict[str, _Make]] = {"listed": listed, "served": served}
+_PROBES: Final[dict[str, _Make]] = {"probe": probe, "ingress": ingress}
+
+
 def _stepped() -> Iterator[Trick]:
     """Every list of steps, on targets and on samples, by every kind of monitor."""
     for what, (steps, shown) in STEPS.items():
         targets, samples = (TARGET if shown else NOWHERE), (SAMPLE if shown else NOWHERE)
-        own, theirs = {"relabelings": steps}, {"metricRelabelings": steps}
-        for make in (service, pod, listed, served):
-            yield make(f"{make.__name__}: {what}", targets, **own)
-            yield make(f"{make.__name__}: {what} on samples", samples, **theirs)
-        for prober in (probe, ingress):
-            yield prober(f"{prober.__name__}: {what}", targets, steps=steps)
-            yield prober(f"{prober.__name__}: {what} on samples", samples, **theirs)
+        for word, make in (_IN_KUBERNETES | _BY_ITSELF | _PROBES).items():
+            member = "steps" if word in _PROBES else "relabelings"
+            yield make(f"{word}: {what}", targets, **{member: steps})
+            yield make(f"{word}: {what} on samples", samples, metricRelabelings=steps)
 
 
 # --- Labels that come with targets ----------------------------------------------------------------
 
+_BROUGHT: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
+    "a label": (TARGET, {LABEL: VICTIM}),
+    "no label": (CLAIM, {}),
+    "a label of Kubernetes": (CLAIM, _THEIRS),
+    "one that is exported": (CLAIM, {"exported_namespace": VICTIM}),
+    "in UTF-8": (CLAIM, {"name.space": VICTIM, "ｎamespace": VICTIM}),
+    "temporary": (CLAIM, {"__tmp_prometheus_job_name": VICTIM}),
+    "parameters": (CLAIM, {"__param_namespace": VICTIM}),
+    "another path": (TARGET, {"__metrics_path__": "/openmetrics", LABEL: VICTIM}),
+    "another interval": (
+        TARGET, {"__scrape_interval__": "2s", "__scrape_timeout__": "1s", LABEL: VICTIM}
+    ),
+}  # fmt: skip
+
 
 def _labelled() -> Iterator[Trick]:
     """What lists and servers say of their targets, without a step to be seen."""
-    for make in (listed, served):
-        word = make.__name__
-        yield make(f"{word}: a label", TARGET, {LABEL: VICTIM})
+    mapped = {"action": "labelmap", "regex": "__meta_kubernetes_(namespace)"}
+    for word, make in _BY_ITSELF.items():
+        for what, (shows, labels) in _BROUGHT.items():
+            yield make(f"{word}: {what}", shows, labels)
         yield make(f"{word}: a label and a name", TARGET, {LABEL: VICTIM}, jobName="victim/web")
-        yield make(f"{word}: no label", CLAIM)
-        yield make(f"{word}: a label of Kubernetes", CLAIM, _THEIRS)
-        step = {"action": "labelmap", "regex": "__meta_kubernetes_(namespace)"}
-        yield make(f"{word}: one mapped", TARGET, _THEIRS, relabelings=[step])
-        yield make(f"{word}: one that is exported", CLAIM, {"exported_namespace": VICTIM})
-        yield make(f"{word}: in UTF-8", CLAIM, {"name.space": VICTIM, "ｎamespace": VICTIM})
-        yield make(f"{word}: temporary", CLAIM, {"__tmp_prometheus_job_name": VICTIM})
-        yield make(f"{word}: parameters", CLAIM, {"__param_namespace": VICTIM})
-        path = {"__metrics_path__": "/openmetrics", LABEL: VICTIM}
-        yield make(f"{word}: another path", TARGET, path)
-        often = {"__scrape_interval__": "2s", "__scrape_timeout__": "1s", LABEL: VICTIM}
-        yield make(f"{word}: another interval", TARGET, often)
+        yield make(f"{word}: one mapped", TARGET, _THEIRS, relabelings=[mapped])
     file = {"fileSDConfigs": [{"files": ["FOLDER/targets-HERE.json"]}]}
     yield Trick("a file", "ScrapeConfig", file, TARGET)
-    for make in (service, pod, ingress):
-        yield make(f"{make.__name__}: in their namespace", TARGET, _THEIRS)
+    for word, make in (_IN_KUBERNETES | {"ingress": ingress}).items():
+        yield make(f"{word}: in their namespace", TARGET, _THEIRS)
     yield probe("probe: a label", TARGET, {LABEL: VICTIM})
     yield probe("probe: its name", NOWHERE, {"instance": VICTIM}, jobName=VICTIM)
 
@@ -259,63 +266,57 @@ def _labelled() -> Iterator[Trick]:
 def _copied() -> Iterator[Trick]:
     """Labels of Kubernetes' objects that are called like the enforced one."""
     ours = {**_OURS, **_labels("pod", {LABEL: VICTIM}), **_labels("service", {LABEL: VICTIM})}
-    for make in (service, pod):
-        yield make(f"{make.__name__}: podTargetLabels", TARGET, ours, podTargetLabels=[LABEL])
-        yield make(f"{make.__name__}: jobLabel", NOWHERE, ours, jobLabel=LABEL)
-        node = {**_OURS, "__meta_kubernetes_node_label_namespace": VICTIM}
-        step = {"action": "labelmap", "regex": "__meta_kubernetes_(?:node|pod)_label_(.+)"}
-        yield make(
-            f"{make.__name__}: attachMetadata", TARGET, node, attachMetadata={"node": True},
-            relabelings=[step],
-        )  # fmt: skip
+    node = {**_OURS, "__meta_kubernetes_node_label_namespace": VICTIM}
+    step = {"action": "labelmap", "regex": "__meta_kubernetes_(?:node|pod)_label_(.+)"}
+    attached = {"attachMetadata": {"node": True}, "relabelings": [step]}
+    for word, make in _IN_KUBERNETES.items():
+        yield make(f"{word}: podTargetLabels", TARGET, ours, podTargetLabels=[LABEL])
+        yield make(f"{word}: jobLabel", NOWHERE, ours, jobLabel=LABEL)
+        yield make(f"{word}: attachMetadata", TARGET, node, **attached)
     yield service("service: targetLabels", TARGET, ours, targetLabels=[LABEL])
 
 
 # --- What targets say -----------------------------------------------------------------------------
 
+_HONORED: Final[Json] = {"honorLabels": True}
+_SAID: Final[Mapping[str, tuple[str, Json]]] = {
+    "honorLabels": (CLAIM, _HONORED),
+    "not honorLabels": (NOWHERE, {"honorLabels": False}),
+    "honorTimestamps": (CLAIM, _HONORED | {"honorTimestamps": True}),
+    "exported and honored": (CLAIM, _HONORED | {"metricRelabelings": EXPORTED}),
+    "renamed": (NOWHERE, {"metricRelabelings": RENAMED}),
+    "only synthetic ones": (NOWHERE, {"metricRelabelings": SYNTHETIC}),
+    "native histograms": (CLAIM, _HONORED | {"convertClassicHistogramsToNHCB": True}),
+    "too many samples": (NOWHERE, {"sampleLimit": 1}),
+    "too large": (NOWHERE, {"bodySizeLimit": "1B"}),
+    "too many labels": (NOWHERE, {"labelLimit": 1}),
+    "a class that lends labels": (TARGET, {"scrapeClass": "lends"}),
+    "a class that marks samples": (SAMPLE, {"scrapeClass": "marks"}),
+    "another protocol": (
+        CLAIM,
+        _HONORED
+        | {"scrapeProtocols": ["OpenMetricsText1.0.0"]}
+        | {"fallbackScrapeProtocol": "PrometheusText0.0.4"},
+    ),
+}
+
 
 def _claimed() -> Iterator[Trick]:
     """Samples that name the victim themselves, in every format, and what is done with them."""
-    for make in (service, pod, listed, served):
-        word = make.__name__
-        path = "path" if make in (service, pod) else "metricsPath"
-        yield make(f"{word}: honorLabels", CLAIM, honorLabels=True)
-        yield make(f"{word}: not honorLabels", NOWHERE, honorLabels=False)
-        yield make(f"{word}: honorTimestamps", CLAIM, honorLabels=True, honorTimestamps=True)
-        mapped = {"honorLabels": True, "metricRelabelings": EXPORTED}
-        yield make(f"{word}: exported and honored", CLAIM, **mapped)
-        yield make(
-            f"{word}: no longer exported", CLAIM, _in_target(make), metricRelabelings=EXPORTED
-        )
-        yield make(f"{word}: renamed", NOWHERE, metricRelabelings=RENAMED)
-        yield make(f"{word}: only synthetic ones", NOWHERE, metricRelabelings=SYNTHETIC)
-        for name in ("openmetrics", "utf8", "created"):
-            yield make(f"{word}: {name}", CLAIM, honorLabels=True, **{path: f"/{name}"})
-        yield make(
-            f"{word}: native histograms", CLAIM, honorLabels=True,
-            convertClassicHistogramsToNHCB=True,
-        )  # fmt: skip
-        for limit in ({"sampleLimit": 1}, {"bodySizeLimit": "1B"}, {"labelLimit": 1}):
-            (called,) = limit
-            yield make(f"{word}: {called}", NOWHERE, **limit)
-        for name in ("lends", "marks"):
-            shows = TARGET if name == "lends" else SAMPLE
-            yield make(f"{word}: class {name}", shows, scrapeClass=name)
-        protocols = {"scrapeProtocols": ["OpenMetricsText1.0.0"]}
-        yield make(
-            f"{word}: protocols", CLAIM, honorLabels=True, **protocols,
-            fallbackScrapeProtocol="PrometheusText0.0.4",
-        )  # fmt: skip
-    yield listed("listed: escaped", CLAIM, honorLabels=True, nameEscapingScheme="Underscores")
+    for word, make in (_IN_KUBERNETES | _BY_ITSELF).items():
+        for what, (shows, members) in _SAID.items():
+            yield make(f"{word}: {what}", shows, **members)
+        # A target with a namespace of its own, so that a sample's becomes an exported one.
+        own = _OURS if word in _IN_KUBERNETES else {LABEL: TENANT}
+        yield make(f"{word}: no longer exported", CLAIM, own, metricRelabelings=EXPORTED)
+        path = "path" if word in _IN_KUBERNETES else "metricsPath"
+        for page in ("openmetrics", "utf8"):
+            yield make(f"{word}: {page}", CLAIM, **_HONORED, **{path: f"/{page}"})
+    yield listed("listed: escaped", CLAIM, **_HONORED, nameEscapingScheme="Underscores")
     yield listed("listed: legacy", TARGET, {LABEL: VICTIM}, nameValidationScheme="Legacy")
     yield listed("listed: more of its own", TARGET, {LABEL: VICTIM}, extraScrapeMetrics=True)
-    yield probe("probe: class lends", TARGET, scrapeClass="lends")
-    yield probe("probe: class marks", SAMPLE, scrapeClass="marks")
-
-
-def _in_target(make: Any) -> Mapping[str, str]:
-    """What gives a target a namespace of its own, so that a sample's becomes an exported one."""
-    return _OURS if make in (service, pod) else {LABEL: TENANT}
+    yield probe("probe: a class that lends labels", TARGET, scrapeClass="lends")
+    yield probe("probe: a class that marks samples", SAMPLE, scrapeClass="marks")
 
 
 CLASSES: Final = [

@@ -52,11 +52,14 @@ def label_name(text: str, *, legacy: bool) -> bool:
 _WRITTEN_LAST: Final = ("__name__", "alertname", "alertstate")
 
 
-def enforced_label_problem(name: str) -> str:
-    """Why a namespace cannot be enforced by a label of this name; empty where it can."""
+def enforced_label_problem(name: str, *, legacy: bool) -> str:
+    """Why a namespace cannot be enforced by a label of this name; an empty one enforces nothing."""
     if name in _WRITTEN_LAST:
-        return f"`{name}` cannot be enforced: Prometheus itself writes it on alerts and rules"
-    return "`$` stands for a group where a step names its label" if "$" in name else ""
+        return f"`{name}` cannot be enforced: Prometheus itself writes it on what rules make"
+    if "$" in name:
+        return f"`{name}` cannot be enforced: a `$` stands for a group where a label is set"
+    known = not name or label_name(name, legacy=legacy)
+    return "" if known else f"`{name}` is not the name of a label"
 
 
 def label_template(text: str, *, legacy: bool) -> bool:
