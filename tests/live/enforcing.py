@@ -27,6 +27,7 @@ from stoker.yamltree import parse
 from tests.live.tricks import CLASSES, LABEL, TENANT, VICTIM, Trick
 from tests.promtool import expanded
 from tools.build import binaries
+from tools.cluster import Cluster
 from tools.ports import held_port
 from tools.waiting import until
 
@@ -140,6 +141,7 @@ class Laid(Struct, frozen=True):
     number: int
     port: int
     stands_in: bool
+    tenant: str = TENANT
 
     @property
     def host(self) -> str:
@@ -159,7 +161,7 @@ class Laid(Struct, frozen=True):
         return {
             "apiVersion": f"{_GROUP}/{version}",
             "kind": self.trick.kind,
-            "metadata": {"name": f"trick-{self.number}", "namespace": TENANT},
+            "metadata": {"name": f"trick-{self.number}", "namespace": self.tenant},
             "spec": json.loads(text.replace("HERE", self.address)),
         }
 
@@ -179,9 +181,9 @@ def prometheus(**spec: Any) -> Json:
 _NAMESPACES: Final = "NamespaceSelector"
 
 
-def jobs_of(laid: Sequence[Laid], folder: Path, **spec: Any) -> list[Json]:
-    """The jobs that stoker writes for tricks; what Kubernetes would find is found already."""
-    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": TENANT}}
+def decided_jobs(laid: Sequence[Laid], folder: Path, **spec: Any) -> list[Json]:
+    """The jobs that stoker writes for tricks of one tenant."""
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": laid[0].tenant}}
     objects = [prometheus(**spec), space, *(each.manifest(folder) for each in laid)]
     stream = io.StringIO("\n---\n".join(map(json.dumps, objects)))
     world = world_of(read(["-"], stream))
@@ -193,8 +195,14 @@ def jobs_of(laid: Sequence[Laid], folder: Path, **spec: Any) -> list[Json]:
     rejected = [each for each in made.verdicts if not each.accepted]
     assert not rejected, (made.problem, rejected[:3])
     assert len(made.verdicts) == len(laid)
+    jobs: list[Json] = parse(expanded(made.text))["scrape_configs"]
+    return jobs
+
+
+def jobs_of(laid: Sequence[Laid], folder: Path, **spec: Any) -> list[Json]:
+    """The same, where what Kubernetes would find is found already."""
     by_number = {str(each.number): each for each in laid}
-    return [_found(job, by_number) for job in parse(expanded(made.text))["scrape_configs"]]
+    return [_found(job, by_number) for job in decided_jobs(laid, folder, **spec)]
 
 
 def _found(job: Json, laid: dict[str, Laid]) -> Json:
@@ -205,6 +213,14 @@ def _found(job: Json, laid: dict[str, Laid]) -> Json:
         labels = dict(each.trick.found or {})
         job["static_configs"] = [{"targets": [each.address], "labels": labels}]
     return job
+
+
+def jobs_in(cluster: Cluster, laid: Sequence[Laid], folder: Path, **spec: Any) -> list[Json]:
+    """The same, for a Prometheus that looks into a cluster from outside."""
+    jobs = decided_jobs(laid, folder, **spec)
+    for each in (each for job in jobs for each in job["kubernetes_sd_configs"]):
+        each["kubeconfig_file"] = str(cluster.kubeconfig)
+    return jobs
 
 
 def lists_for(laid: Sequence[Laid], folder: Path) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import copy
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from stoker.api.decode import convert
@@ -22,14 +24,17 @@ from tests.live.enforcing import (
     Laid,
     Series,
     host_of,
+    jobs_in,
     jobs_of,
     lists_for,
     running,
     scraped,
     targets,
 )
-from tests.live.tricks import LABEL, NOWHERE, TENANT, TRICKS, VICTIM
+from tests.live.scraping import PORTS, target
+from tests.live.tricks import LABEL, NOWHERE, TARGET, TENANT, TRICKS, VICTIM, Trick
 from tests.promtool import refusals
+from tools.cluster import Cluster
 
 ENFORCED: dict[str, Any] = {"enforcedNamespaceLabel": LABEL}
 FREE: dict[str, Any] = {}
@@ -90,6 +95,49 @@ def test_the_same_tricks_work_where_nothing_is_enforced(laid: list[Laid], tmp_pa
         if (one.host, one.trick.shows) not in theirs
     ]
     assert failed == []
+
+
+def test_what_is_found_in_a_cluster_is_held_too(
+    cluster: Cluster, new_namespace: Callable[[], str], tmp_path: Path
+) -> None:
+    """Pods, Services and Ingresses of two namespaces, and monitors of one that want both."""
+    tenant, victim = new_namespace(), new_namespace()
+    for namespace in (tenant, victim):
+        furnish(cluster, namespace)
+    tricks = [each for each in TRICKS if each.found and each.shows == TARGET]
+    laid = [Laid(everywhere(each), at, 1, False, tenant) for at, each in enumerate(tricks)]
+    jobs = jobs_in(cluster, laid, tmp_path, **ENFORCED)
+    global_ = {"scrape_interval": "5s", "scrape_timeout": "1s"}
+    with running({"global": global_, "scrape_configs": jobs}, tmp_path / "run") as server:
+        # A pod answers nobody outside its cluster, and what Prometheus says of that is enough.
+        found = scraped(server, 2 * len(laid))
+        active = server.ask("targets", state="active")["activeTargets"]
+    assert [each for each in found if each.get(LABEL) != tenant] == []
+    of_victim = [each for each in active if victim in each["discoveredLabels"].values()]
+    assert len(of_victim) >= len(laid)
+
+
+def everywhere(trick: Trick) -> Trick:
+    """The same trick, in all namespaces."""
+    spec = copy.deepcopy(trick.spec)
+    place = spec["targets"]["ingress"] if trick.kind == "Probe" else spec
+    place["namespaceSelector"] = {"any": True}
+    return msgspec.structs.replace(trick, spec=spec)
+
+
+def furnish(cluster: Cluster, namespace: str) -> None:
+    """Have a pod, a Service and an Ingress, with labels that lie."""
+    labels = {"app": "web", LABEL: VICTIM}
+    core, named = f"/api/v1/namespaces/{namespace}", {"name": "web", "labels": labels}
+    cluster.api.request("POST", f"{core}/pods", target("web", "node-0", labels))
+    ports = [{"name": "web", "port": PORTS["web"]}]
+    service = {"metadata": named, "spec": {"selector": {"app": "web"}, "ports": ports}}
+    cluster.api.request("POST", f"{core}/services", service)
+    backend = {"service": {"name": "web", "port": {"name": "web"}}}
+    paths = [{"path": "/", "pathType": "Prefix", "backend": backend}]
+    rules = [{"host": f"{namespace}.example", "http": {"paths": paths}}]
+    ingresses = f"/apis/networking.k8s.io/v1/namespaces/{namespace}/ingresses"
+    cluster.api.request("POST", ingresses, {"metadata": named, "spec": {"rules": rules}})
 
 
 def test_nobody_can_forbid_the_name_of_the_enforced_label() -> None:
