@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -21,8 +21,10 @@ from stoker.select.workload import Workload
 from stoker.validate.scope import Scope
 from stoker.validate.scrapeconfig import scrape_config
 from tests.live.enforcing import (
+    Json,
     Laid,
     Series,
+    Server,
     host_of,
     jobs_in,
     jobs_of,
@@ -35,9 +37,14 @@ from tests.live.scraping import PORTS, target
 from tests.live.tricks import LABEL, NOWHERE, TARGET, TENANT, TRICKS, VICTIM, Trick
 from tests.promtool import refusals
 from tools.cluster import Cluster
+from tools.waiting import until
 
-ENFORCED: dict[str, Any] = {"enforcedNamespaceLabel": LABEL}
-FREE: dict[str, Any] = {}
+ENFORCED: Json = {"enforcedNamespaceLabel": LABEL}
+# What makes Prometheus write more of what it scrapes than it does by itself.
+FEATURES = (
+    "--enable-feature=exemplar-storage,extra-scrape-metrics,metadata-wal-records,"
+    "created-timestamp-zero-ingestion,type-and-unit-labels"
+)
 
 
 @pytest.fixture(scope="module")
@@ -52,42 +59,54 @@ def laid() -> Iterator[list[Laid]]:
         ]
 
 
-def made(laid: list[Laid], folder: Path, spec: dict[str, Any]) -> list[Series]:
-    """All series of a Prometheus that scrapes every trick once."""
+@pytest.fixture(scope="module")
+def made(
+    laid: list[Laid], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[list[Series], list[Series]]:
+    """All series that come of all tricks: where the label is enforced, and where it is not."""
+    folder = tmp_path_factory.mktemp("lists")
     lists_for(laid, folder)
-    jobs = [
-        job
-        for stands_in in (False, True)
-        for job in jobs_of([one for one in laid if one.stands_in is stands_in], folder, **spec)
-    ]
-    # Where no ScrapeConfig can stand in for a monitor, it is there twice.
-    by_name = {job["job_name"]: job for job in reversed(jobs)}
-    global_ = {"scrape_interval": "5s", "scrape_timeout": "5s"}
-    config = {"global": global_, "scrape_configs": list(by_name.values())}
-    with running(config, folder / "run") as server:
-        return scraped(server, len(by_name))
+    jobs = [jobs_by_name(laid, folder, spec) for spec in (ENFORCED, {})]
+    with ExitStack() as stack:
+        servers = [
+            stack.enter_context(running(config_of(each), tmp_path_factory.mktemp("run"), FEATURES))
+            for each in jobs
+        ]
+        held, free = (scraped(one, len(each)) for one, each in zip(servers, jobs, strict=True))
+    return held, free
 
 
-def test_no_series_carries_the_label_of_another_namespace(laid: list[Laid], tmp_path: Path) -> None:
+def jobs_by_name(laid: list[Laid], folder: Path, spec: Json) -> dict[str, Json]:
+    """The jobs of monitors, and of what stands in for them; some have nothing that can."""
+    tricks, again = ([one for one in laid if one.stands_in is each] for each in (False, True))
+    found = [*jobs_of(again, folder, **spec), *jobs_of(tricks, folder, **spec)]
+    return {job["job_name"]: job for job in found}
+
+
+def config_of(jobs: Mapping[str, Json]) -> Json:
+    """A configuration with these jobs."""
+    return {"global": {"scrape_interval": "5s"}, "scrape_configs": list(jobs.values())}
+
+
+def test_no_series_carries_the_label_of_another_namespace(
+    laid: list[Laid], made: tuple[list[Series], list[Series]]
+) -> None:
     """Nor is there one without the label; what Prometheus itself writes of targets included."""
-    found = made(laid, tmp_path, ENFORCED)
-    wrong = [each for each in found if each.get(LABEL) != TENANT]
+    found = made[0]
     names = {one.host: one.trick.name for one in laid}
+    wrong = [each for each in found if each.get(LABEL) != TENANT]
     assert not wrong, [(names.get(host_of(each)), each) for each in wrong[:5]]
-    assert {"up", "scrape_duration_seconds", "claims", "plain"} <= {
-        each["__name__"] for each in found
-    }
+    metrics = {each["__name__"] for each in found}
+    assert {"up", "scrape_duration_seconds", "claims", "plain", "claims.more"} <= metrics
     lost = {one.host for one in laid if not one.stands_in} - set(map(host_of, found))
     assert not lost, sorted(names[host] for host in lost)
 
 
-def test_the_same_tricks_work_where_nothing_is_enforced(laid: list[Laid], tmp_path: Path) -> None:
+def test_the_same_tricks_work_where_nothing_is_enforced(
+    laid: list[Laid], made: tuple[list[Series], list[Series]]
+) -> None:
     """So the test above can fail."""
-    theirs = {
-        (host_of(each), each["__name__"])
-        for each in made(laid, tmp_path, FREE)
-        if each.get(LABEL) == VICTIM
-    }
+    theirs = {(host_of(each), each["__name__"]) for each in made[1] if each.get(LABEL) == VICTIM}
     failed = [
         one.trick.name
         for one in laid
@@ -109,12 +128,18 @@ def test_what_is_found_in_a_cluster_is_held_too(
     jobs = jobs_in(cluster, laid, tmp_path, **ENFORCED)
     global_ = {"scrape_interval": "5s", "scrape_timeout": "1s"}
     with running({"global": global_, "scrape_configs": jobs}, tmp_path / "run") as server:
+        active = until("both targets of each", lambda: found_all(server, 2 * len(laid)))
         # A pod answers nobody outside its cluster, and what Prometheus says of that is enough.
-        found = scraped(server, 2 * len(laid))
-        active = server.ask("targets", state="active")["activeTargets"]
+        found = scraped(server, len({str(each["labels"]) for each in active}))
     assert [each for each in found if each.get(LABEL) != tenant] == []
     of_victim = [each for each in active if victim in each["discoveredLabels"].values()]
     assert len(of_victim) >= len(laid)
+
+
+def found_all(server: Server, count: int) -> list[Json]:
+    """The targets, once there are so many."""
+    active: list[Json] = server.ask("targets", state="active")["activeTargets"]
+    return active if len(active) == count else []
 
 
 def everywhere(trick: Trick) -> Trick:
