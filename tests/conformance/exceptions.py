@@ -30,6 +30,9 @@ _LIBRARY: Final = "inlineTLSConfig is an option of the peer as a library for ano
 _UNUSED: Final = "G5: a discovery that a ScrapeConfig does not use cannot be too new for it"
 _NO_SERVER: Final = "G5: Prometheus refuses the whole file: HTTP settings need an api_server"
 _PARAMETER: Final = "G6: the peer lets a tenant look into other namespaces from a parameter of topk"
+_OWN_TARGETS: Final = (
+    "X3: targets of a ScrapeConfig without relabelings get the enforced label too, or `up` may lie"
+)
 _EMPTY_DURATION: Final = "G6: Prometheus refuses all rules for an empty duration; it is left out"
 _STILL_UNKNOWN: Final = "G2: Alertmanager 0.28 refuses the whole file for `monospace`, false or not"
 _NO_TEMPLATE: Final = "G2: Alertmanager reads templates in URLs since 0.31; 0.26 refuses the file"
@@ -52,7 +55,16 @@ EXCEPTIONS: Final[tuple[Exempt, ...]] = (
             "TestPodMonitorSelectors-003": _ONE_SELECTOR,
             "TestPodMonitorSelectors-005": _ONE_SELECTOR,
             "TestScrapeConfigSpecConfig-027": _LIBRARY,
+            "TestScrapeClassAuthorization-010": _OWN_TARGETS,
+            "TestScrapeClassAuthorization-011": _OWN_TARGETS,
         }.items()
+    ),
+    *(
+        Exempt("prometheus-config", f"TestScrapeClass{case}", _OWN_TARGETS)
+        for case in (
+            *("Authorization-007", "Authorization-008", "Authorization-009"),
+            *("FallbackScrapeProtocol-005", "FallbackScrapeProtocol-006"),
+        )
     ),
     *(
         Exempt("selection-scrapeconfig", f"TestSelectScrapeConfigs-{number}", reason)

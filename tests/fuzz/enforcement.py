@@ -17,13 +17,10 @@ def tampered_jobs(world: World, configuration: dict[str, Any]) -> Iterator[str]:
     if world.workload["spec"].get("enforcedNamespaceLabel") != LABEL:
         return
     for job in configuration["scrape_configs"]:
-        kind, namespace, *_ = job["job_name"].split("/")
-        enforced = {"target_label": LABEL, "replacement": namespace}
-        if not safe(job.get("metric_relabel_configs") or [], enforced):
-            yield f"{job['job_name']}: metric_relabel_configs"
-        # A ScrapeConfig names its targets itself; on those the label is enforced after its steps.
-        if kind != "scrapeConfig" and not safe(job["relabel_configs"], enforced):
-            yield f"{job['job_name']}: relabel_configs"
+        enforced = {"target_label": LABEL, "replacement": job["job_name"].split("/")[1]}
+        for member in ("relabel_configs", "metric_relabel_configs"):
+            if not safe(job.get(member) or [], enforced):
+                yield f"{job['job_name']}: {member}"
 
 
 def safe(steps: list[dict[str, Any]], enforced: dict[str, Any]) -> bool:

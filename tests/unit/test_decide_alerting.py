@@ -281,3 +281,16 @@ def test_workloads_of_a_kind_share_a_service_with_the_ports_of_all() -> None:
     assert [each["name"] for each in service["metadata"]["ownerReferences"]] == ["old", "new"]
     assert [each["name"] for each in service["spec"]["ports"]] == ["http", "tcp-mesh", "udp-mesh"]
     assert service["metadata"]["namespace"] == "shop"
+
+
+@pytest.mark.parametrize(
+    ("label", "version"), [("__name__", "v0.40.0"), ("alertname", "v0.40.0"), ("a-b", "v0.36.0")]
+)
+def test_a_ruler_cannot_enforce_what_is_written_after_it(label: str, version: str) -> None:
+    """Thanos would refuse all rules, or let each say for itself whose alerts it makes."""
+    found = decide(
+        ruler(enforcedNamespaceLabel=label, version=version), [], {}, Contents(), CAPABILITIES
+    )
+    assert found.problem.startswith("spec.enforcedNamespaceLabel: ")
+    held = ruler(enforcedNamespaceLabel="tenant", version=version)
+    assert not decide(held, [], {}, Contents(), CAPABILITIES).problem

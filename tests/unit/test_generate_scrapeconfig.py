@@ -411,6 +411,17 @@ def test_steps_run_in_the_order_that_keeps_enforcement_last() -> None:
     ]
 
 
+@pytest.mark.parametrize("shards", [1, 3])
+def test_targets_get_the_namespace_without_steps_of_their_own(shards: int) -> None:
+    """Lists and discoveries bring labels, and `up` has those of the target; the peer forgets it."""
+    listed = {"staticConfigs": [{"targets": ["a:1"], "labels": {"ns": "other"}}]}
+    job = job_of(listed, draft_for(enforcedNamespaceLabel="ns", shards=shards))
+    enforced = {"target_label": "ns", "replacement": "team"}
+    assert job["relabel_configs"][1] == enforced
+    assert not any(step.get("target_label") == "ns" for step in job["relabel_configs"][2:])
+    assert enforced not in job_of(listed, draft_for(shards=shards))["relabel_configs"]
+
+
 def test_a_scrape_class_gives_what_the_scrape_config_does_not_set() -> None:
     """Credentials, certificates, and the format to fall back on."""
     draft = draft_for(scrapeClasses=[DEFAULT_CLASS, {"name": "plain"}])
@@ -425,7 +436,9 @@ def test_an_excluded_scrape_config_keeps_its_own_namespace_label() -> None:
     """The exclusion names the resource and, if it likes, the object."""
     rule = {"group": "monitoring.coreos.com", "resource": "scrapeconfigs", "namespace": "team"}
     draft = draft_for(enforcedNamespaceLabel="ns", excludedFromEnforcement=[rule])
-    assert "metric_relabel_configs" not in job_of({}, draft)
+    job = job_of({"relabelings": [{"action": "LabelDrop", "regex": "a"}]}, draft)
+    assert "metric_relabel_configs" not in job
+    assert len(job["relabel_configs"]) == 2
 
 
 def test_targets_are_divided_by_address_once_there_are_shards() -> None:

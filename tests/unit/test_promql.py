@@ -335,6 +335,46 @@ def test_a_label_is_enforced_in_every_selector(text: str, enforced: str | None) 
     assert to_text(enforce_label(parse(text), "ns", "x")) == expected
 
 
+SELF = 'x{ns="x"}'
+
+
+@pytest.mark.parametrize(
+    ("text", "enforced"),
+    [
+        # Labels that are named are taken, from info series of the namespace only.
+        ('info(x, {a=~".+"})', f'info({SELF}, {{a=~".+",ns="x"}})'),
+        ('info(x, {ns="y",a=~".*"})', f'info({SELF}, {{a=~".*",ns="x"}})'),
+        ('info(x, {"b_info",a="c"})', f'info({SELF}, {{__name__="b_info",a="c",ns="x"}})'),
+        # Who would have kept series without any info series keeps them.
+        ("info(x)", f'(info({SELF}, {{ns="x"}}) or on (job, instance) {SELF})'),
+        (
+            'info(x, {a=~".*",__name__=~".+_info"})',
+            f'(info({SELF}, {{__name__=~".+_info",a=~".*",ns="x"}}) or on (job, instance) {SELF})',
+        ),
+        (
+            "info(x or x)",
+            f'(info({SELF} or {SELF}, {{ns="x"}}) or on (job, instance) ({SELF} or {SELF}))',
+        ),
+        # One within another: only the innermost is written twice.
+        (
+            "info(info(x))",
+            f'info((info({SELF}, {{ns="x"}}) or on (job, instance) {SELF}), {{ns="x"}})',
+        ),
+    ],
+)
+def test_info_reads_no_info_series_of_others(text: str, enforced: str) -> None:
+    """It has a selector that nobody need write."""
+    node = enforce_label(parse(text, EVERYTHING), "ns", "x")
+    assert to_text(node) == enforced
+    assert same(parse(enforced, EVERYTHING), node)
+
+
+def test_nested_info_does_not_multiply() -> None:
+    """Forty levels are forty calls, and what is in the middle is there twice."""
+    text = to_text(enforce_label(parse("info(" * 40 + "x" + ")" * 40, EVERYTHING), "ns", "x"))
+    assert (text.count("info("), text.count("x{")) == (40, 2)
+
+
 def test_an_enforced_value_is_only_ever_a_value() -> None:
     """Quotes and names that need quotes do not get out."""
     enforced = to_text(enforce_label(parse("a"), "n.s", 'x"} or b{'))

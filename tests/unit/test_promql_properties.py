@@ -60,7 +60,9 @@ def test_enforcement_leaves_no_selector_without_the_label(
     assert node is not None
     for label in (name, "namespace"):
         enforced = enforce_label(node, label, value)
-        for tree in (enforced, parse(to_text(enforced), EVERYTHING) if value else enforced):
+        again = parse(to_text(enforced), EVERYTHING) if value else enforced
+        assert same(again, enforced)
+        for tree in (enforced, again):
             selectors = [one for one in walk(tree) if isinstance(one, Selector)]
             for one in selectors:
                 about = [matcher for matcher in one.matchers if matcher.name == label]

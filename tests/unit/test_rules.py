@@ -167,6 +167,18 @@ def test_a_rule_is_held_to_its_namespace() -> None:
     assert rule_file(rule, reader(), Enforcement("namespace")).text == LABELLED
 
 
+def test_who_wants_all_labels_of_info_series_is_told() -> None:
+    """Held to their namespace, rules get those that they name."""
+    named, nameless = (one_rule(expr=text) for text in ("info(up, {a=~'.+'})", "info(up)"))
+    experimental = reader(enableFeatures=["promql-experimental-functions"])
+    held = Enforcement("namespace")
+    assert rule_file(named, experimental, held).ignored == ()
+    assert rule_file(nameless, experimental).ignored == ()
+    (told,) = rule_file(nameless, experimental, held).ignored
+    assert told.path == f"{RULE}.expr"
+    assert "second argument" in told.reason
+
+
 @pytest.mark.parametrize(
     "spared",
     [

@@ -98,6 +98,10 @@ KINDS: dict[str, tuple[Any, Any]] = {
 }
 
 
+UTF8_STEP = {"targetLabel": "a-b", "replacement": "c"}
+SPARED = {"resource": "scrapeconfigs", "namespace": "shop"}
+
+
 def asking(spec: PrometheusCommonSpec) -> Workload:
     """A Prometheus with these settings."""
     return Workload(namespace="shop", name="main", spec=spec)
@@ -609,6 +613,25 @@ def test_utf8_escaping_needs_utf8_names() -> None:
     assert found("scrape", schemes, version="v3.3.0") == {}
 
 
+@pytest.mark.parametrize(
+    ("settings", "refused"),
+    [
+        ({"enforcedNamespaceLabel": "a-b"}, True),
+        ({"enforcedNamespaceLabel": "namespace"}, False),
+        ({"scrapeClasses": [{"name": "c", "default": True, "relabelings": [UTF8_STEP]}]}, True),
+        ({"scrapeClasses": [{"name": "c", "metricRelabelings": [UTF8_STEP]}]}, False),
+        ({"enforcedNamespaceLabel": "a-b", "excludedFromEnforcement": [SPARED]}, False),
+    ],
+)
+def test_a_scrape_config_cannot_forbid_the_names_of_its_prometheus(
+    settings: dict[str, Any], refused: bool
+) -> None:
+    """Prometheus judges the steps that we add by the scheme of the job, and refuses the file."""
+    expected = {"nameValidationScheme": Reason.CONFLICT} if refused else {}
+    assert found("scrape", {"nameValidationScheme": "Legacy"}, **settings) == expected
+    assert found("scrape", {}, **settings) == {}
+
+
 def workload_paths(**spec: Any) -> dict[str, Reason]:
     """What is found in a server's own settings."""
     model = convert(PrometheusSpec, spec)
@@ -633,6 +656,10 @@ def test_a_plain_workload_has_no_findings() -> None:
         (
             {"enforcedNamespaceLabel": "a-b", "version": "v2.55.0"},
             {"enforcedNamespaceLabel": Reason.INVALID_VALUE},
+        ),
+        *(
+            ({"enforcedNamespaceLabel": name}, {"enforcedNamespaceLabel": Reason.INVALID_VALUE})
+            for name in ("__name__", "alertname", "alertstate", "a$1", "${1}")
         ),
         (
             {"externalLabels": {"a b": "c"}, "nameValidationScheme": "Legacy"},

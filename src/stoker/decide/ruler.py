@@ -18,6 +18,8 @@ from stoker.select.choice import Candidate
 from stoker.select.references import ObjectKey
 from stoker.settings import Capabilities, ObjectSettings
 from stoker.validate.findings import Finding
+from stoker.validate.rules import thanos_reader
+from stoker.validate.syntax import enforced_label_problem
 from stoker.validate.verdicts import Verdict
 from stoker.version import Version
 
@@ -122,6 +124,11 @@ class KeptRuler:
         return key in self._read
 
     def _usable(self) -> RemoteWriteFile:
+        label = self._ruler.spec.enforced_namespace_label or ""
+        legacy = thanos_reader(self.version).legacy_names
+        problem = enforced_label_problem(label, legacy=legacy)
+        if problem:
+            raise WorkloadError("spec.enforcedNamespaceLabel", problem)
         if isinstance(self._remote_write, WorkloadError):
             raise WorkloadError(self._remote_write.path, self._remote_write.reason)
         return self._remote_write

@@ -23,7 +23,7 @@ from stoker.generate.alert_queries import Hold, UnheldError
 from stoker.generate.block import Block, text_of
 from stoker.generate.draft import Ignored
 from stoker.generate.order import in_order
-from stoker.promql import enforce_label, to_text
+from stoker.promql import enforce_label, nameless_info, to_text
 from stoker.select.exclusions import is_spared
 from stoker.validate.findings import Finding, Reason
 from stoker.validate.rules import GROUP_SINCE, RULE_SINCE, Reader, parsed
@@ -39,6 +39,10 @@ MANAGED: Final = {
 """Labels of every ConfigMap with rules, beside the one that names the workload."""
 
 _RESOURCE: Final = "prometheusrules"
+_LOST_LABELS: Final = (
+    "where the namespace is enforced, `info` adds only labels that its second argument names,"
+    ' as in `info(x, {cluster=~".+"})`'
+)
 _LONGEST_KEY: Final = 253
 # Pods mount so many ConfigMaps, whether they exist or not.
 _LEAST_MOUNTED: Final = 3
@@ -84,9 +88,10 @@ def rule_file(
     found = tuple(rule_findings(rule.spec, reader))
     if found:
         return RuleFile(name, findings=found)
-    ignored: list[Ignored] = []
+    enforcement = enforcement or Enforcement()
+    ignored = lost_labels(rule, enforcement, reader)
     try:
-        spec = enforced(rule, enforcement or Enforcement(), reader)
+        spec = enforced(rule, enforcement, reader)
     except UnheldError as error:
         return RuleFile(name, findings=error.findings)
     text = text_of(_file(spec, reader, ignored))
@@ -133,6 +138,19 @@ def enforced(rule: PrometheusRule, enforcement: Enforcement, reader: Reader) -> 
     if hold.findings:
         raise UnheldError(*hold.findings)
     return replace(rule.spec, groups=made)
+
+
+def lost_labels(rule: PrometheusRule, enforcement: Enforcement, reader: Reader) -> list[Ignored]:
+    """The expressions that want all labels of info series: held to a namespace, they get none."""
+    if not enforcement.concerns(rule.metadata):
+        return []
+    return [
+        Ignored(f"spec.groups[{index}].rules[{number}].expr", _LOST_LABELS)
+        for index, group in enumerate(rule.spec.groups or ())
+        for number, one in enumerate(group.rules or ())
+        # Most expressions need not be walked: the name cannot be written in any other way.
+        if "info" in str(one.expr) and nameless_info(parsed(str(one.expr), reader.promql))
+    ]
 
 
 # The members of groups and rules in the order in which they are written, with their attributes.

@@ -2,9 +2,10 @@
 
 What to find is written by the tables in `discovery`; here are the request, the limits and the
 relabeling around them. Unlike the monitors, a ScrapeConfig says for itself what its targets are
-called: the operator adds no labels of Kubernetes objects, and enforces the namespace label on the
-samples, and on targets that its own steps relabel. Its targets are divided among shards by their
-address, whatever zone they are in, unless its own steps do that already.
+called: the operator adds no labels of Kubernetes objects. The namespace label is enforced on
+samples, and on targets whether or not its own steps relabel them: lists and discoveries bring
+labels too, and Prometheus puts a target's labels on `up` and the like. Its targets are divided
+among shards by their address, whatever zone they are in, unless its own steps do that already.
 """
 
 from typing import Final
@@ -98,5 +99,4 @@ def _target_steps(of: Source, spec: ScrapeConfigSpec) -> list[Block]:
         steps.append({"target_label": "job", "action": "replace", "replacement": spec.job_name})
     if spec.relabelings:
         steps += relabel_configs(spec.relabelings, of.draft, "spec.relabelings")
-        steps += of.enforced
-    return divided(steps, of.draft)
+    return divided(steps + of.enforced, of.draft)

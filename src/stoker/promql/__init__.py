@@ -9,7 +9,7 @@ which says what is wrong and where.
 """
 
 from stoker.promql.check import check
-from stoker.promql.enforce import enforce_label
+from stoker.promql.enforce import enforce_label, nameless_info
 from stoker.promql.errors import ParseError, Problem
 from stoker.promql.nodes import Node, same
 from stoker.promql.parse import parse
@@ -24,6 +24,7 @@ __all__ = [
     "Problem",
     "check",
     "enforce_label",
+    "nameless_info",
     "options_for",
     "parse",
     "same",

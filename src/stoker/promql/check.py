@@ -56,12 +56,13 @@ def _selector_problems(node: Selector, options: Options, *, bare: bool) -> Itera
     if node.name:
         if any(matcher.name == NAME for matcher in node.matchers):
             yield Problem(f"the name is given twice: `{node.name}` and in braces", *node.span)
-    elif not bare and all(_matches_empty(matcher, options) for matcher in node.matchers):
+    elif not bare and all(matches_empty(matcher, options) for matcher in node.matchers):
         message = "this selects everything: at least one matcher must not match the empty text"
         yield Problem(message, *node.span)
 
 
-def _matches_empty(matcher: Matcher, options: Options) -> bool:
+def matches_empty(matcher: Matcher, options: Options = _DEFAULT) -> bool:
+    """Whether a series without that label matches."""
     is_regex = "~" in matcher.operator
     empty = regex_of(matcher.value, options).matches_empty if is_regex else not matcher.value
     return empty != matcher.operator.startswith("!")

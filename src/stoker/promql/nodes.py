@@ -240,14 +240,17 @@ def walk(node: Node) -> Iterator[Node]:
         waiting.extend(reversed(children(one)))
 
 
-def with_selectors(node: Node, change: Callable[[Selector], Selector]) -> Node:
-    """The same tree with every selector changed, wherever it is."""
+def rewritten(node: Node, change: Callable[[Node, Node], Node]) -> Node:
+    """The tree with every node changed, from the inside out.
+
+    `change` gets a node as it was, and as it is with what is within it changed already.
+    """
     done: list[Node] = []
     for one in reversed(list(walk(node))):
         # Walked backwards, what is within a node comes before it: its children are on top.
         count = len(children(one))
         inner = tuple(done.pop() for _ in range(count))
-        done.append(change(one) if isinstance(one, Selector) else _rebuilt(one, inner))
+        done.append(change(one, _rebuilt(one, inner)))
     return done[0]
 
 

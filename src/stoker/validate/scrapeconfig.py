@@ -4,6 +4,7 @@ from typing import Final
 
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.errors import below
+from stoker.select.exclusions import is_spared
 from stoker.validate.discovery import DISCOVERIES, discoveries
 from stoker.validate.discovery.checks import too_old
 from stoker.validate.findings import Findings, json_name
@@ -11,6 +12,7 @@ from stoker.validate.http import conflict, http_client
 from stoker.validate.monitors import interval_and_timeout, scrape_settings
 from stoker.validate.relabel import relabelings
 from stoker.validate.scope import LEGACY, Scope
+from stoker.validate.syntax import label_name
 
 __all__ = ["DISCOVERIES", "name_schemes", "scrape_config", "too_old"]
 
@@ -30,11 +32,30 @@ def scrape_config(config: ScrapeConfig, scope: Scope) -> Findings:
     yield from relabelings(spec.relabelings, scope, "spec.relabelings", scheme)
     yield from relabelings(spec.metric_relabelings, scope, "spec.metricRelabelings", scheme)
     yield from name_schemes(scheme, spec.name_escaping_scheme, scope, "spec")
+    if scope.legacy_names(scheme) and not scope.legacy_names():
+        yield from foreign_names(config, scope)
     yield from http_client(spec, scope, "spec")
     for row in DISCOVERIES:
         items = getattr(spec, row.field)
         if items:
             yield from discoveries(row, items, scope, below("spec", json_name(spec, row.field)))
+
+
+def foreign_names(config: ScrapeConfig, scope: Scope) -> Findings:
+    """Steps of the workload in a job that takes legacy names only, where they have others.
+
+    Prometheus judges all steps of a job by the scheme of the job, and refuses the whole file.
+    """
+    path, spec = "spec.nameValidationScheme", config.spec
+    label = scope.spec.enforced_namespace_label
+    spared = is_spared("scrapeconfigs", config.metadata, scope.spec.excluded_from_enforcement)
+    if label and not spared and not label_name(label, legacy=True):
+        yield conflict(path, f"`{LEGACY}` does not know the label `{label}`, which is enforced")
+    for one in scope.spec.scrape_classes or ():
+        if one.name == spec.scrape_class if spec.scrape_class else one.default:
+            steps = (*(one.relabelings or ()), *(one.metric_relabelings or ()))
+            if any(relabelings(steps, scope, path, LEGACY)):
+                yield conflict(path, f"`{LEGACY}` does not know labels of its scrape class")
 
 
 _ESCAPING_SCHEMES: Final = "3.4.0"

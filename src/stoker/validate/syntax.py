@@ -48,6 +48,20 @@ def label_name(text: str, *, legacy: bool) -> bool:
     return bool(_LEGACY_NAME.fullmatch(text)) if legacy else bool(text)
 
 
+# What Prometheus itself writes on what rules make, after all that they say.
+_WRITTEN_LAST: Final = ("__name__", "alertname", "alertstate")
+
+
+def enforced_label_problem(name: str, *, legacy: bool) -> str:
+    """Why a namespace cannot be enforced by a label of this name; an empty one enforces nothing."""
+    if name in _WRITTEN_LAST:
+        return f"`{name}` cannot be enforced: Prometheus itself writes it on what rules make"
+    if "$" in name:
+        return f"`{name}` cannot be enforced: a `$` stands for a group where a label is set"
+    known = not name or label_name(name, legacy=legacy)
+    return "" if known else f"`{name}` is not the name of a label"
+
+
 def label_template(text: str, *, legacy: bool) -> bool:
     """Whether this can be the name of a label once groups are filled in."""
     return bool(_LEGACY_TEMPLATE.fullmatch(text)) if legacy else bool(text)

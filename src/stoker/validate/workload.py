@@ -44,7 +44,7 @@ from stoker.validate.monitors import (
 from stoker.validate.relabel import relabelings
 from stoker.validate.scope import Scope
 from stoker.validate.scrapeconfig import name_schemes, too_old
-from stoker.validate.syntax import label_name, quantity
+from stoker.validate.syntax import enforced_label_problem, label_name, quantity
 
 _MODES: Final = ("StatefulSet", "DaemonSet")
 
@@ -88,11 +88,7 @@ def given_intervals(spec: PrometheusCommonSpec) -> Findings:
             yield Finding(below("spec", json_name(spec, attribute)), Reason.REQUIRED, "must be set")
 
 
-_LABEL_NAMES: Final = (
-    "enforced_namespace_label",
-    "prometheus_external_label_name",
-    "replica_external_label_name",
-)
+_LABEL_NAMES: Final = ("prometheus_external_label_name", "replica_external_label_name")
 
 
 def mode_rules(spec: PrometheusCommonSpec) -> Findings:
@@ -118,10 +114,14 @@ def label_names(spec: PrometheusCommonSpec, scope: Scope) -> Findings:
     """Names that the version takes for labels on everything."""
     own = {below("spec", json_name(spec, name)): getattr(spec, name) for name in _LABEL_NAMES}
     own |= {f"spec.externalLabels[{name}]": name for name in spec.external_labels or {}}
+    legacy = scope.legacy_names()
     for path, name in own.items():
         # An empty one switches the label off.
-        if name and not label_name(name, legacy=scope.legacy_names()):
+        if name and not label_name(name, legacy=legacy):
             yield Finding(path, Reason.INVALID_VALUE, f"`{name}` is not the name of a label")
+    problem = enforced_label_problem(spec.enforced_namespace_label or "", legacy=legacy)
+    if problem:
+        yield Finding("spec.enforcedNamespaceLabel", Reason.INVALID_VALUE, problem)
     yield from copied_labels(spec.pod_target_labels, scope, "spec.podTargetLabels")
 
 
