@@ -14,8 +14,10 @@ from stoker.api.decode import convert
 from stoker.api.prometheus_common import PrometheusCommonSpec
 from stoker.api.rules import PrometheusRuleSpec, Rule, RuleGroup
 from stoker.errors import DecodeError
+from stoker.limits import NO_CHANGES, Limits
 from stoker.promql import NEWEST, Node, Options, ParseError, options_for, parse
 from stoker.select.workload import Workload
+from stoker.validate.budget import over_budget
 from stoker.validate.findings import Finding, Findings, Reason
 from stoker.validate.syntax import label_name, milliseconds
 from stoker.validate.templates import template_problem
@@ -36,6 +38,7 @@ class Reader(Struct, frozen=True, kw_only=True):
     thanos: bool = False
     legacy_names: bool = False
     promql: Options = Options()
+    limits: Limits = NO_CHANGES
 
     def lacks(self, since: "Since | None") -> str:
         """Why it does not know a field; empty if it does."""
@@ -80,14 +83,18 @@ def prometheus_reader(workload: Workload) -> Reader:
         flagged = "utf8-names" in features and found >= parse_version("2.55.0")
         legacy = found < parse_version("3.0.0") and not flagged
     promql = options_for((found.major, found.minor, found.patch), features)
-    return Reader(version=found, legacy_names=legacy, promql=promql)
+    return Reader(
+        version=found, legacy_names=legacy, promql=promql, limits=workload.capabilities.limits
+    )
 
 
-def thanos_reader(version: Version, features: tuple[str, ...] = ()) -> Reader:
+def thanos_reader(
+    version: Version, features: tuple[str, ...] = (), limits: Limits = NO_CHANGES
+) -> Reader:
     """A Thanos Ruler as the reader of rules: its PromQL is that of a recent Prometheus."""
     legacy = version < parse_version("0.38.0")
     promql = options_for(NEWEST, features)
-    return Reader(version=version, thanos=True, legacy_names=legacy, promql=promql)
+    return Reader(version=version, thanos=True, legacy_names=legacy, promql=promql, limits=limits)
 
 
 @lru_cache(maxsize=1024)
@@ -98,6 +105,10 @@ def parsed(expression: str, options: Options) -> Node:
 
 def raw_rules(spec: Any, reader: Reader) -> Findings:
     """What is wrong with a `spec` that nobody has read yet: its types (`true` for a text) too."""
+    over = tuple(over_budget(spec, reader.limits, nested=True))
+    if over:
+        yield from over
+        return
     try:
         found = convert(PrometheusRuleSpec, spec)
     except DecodeError as error:
@@ -108,7 +119,11 @@ def raw_rules(spec: Any, reader: Reader) -> Findings:
 
 
 def rules(spec: PrometheusRuleSpec, reader: Reader) -> Findings:
-    """What is wrong with the groups of a PrometheusRule."""
+    """What is wrong with the groups of a PrometheusRule; what it costs first."""
+    over = tuple(over_budget(spec, reader.limits))
+    if over:
+        yield from over
+        return
     names: set[str] = set()
     for index, group in enumerate(spec.groups or ()):
         path = f"spec.groups[{index}]"

@@ -16,7 +16,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from stoker.api.alertmanager import Alertmanager
-from stoker.errors import ResourceError, WorkloadError
+from stoker.errors import OverBudgetError, ResourceError, WorkloadError
 from stoker.generate.alertmanager.config import (
     AlertTerms,
     Base,
@@ -32,11 +32,13 @@ from stoker.generate.alertmanager.room import NO_ROOM, Size, size_of, without_ro
 from stoker.generate.draft import Ignored
 from stoker.generate.fragments import OWN, ResourceKey
 from stoker.generate.stream import Stream, gzip_member
+from stoker.limits import NO_CHANGES, Limits
 from stoker.select.assets import Assets, Noted
 from stoker.select.references import ObjectKey, References
 from stoker.validate.alertmanager.config import Config, alertmanager_config
 from stoker.validate.alertmanager.global_section import global_settings
 from stoker.validate.alertmanager.scope import AlertScope
+from stoker.validate.budget import Meter, stopped
 from stoker.validate.findings import Finding, Reason
 from stoker.validate.verdicts import Verdict
 
@@ -48,7 +50,7 @@ class KeptAlerting:
 
     The `assets` of each call know what the objects that it concerns refer to, and the Alertmanager.
     `root` is the AlertmanagerConfig that `spec.alertmanagerConfiguration` names. With `deny_files`,
-    tenants may not name files of Alertmanager's container.
+    tenants may not name files of Alertmanager's container. `limits`: what one object may cost.
     """
 
     def __init__(
@@ -58,8 +60,9 @@ class KeptAlerting:
         *,
         root: Config | None = None,
         deny_files: bool = False,
+        limits: Limits = NO_CHANGES,
     ) -> None:
-        self._terms = terms_of(alertmanager, deny_files=deny_files)
+        self._terms = terms_of(alertmanager, deny_files=deny_files, limits=limits)
         self._alertmanager = alertmanager
         self._root = root
         self._verdicts: dict[ResourceKey, Verdict] = {}
@@ -78,7 +81,8 @@ class KeptAlerting:
 
     def set_alertmanager(self, alertmanager: Alertmanager, assets: Assets) -> None:
         """Take another state of the Alertmanager."""
-        terms = terms_of(alertmanager, deny_files=self._terms.deny_files)
+        fixed = self._terms
+        terms = terms_of(alertmanager, deny_files=fixed.deny_files, limits=fixed.limits)
         changed, self._terms, self._alertmanager = terms != self._terms, terms, alertmanager
         self._rebase(assets, again=changed)
 
@@ -92,8 +96,9 @@ class KeptAlerting:
         texts: dict[ResourceKey, Texts] = {}
         for key, resource in resources.items():
             verdict, piece = self._made(key, resource, assets)
+            verdict, written = self._written(verdict, piece)
             self._note(key, verdict, piece.ignored)
-            texts[key] = piece_texts(piece.tree)
+            texts[key] = written
             self._left_out.pop(key, None)
         self._set_texts(texts)
         self._fit()
@@ -302,6 +307,15 @@ class KeptAlerting:
         except ResourceError as error:
             return _rejected(verdict, error), Piece({})
 
+    def _written(self, verdict: Verdict, piece: Piece) -> tuple[Verdict, Texts]:
+        """The text of a piece; none of it where that is too much."""
+        texts = piece_texts(piece.tree)
+        try:
+            Meter(self._terms.limits).spend("configuration-bytes", sum(map(len, texts.values())))
+        except OverBudgetError as error:
+            return _rejected(verdict, error), dict.fromkeys(GAPS, "")
+        return verdict, texts
+
     def _is_root(self, key: ResourceKey) -> bool:
         """Whether it is the global one, which is in the base already."""
         if self._alertmanager.spec.alertmanager_configuration is None:
@@ -345,13 +359,17 @@ def judged(resource: Config, terms: AlertTerms, assets: Assets) -> tuple[Verdict
 
 
 def _rejected(verdict: Verdict, error: ResourceError) -> Verdict:
-    finding = Finding(error.path, Reason.INVALID_VALUE, error.reason)
-    return replace(verdict, findings=(finding,), files={})
+    return replace(verdict, findings=(stopped(error),), files={})
 
 
 def _scope(terms: AlertTerms, assets: Assets, namespace: str) -> AlertScope:
     return AlertScope(
-        terms.version, assets, namespace, features=terms.features, deny_files=terms.deny_files
+        terms.version,
+        assets,
+        namespace,
+        features=terms.features,
+        deny_files=terms.deny_files,
+        limits=terms.limits,
     )
 
 
