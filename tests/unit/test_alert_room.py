@@ -10,6 +10,7 @@ from stoker.api.decode import convert
 from stoker.generate.alertmanager.kept import KIND, KeptAlerting
 from stoker.generate.alertmanager.room import LARGEST_TEXT, Size, without_room
 from stoker.generate.split import LARGEST_FILE
+from stoker.limits import limits_with
 from stoker.select.assets import Missing, Source
 from stoker.validate.findings import Reason
 
@@ -26,7 +27,8 @@ def kept() -> KeptAlerting:
     """An Alertmanager that takes all AlertmanagerConfigs."""
     metadata = {"name": "main", "namespace": "monitoring"}
     value = {"metadata": metadata, "spec": {"alertmanagerConfigSelector": {}}}
-    return KeptAlerting(convert(Alertmanager, value), Nothing())
+    limits = limits_with({"text-length": 10**7, "object-length": 10**7})
+    return KeptAlerting(convert(Alertmanager, value), Nothing(), limits=limits)
 
 
 def config(name: str, text: str) -> v1alpha1.AlertmanagerConfig:

@@ -228,9 +228,12 @@ def test_a_nested_route_with_a_typo_is_refused() -> None:
 def test_routes_cannot_be_endless() -> None:
     """A tree that is too deep is a finding, not a crash."""
     inner: dict[str, Any] = {"receiver": "r"}
-    for _ in range(300):
+    for _ in range(60):
         inner = {"routes": [inner]}
     assert "nested deeper" in complaint(route(routes=[inner]))
+    for _ in range(240):
+        inner = {"routes": [inner]}
+    assert "--resource-limits=nesting=" in complaint(route(routes=[inner]))
 
 
 def test_files_are_denied_to_tenants_if_the_owner_says_so() -> None:
@@ -246,10 +249,10 @@ def test_files_are_denied_to_tenants_if_the_owner_says_so() -> None:
 def test_values_cannot_make_the_file_huge() -> None:
     """A few bytes that refer to a large Secret many times are refused."""
     client = {"bearerTokenSecret": {"name": "s", "key": "big"}}
-    slack = [{"apiURL": {"name": "s", "key": "url"}, "httpConfig": client}] * 3
+    slack = [{"apiURL": {"name": "s", "key": "url"}, "httpConfig": client}] * 12
     receivers = [{"name": "r", "slackConfigs": slack}]
     spec = {"receivers": receivers, "route": {"receiver": "r"}}
-    assert "too large" in complaint(spec)
+    assert "--resource-limits=configuration-bytes=" in complaint(spec)
 
 
 # --- One bad object leaves the others working -----------------------------------------------------

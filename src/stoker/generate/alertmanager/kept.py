@@ -28,7 +28,14 @@ from stoker.generate.alertmanager.config import (
     terms_of,
 )
 from stoker.generate.alertmanager.frame import GAPS, Frame, Texts, frame_of, piece_texts
-from stoker.generate.alertmanager.room import NO_ROOM, Size, size_of, without_room
+from stoker.generate.alertmanager.room import (
+    NO_ROOM,
+    LeftOut,
+    Size,
+    left_out,
+    size_of,
+    without_room,
+)
 from stoker.generate.draft import Ignored
 from stoker.generate.fragments import OWN, ResourceKey
 from stoker.generate.stream import Stream, gzip_member
@@ -72,7 +79,7 @@ class KeptAlerting:
         self._runs: dict[str, Stream[str]] = {gap: Stream() for gap in GAPS}
         self._lengths: dict[ResourceKey, int] = {}
         self._sizes: dict[ResourceKey, Size] = {}
-        self._left_out: dict[ResourceKey, tuple[Verdict, Texts]] = {}
+        self._left_out: dict[ResourceKey, LeftOut] = {}
         self._asset_files: dict[str, str] | None = None
         self._own_files: dict[str, str] = {}
         self._set_base(assets)
@@ -242,8 +249,8 @@ class KeptAlerting:
         """Leave out what there is no room for, and take back what there is room for again."""
         if not self._left_out and self._size().fits:
             return
-        held, before = self._left_out.items(), set(self._left_out)
-        sizes = {key: size_of("".join(texts.values())) for key, (_, texts) in held}
+        before = set(self._left_out)
+        sizes = {key: each.size for key, each in self._left_out.items()}
         whole = sum(sizes.values(), self._size())
         self._leave_out(without_room(sizes | self._sizes_of_all(), whole))
         while not self._size().fits and any(self._lengths.values()):
@@ -255,18 +262,23 @@ class KeptAlerting:
         """Leave these out and no others."""
         texts: dict[ResourceKey, Texts] = {}
         for key in self._left_out.keys() - keys:
-            self._verdicts[key], texts[key] = self._left_out.pop(key)
-        for key in keys - self._left_out.keys():
+            back = self._left_out.pop(key)
+            self._verdicts[key], texts[key] = back.verdict, back.texts()
+        going = keys - self._left_out.keys()
+        for key, of_key in self._texts(going).items():
             verdict = self._verdicts[key]
-            self._left_out[key] = verdict, self._texts(key)
+            self._left_out[key] = left_out(verdict, of_key)
             texts[key] = dict.fromkeys(GAPS, "")
             finding = Finding("spec", Reason.CONFLICT, NO_ROOM)
             self._verdicts[key] = replace(verdict, findings=(finding,), files={})
         self._set_texts(texts)
         self._asset_files = None
 
-    def _texts(self, key: ResourceKey) -> Texts:
-        return {gap: run.part(key[1]) for gap, run in self._runs.items()}
+    def _texts(self, keys: AbstractSet[ResourceKey]) -> dict[ResourceKey, Texts]:
+        """The texts of these; each run of the configuration is unpacked once."""
+        names = {key[1] for key in keys}
+        found = {gap: run.parts(names) for gap, run in self._runs.items()}
+        return {key: {gap: found[gap].get(key[1], "") for gap in GAPS} for key in keys}
 
     def _set_texts(self, texts: Mapping[ResourceKey, Texts]) -> None:
         for key, of_key in texts.items():
@@ -287,10 +299,9 @@ class KeptAlerting:
 
     def _sizes_of_all(self) -> dict[ResourceKey, Size]:
         """The sizes of what is in the configuration."""
-        present = [key for key, length in self._lengths.items() if length]
-        for key in present:
-            if key not in self._sizes:
-                self._sizes[key] = size_of("".join(self._texts(key).values()))
+        present = {key for key, length in self._lengths.items() if length}
+        for key, texts in self._texts(present - self._sizes.keys()).items():
+            self._sizes[key] = size_of("".join(texts.values()))
         return {key: self._sizes[key] for key in present}
 
     # --- One AlertmanagerConfig -------------------------------------------------------------------
