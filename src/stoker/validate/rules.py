@@ -5,7 +5,6 @@ them: names, durations, PromQL of its version and features, and the templates of
 """
 
 import re
-from functools import lru_cache
 from typing import Any, Final
 
 from msgspec import Struct
@@ -16,6 +15,7 @@ from stoker.api.rules import PrometheusRuleSpec, Rule, RuleGroup
 from stoker.errors import DecodeError
 from stoker.limits import NO_CHANGES, Limits
 from stoker.promql import NEWEST, Node, Options, ParseError, options_for, parse
+from stoker.remembered import remembered
 from stoker.select.workload import Workload
 from stoker.validate.budget import over_budget
 from stoker.validate.findings import Finding, Findings, Reason
@@ -97,7 +97,8 @@ def thanos_reader(
     return Reader(version=version, thanos=True, legacy_names=legacy, promql=promql, limits=limits)
 
 
-@lru_cache(maxsize=1024)
+# A tree weighs what its text does many times over: `a+a+…` 250 bytes for each character.
+@remembered(32 * 1024 * 1024, per_character=250)
 def parsed(expression: str, options: Options) -> Node:
     """The expression; kept for a moment, since it is judged first and written after."""
     return parse(expression, options)

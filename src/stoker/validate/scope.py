@@ -5,7 +5,7 @@ keeps a verdict can tell when to ask again, and the certificates and keys that w
 files that must be mounted.
 """
 
-from functools import cache
+from functools import lru_cache
 
 from stoker.api.core import SecretKeySelector
 from stoker.limits import Limits
@@ -99,6 +99,6 @@ class Scope:
         return self.reads[source]
 
 
-@cache
+@lru_cache(maxsize=4096)
 def _at_least(version: Version, since: str) -> bool:
     return version >= parse_version(since)
