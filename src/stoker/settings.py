@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from stoker.errors import FieldError
-from stoker.limits import Limits
+from stoker.limits import NO_CHANGES, Limits
 
 DEFAULT_PROMETHEUS_VERSION: Final = "v3.14.0"
 DEFAULT_ALERTMANAGER_VERSION: Final = "v0.34.0"
@@ -32,7 +32,7 @@ class Capabilities(Struct, frozen=True, kw_only=True):
     topology_sharding: bool = True
     shard_retention: bool = True
     deny_files: bool = False
-    limits: Limits = Limits()
+    limits: Limits = NO_CHANGES
 
 
 class Reloader(Struct, frozen=True, kw_only=True):
@@ -207,7 +207,7 @@ class OperatorSettings(Struct, frozen=True, kw_only=True):
     references_everywhere: bool = False
     deny_files: bool = False
     consolidate_monitors: bool = False
-    limits: Limits = Limits()
+    limits: Limits = NO_CHANGES
     workers: int = 4
     kubelet: KubeletSettings = KubeletSettings()
     targets: TargetSettings = TargetSettings()
