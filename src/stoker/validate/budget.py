@@ -18,6 +18,10 @@ from stoker.limits import Limits, said
 from stoker.validate.findings import Finding, Findings, Reason
 from stoker.validate.weight import pattern_weight
 
+_MONITORS: Final = ("ServiceMonitor", "PodMonitor", "Probe", "ScrapeConfig")
+BOUNDED: Final = frozenset((*_MONITORS, "PrometheusRule", "AlertmanagerConfig"))
+"""The kinds that have a budget: those that tenants write."""
+
 # Which row counts the items of a list, by the name of the field.
 _LISTS: Final = {
     "endpoints": "endpoints",
