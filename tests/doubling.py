@@ -13,6 +13,7 @@ proportional to what was written doubles; what grows faster is found.
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from msgspec import inspect
@@ -81,6 +82,7 @@ class Field(NamedTuple):
     path: tuple[str, ...]
     filled: Callable[[int], Any]
     what: str
+    declared: tuple[str, str] = ("", "")
 
     def __str__(self) -> str:
         return f"{self.sort.kind} {self.sort.version} {'.'.join(self.path)} ({self.what})"
@@ -106,6 +108,27 @@ def fields(sort: Sort) -> Iterator[Field]:
     yield from _fields(sort, inspect.type_info(sort.model), (), set())
 
 
+def fields_once() -> Iterator[Field]:
+    """The same of all kinds; of what they share, each field once."""
+    known: set[Any] = set()
+    for sort in SORTS:
+        for field in fields(sort):
+            if (field.declared, field.what) not in known:
+                known.add((field.declared, field.what))
+                yield field
+
+
+def _declared(model: Any, name: str) -> tuple[str, str]:
+    """The first type that has a field, which others have of it."""
+    owners = (each for each in reversed(model.mro()) if name in _names(each))
+    return next(owners).__qualname__, name
+
+
+def _names(model: Any) -> tuple[str, ...]:
+    found = getattr(model, "__struct_fields__", ())
+    return found if isinstance(found, tuple) else ()
+
+
 def _fields(  # noqa: C901 - one branch for each sort of type
     sort: Sort, model: Any, path: tuple[str, ...], seen: set[Any]
 ) -> Iterator[Field]:
@@ -118,7 +141,9 @@ def _fields(  # noqa: C901 - one branch for each sort of type
         for field in model.fields:
             if (model.cls, field.name) not in seen:
                 seen.add((model.cls, field.name))
-                yield from _fields(sort, field.type, (*path, field.encode_name), seen)
+                declared = _declared(model.cls, field.name)
+                for one in _fields(sort, field.type, (*path, field.encode_name), seen):
+                    yield one if one.declared[0] else one._replace(declared=declared)
     elif isinstance(model, inspect.VarTupleType | inspect.ListType):
         yield Field(sort, path, lambda count: _items(model.item_type, count), "list")
         yield from _fields(sort, model.item_type, (*path, "[]"), seen)
@@ -126,7 +151,11 @@ def _fields(  # noqa: C901 - one branch for each sort of type
         yield Field(sort, path, lambda count: {f"k{at}": "v" for at in range(count)}, "mapping")
     elif isinstance(model, inspect.StrType) and path:
         for text in TEXTS:
-            yield Field(sort, path, lambda count, text=text: (text * count)[:count], f"{text!r}")
+            yield Field(sort, path, partial(_repeated, text), f"{text!r}")
+
+
+def _repeated(text: str, length: int) -> str:
+    return (text * length)[:length]
 
 
 def _items(model: Any, count: int) -> list[Any]:

@@ -11,6 +11,7 @@ from stoker.generate.alertmanager import room
 from stoker.generate.alertmanager.kept import KIND, KeptAlerting
 from stoker.generate.alertmanager.room import LARGEST_TEXT, Size, without_room
 from stoker.generate.split import LARGEST_FILE
+from stoker.generate.stream import gzip_member
 from stoker.limits import limits_with
 from stoker.select.assets import Missing, Source
 from stoker.validate.findings import Reason
@@ -115,7 +116,7 @@ def test_what_is_left_out_is_compressed_once(monkeypatch: pytest.MonkeyPatch) ->
     out = rejected(made)
     assert out
     packed: list[int] = []
-    compressing = room.gzip_member
+    compressing = gzip_member
 
     def counted(text: str) -> bytes:
         packed.append(len(text))
