@@ -2,17 +2,21 @@
 
 import json
 import re
-from collections.abc import Mapping
+import sys
+import threading
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from stoker.api.amconfig import v1alpha1
 from stoker.api.convert import typed
+from stoker.api.decode import decode
 from stoker.api.prometheus import PrometheusSpec
 from stoker.cli.flag_values import resource_limits
 from stoker.cli.operator_settings import operator_settings
-from stoker.errors import FieldError
+from stoker.errors import DecodeError, FieldError
 from stoker.generate.alertmanager.config import terms_of
 from stoker.generate.alertmanager.kept import judged
 from stoker.generate.prometheus import fragment
@@ -30,6 +34,7 @@ from stoker.validate.rules import prometheus_reader
 from stoker.validate.verdicts import judge
 from stoker.validate.weight import pattern_weight
 from stoker.web.reviews import Reviewer, rules_reader
+from stoker.web.webhook import allow_deep_json
 from tests.doubling import SORTS, Field, Sort, fields
 from tests.unit.promql_expressions import FEATURES, expressions
 from tests.unit.test_alertmanager_config import alertmanager
@@ -218,6 +223,38 @@ def test_an_object_that_is_small_in_bytes_is_over_nothing() -> None:
     for row, given in (("endpoints", "{},"), ("rules", "{},"), ("targets", '"",'), ("items", "1,")):
         assert small // len(given) <= DEFAULTS[row]
     assert verdict(monitor({"relabelings": [{"regex": "\\PN{1000}"}]}), workload())
+
+
+@pytest.fixture
+def _deep_json() -> Iterator[None]:
+    before = sys.getrecursionlimit(), threading.stack_size()
+    allow_deep_json()
+    yield
+    sys.setrecursionlimit(before[0])
+    threading.stack_size(before[1])
+
+
+def _deep(levels: int) -> str:
+    routes = '[{"routes":' * (levels // 2) + "[]" + "}]" * (levels // 2)
+    route = f'{{"receiver":"r","routes":{routes}}}'
+    metadata = '{"name":"x","namespace":"tenant"}'
+    return f'{{"metadata":{metadata},"spec":{{"route":{route},"receivers":[{{"name":"r"}}]}}}}'
+
+
+@pytest.mark.usefixtures("_deep_json")
+def test_routes_as_deep_as_kubernetes_stores_them_are_a_finding() -> None:
+    """The operator reads the list they are in, and says why it leaves them out."""
+    found = decode(v1alpha1.AlertmanagerConfig, _deep(9_000))
+    verdict, _ = judged(found, terms_of(alertmanager()), Contents())
+    (finding,) = verdict.findings
+    assert "--resource-limits=nesting=" in finding.message
+    assert len(str(finding)) < 500
+
+
+def test_what_is_too_deep_for_this_process_is_an_object_set_aside() -> None:
+    """Not an error that nobody expects."""
+    with pytest.raises(DecodeError, match="nested too deeply"):
+        decode(v1alpha1.AlertmanagerConfig, _deep(9_000))
 
 
 # --- What comes to light later --------------------------------------------------------------------

@@ -48,6 +48,7 @@ _LISTS: Final = {
 _ENDINGS: Final = (("SDConfigs", "discoveries"), ("Configs", "integrations"))
 
 _LONGEST_STEP: Final = 80
+_MOST_STEPS: Final = 20
 _REFERENCE: Final = frozenset(("name", "key", "optional"))
 _REGEX_TYPES: Final = ("=~", "!~")
 _TOKEN: Final = re.compile(
@@ -73,7 +74,9 @@ class _Place(NamedTuple):
         while place.above is not None:
             steps.append(place.step)
             place = place.above
-        return place.step + "".join(reversed(steps))
+        steps.reverse()
+        shown = steps if len(steps) <= _MOST_STEPS else [*steps[:_MOST_STEPS], "…"]
+        return place.step + "".join(shown)
 
 
 _SPEC: Final = _Place("spec")
@@ -92,6 +95,9 @@ def over_budget(spec: Any, limits: Limits, *, nested: bool = False) -> Findings:
         tally.walk(spec if isinstance(spec, dict) else msgspec.to_builtins(spec))
     except OverBudgetError as error:
         yield stopped(error)
+    except RecursionError:
+        message = said("nesting", limits["nesting"] + 1, limits["nesting"])
+        yield Finding("spec", Reason.OVER_BUDGET, message)
 
 
 def stopped(error: ResourceError) -> Finding:
