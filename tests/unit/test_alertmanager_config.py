@@ -1,6 +1,7 @@
 """`alertmanager.yaml`: what tenants' objects become, what is refused, and who is left alone."""
 
 import gzip
+from contextlib import suppress
 from typing import Any, get_args
 
 import msgspec
@@ -853,3 +854,17 @@ def test_durations_of_zero_are_left_out_of_an_alertmanager() -> None:
     spec, ignored = without_zero_durations(alertmanager(retention="0s").spec)
     assert spec.retention is None
     assert [each.path for each in ignored] == ["spec.retention"]
+
+
+def test_every_receiver_of_v1beta1_is_written() -> None:
+    """It has not every field that v1alpha1 has, such as Opsgenie's `updateAlerts`."""
+    for field in msgspec.structs.fields(v1beta1.Receiver):
+        if field.encode_name.endswith("Configs"):
+            spec = {
+                "receivers": [{"name": "r", field.encode_name: [{}]}],
+                "route": {"receiver": "r"},
+            }
+            metadata = {"name": "x", "namespace": "team"}
+            given = convert(v1beta1.AlertmanagerConfig, {"metadata": metadata, "spec": spec})
+            with suppress(FieldError):
+                piece_of(given, terms_of(alertmanager()), SECRETS)
