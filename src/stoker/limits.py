@@ -27,7 +27,7 @@ class Limit(NamedTuple):
     unit: str
     counts: str
     seen: int
-    least: int = 0
+    least: float = 0
 
 
 LIMITS: Final[dict[str, Limit]] = {
@@ -159,12 +159,14 @@ LIMITS: Final[dict[str, Limit]] = {
         counts="Steps of one regular expression, in relabelings, matchers and PromQL: its"
         " characters, those that are repeated as often as they are repeated",
         seen=3_720,
+        least=0.5,
     ),
     "all-pattern-weight": Limit(
         default=200_000,
         unit="steps in all regular expressions",
         counts="Steps of all regular expressions",
         seen=8_202,
+        least=0.5,
     ),
     "receivers": Limit(
         default=1_000,
@@ -228,7 +230,13 @@ LIMITS: Final[dict[str, Limit]] = {
 DEFAULTS: Final = {name: limit.default for name, limit in LIMITS.items()}
 
 
-def _small(values: Mapping[str, int]) -> int:
+# No declared type of a monitor or rule has more levels; nested JSON of any shape is always counted.
+_DECLARED_LEVELS: Final = 20
+
+
+def _small(values: Mapping[str, int]) -> float:
+    if values["nesting"] < _DECLARED_LEVELS:
+        return 0
     rows = ((values[name], limit.least) for name, limit in LIMITS.items())
     return min(value * least for value, least in rows if least)
 

@@ -222,7 +222,12 @@ def test_an_object_that_is_small_in_bytes_is_over_nothing() -> None:
     assert small >= 4096
     for row, given in (("endpoints", "{},"), ("rules", "{},"), ("targets", '"",'), ("items", "1,")):
         assert small // len(given) <= DEFAULTS[row]
-    assert verdict(monitor({"relabelings": [{"regex": "\\PN{1000}"}]}), workload())
+    for heavy in ("\\PN{1000}", "[^a]" * 1000, "a{100000}"):
+        assert verdict(monitor({"relabelings": [{"regex": heavy}]}), workload())
+    assert verdict(monitor({"port": "a"}), workload(nesting=2))
+    for light in ("(a)", "[a]", "a|", ".*", "\\w"):
+        most = pattern_weight(light * 5000) / len(light * 5000)
+        assert small * most <= DEFAULTS["pattern-weight"]
 
 
 @pytest.fixture
@@ -353,6 +358,8 @@ def test_an_expression_has_no_more_nodes_than_words_and_signs() -> None:
         ("((a{10}){10}){10}", 1000, 2000),
         ("\\PN{1000}", 50_000, 70_000),
         ("[^a]{100}", 5_000, 7_000),
+        ("[a-z]" * 100, 500, 500),
+        ("[\\pL\\pN]{100}", 12_000, 13_000),
         ("\\Qa{1000}\\E", 5, 20),
         ("a\\{1000}", 5, 20),
         ("(" * 1000, 0, 1000),

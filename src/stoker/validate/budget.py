@@ -55,8 +55,8 @@ _TOKEN: Final = re.compile(
     r"""(?xs) \w++ | "(?:[^"\\]|\\.)*+"?+ | '(?:[^'\\]|\\.)*+'?+ | `[^`]*+`?+ | \#[^\n]*+ | \S""",
     re.ASCII,
 )
-# What makes a short pattern heavy: a repetition, or a class of Unicode.
-_HEAVY: Final = re.compile(rb"\{[0-9]|\\\\[pP]")
+# What makes a short pattern heavy: a repetition, a class of Unicode, or all but some characters.
+_HEAVY: Final = re.compile(rb"\{[0-9]|\\\\[pP]|\[\^")
 
 
 class _Place(NamedTuple):

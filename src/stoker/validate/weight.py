@@ -11,7 +11,8 @@ from typing import Final
 
 _PART: Final = re.compile(
     r"""(?xs)
-      (?P<class> \\[pP] (?: \{[^}]*+\} | . )?+ | \[ \^?+ \]?+ (?: \\. | [^\]\\] )*+ \]?+ )
+      (?P<class> \\[pP] (?: \{[^}]*+\} | . )?+ | \[\^ \]?+ (?: \\. | [^\]\\] )*+ \]?+ )
+    | (?P<some> \[ \]?+ (?: \\. | [^\]\\] )*+ \]?+ )
     | (?P<text> \\Q .*? (?: \\E | \Z ) )
     | (?P<times> \{ [0-9]++ (?: , [0-9]*+ )?+ \} )
     | (?P<open> \( ) | (?P<close> \) ) | \\. | .
@@ -39,8 +40,15 @@ def pattern_weight(pattern: str) -> int:
             groups[-1] = [sum(groups[-1]), inner + 1]
         else:
             top[0] += top[1]
-            top[1] = _CLASS if kind == "class" else len(part[0])
+            top[1] = _weight(part[0], kind)
     return min(sum(map(sum, groups)), _MOST)
+
+
+def _weight(part: str, kind: str | None) -> int:
+    if kind == "class":
+        return _CLASS
+    named = part.count("\\p") + part.count("\\P") if kind == "some" else 0
+    return len(part) + _CLASS * named
 
 
 def _repeated(top: list[int], times: str) -> tuple[int, int]:
