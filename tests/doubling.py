@@ -5,7 +5,7 @@ from its first day. Each is put alone into an otherwise small object, twice as l
 and all that ever reads such an object reads it: lint, the webhook, judging, writing. Work that is
 proportional to what was written doubles; what grows faster is found.
 
-    python -m tests.doubling     by CPU time, eight times as long: also what is done in C. A minute.
+    python -m tests.doubling     by CPU time, eight times as long: also what is done in C. Minutes.
 
 `tests/unit/test_doubling.py` counts calls instead, and comparisons of texts, in seconds.
 """
@@ -228,10 +228,10 @@ def read_all(given: Object) -> None:
 # --- By CPU time ----------------------------------------------------------------------------------
 
 _TIMES: Final = 8
-_FEW: Final = {"list": 200, "mapping": 200}
+_FEW: Final = {"list": 1000, "mapping": 500}
 _FEW_LETTERS: Final = 1500
 # Linear work takes eight times as long, or less; work that is quadratic would take 64 times.
-_ALLOWED: Final = 18.0
+_ALLOWED: Final = 20.0
 # Too short to be told from noise.
 _SHORTEST: Final = 0.004
 
@@ -258,15 +258,13 @@ def growth(field: Field) -> float:
 def main() -> int:
     """Look at every field; exit 1 where one costs more than in proportion."""
     looked, wrong = 0, 0
-    for sort in SORTS:
-        for field in fields(sort):
-            looked += 1
-            found = growth(field)
-            if found > _ALLOWED:
-                wrong += 1
-                print(
-                    f"{field}: {_TIMES} times as much takes {found:.0f} times as long", flush=True
-                )
+    for field in fields_once():
+        looked += 1
+        found = growth(field)
+        if found > _ALLOWED:
+            wrong += 1
+            told = f"{_TIMES} times as much takes {found:.0f} times as long"
+            print(f"{field}: {told}", flush=True)
     print(f"{looked} fields and texts, {wrong} of them cost more than in proportion")
     return 1 if wrong else 0
 
