@@ -1,6 +1,7 @@
 """Runs measurements and prints a table for each; all of them, or those that are named.
 
-python -m bench [generate] [rules] [objects] [decoding] [operator] [nodes] [watches] [page]
+python -m bench [generate] [rules] [objects] [hostile] [decoding] [operator] [nodes] [watches]
+                [page]
                 [--monitors N] [--page-resources N] [--peer PATH]
 """
 
@@ -8,7 +9,7 @@ import argparse
 import sys
 from collections.abc import Callable
 
-from bench import decoding, generate, nodes, objects, operator, page, rules, watches
+from bench import decoding, generate, hostile, nodes, objects, operator, page, rules, watches
 from bench.world import create_monitors
 from tools.cluster import Cluster
 from tools.crds import install_crds
@@ -34,10 +35,15 @@ def _objects(_options: argparse.Namespace) -> bool:
     return objects.report()
 
 
+def _hostile(_options: argparse.Namespace) -> bool:
+    return hostile.report()
+
+
 MEASUREMENTS: dict[str, Callable[[argparse.Namespace], bool]] = {
     "generate": _generate,
     "rules": _rules,
     "objects": _objects,
+    "hostile": _hostile,
     "decoding": _decoding,
     "operator": operator.report,
     "nodes": nodes.report,

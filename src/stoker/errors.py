@@ -4,6 +4,7 @@
     ├── FieldError       something is wrong at a field
     │   ├── DecodeError      an object does not fit the types of its kind
     │   ├── ResourceError    a configuration resource cannot be used by a workload
+    │   │   └── OverBudgetError  it costs more than one may
     │   └── WorkloadError    a workload cannot be configured at all
     ├── YamlError        a document is not YAML that Kubernetes reads (yamltree)
     ├── AccessError      we cannot tell where the API server is or who we are (kube.errors)
@@ -55,3 +56,7 @@ class ResourceError(FieldError):
 
 class WorkloadError(FieldError):
     """A workload cannot be configured at all: its last good configuration stays."""
+
+
+class OverBudgetError(ResourceError):
+    """A configuration resource costs more than one may: it is left out and reported."""

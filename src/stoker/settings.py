@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from stoker.errors import FieldError
+from stoker.limits import NO_CHANGES, Limits
 
 DEFAULT_PROMETHEUS_VERSION: Final = "v3.14.0"
 DEFAULT_ALERTMANAGER_VERSION: Final = "v0.34.0"
@@ -23,6 +24,7 @@ class Capabilities(Struct, frozen=True, kw_only=True):
     `endpoint_slices`: the API server has EndpointSlices. `pod_topology_labels`: it copies the zone
     of a node to its pods (Kubernetes 1.35). `topology_sharding`, `shard_retention`: feature gates.
     `deny_files`: no monitor, ScrapeConfig or AlertmanagerConfig may name files of a container.
+    `limits`: what one configuration resource may cost.
     """
 
     endpoint_slices: bool = True
@@ -30,6 +32,7 @@ class Capabilities(Struct, frozen=True, kw_only=True):
     topology_sharding: bool = True
     shard_retention: bool = True
     deny_files: bool = False
+    limits: Limits = NO_CHANGES
 
 
 class Reloader(Struct, frozen=True, kw_only=True):
@@ -191,6 +194,7 @@ class OperatorSettings(Struct, frozen=True, kw_only=True):
     beside workloads. `repair_policy`: `none`, `evict` or `delete` for pods of a stuck StatefulSet.
     `deny_files`: configuration resources may not name files of the container that reads them.
     `consolidate_monitors`: monitors are kept, and scraped, as ScrapeConfigs that belong to them.
+    `limits`: what one configuration resource may cost.
     """
 
     objects: ObjectSettings = ObjectSettings()
@@ -203,6 +207,7 @@ class OperatorSettings(Struct, frozen=True, kw_only=True):
     references_everywhere: bool = False
     deny_files: bool = False
     consolidate_monitors: bool = False
+    limits: Limits = NO_CHANGES
     workers: int = 4
     kubelet: KubeletSettings = KubeletSettings()
     targets: TargetSettings = TargetSettings()

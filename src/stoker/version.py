@@ -1,7 +1,7 @@
 """Semantic versions, as users write them: `v3.5.0`, `2.55.1`, `v3.0.0-rc.1`."""
 
 import re
-from functools import cache
+from functools import lru_cache
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -33,12 +33,16 @@ class Version(Struct, frozen=True, order=True):
         return f"{numbers}-{words}" if words else numbers
 
 
-@cache
+# What is refused is not remembered, so what is remembered is short.
+_LONGEST = 256
+
+
+@lru_cache(maxsize=1024)
 def parse_version(text: str) -> Version:
     """The version that a text names; missing parts are zero. ValueError where it names none."""
-    found = _SYNTAX.fullmatch(text)
+    found = _SYNTAX.fullmatch(text) if len(text) <= _LONGEST else None
     if not found:
-        raise ValueError(f"`{text}` is not a version such as v3.5.0")
+        raise ValueError(f"`{text[:_LONGEST]}` is not a version such as v3.5.0")
     numbers = [int(number) for number in found["numbers"].split(".")]
     major, minor, patch = [*numbers, 0, 0][:3]
     if not found["pre"]:

@@ -7,9 +7,12 @@ import pytest
 from stoker.api.alertmanager import Alertmanager
 from stoker.api.amconfig import v1alpha1
 from stoker.api.decode import convert
+from stoker.generate.alertmanager import room
 from stoker.generate.alertmanager.kept import KIND, KeptAlerting
 from stoker.generate.alertmanager.room import LARGEST_TEXT, Size, without_room
 from stoker.generate.split import LARGEST_FILE
+from stoker.generate.stream import gzip_member
+from stoker.limits import limits_with
 from stoker.select.assets import Missing, Source
 from stoker.validate.findings import Reason
 
@@ -26,7 +29,8 @@ def kept() -> KeptAlerting:
     """An Alertmanager that takes all AlertmanagerConfigs."""
     metadata = {"name": "main", "namespace": "monitoring"}
     value = {"metadata": metadata, "spec": {"alertmanagerConfigSelector": {}}}
-    return KeptAlerting(convert(Alertmanager, value), Nothing())
+    limits = limits_with({"text-length": 10**7, "object-length": 10**7})
+    return KeptAlerting(convert(Alertmanager, value), Nothing(), limits=limits)
 
 
 def config(name: str, text: str) -> v1alpha1.AlertmanagerConfig:
@@ -102,3 +106,23 @@ def test_the_namespace_that_takes_most_gives_way() -> None:
     whole = Size(300, LARGEST_FILE + 1)
     assert without_room(sizes, whole) == {(KIND, "b/one")}
     assert without_room(sizes, Size(300, LARGEST_FILE)) == set()
+
+
+def test_what_is_left_out_is_compressed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """T8: somebody else's change does not pay for it again."""
+    made = kept()
+    made.put_all({(KIND, name): config(name, text) for name, text in LARGE.items()}, Nothing())
+    made.put((KIND, "alice/a"), config("alice/a", "hello"), Nothing())
+    out = rejected(made)
+    assert out
+    packed: list[int] = []
+    compressing = gzip_member
+
+    def counted(text: str) -> bytes:
+        packed.append(len(text))
+        return compressing(text)
+
+    monkeypatch.setattr(room, "gzip_member", counted)
+    made.put((KIND, "alice/a"), config("alice/a", "hello again"), Nothing())
+    assert rejected(made) == out
+    assert sum(packed) < 10_000

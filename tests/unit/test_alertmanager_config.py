@@ -1,6 +1,7 @@
 """`alertmanager.yaml`: what tenants' objects become, what is refused, and who is left alone."""
 
 import gzip
+from contextlib import suppress
 from typing import Any, get_args
 
 import msgspec
@@ -228,9 +229,12 @@ def test_a_nested_route_with_a_typo_is_refused() -> None:
 def test_routes_cannot_be_endless() -> None:
     """A tree that is too deep is a finding, not a crash."""
     inner: dict[str, Any] = {"receiver": "r"}
-    for _ in range(300):
+    for _ in range(60):
         inner = {"routes": [inner]}
     assert "nested deeper" in complaint(route(routes=[inner]))
+    for _ in range(240):
+        inner = {"routes": [inner]}
+    assert "--resource-limits=nesting=" in complaint(route(routes=[inner]))
 
 
 def test_files_are_denied_to_tenants_if_the_owner_says_so() -> None:
@@ -246,10 +250,10 @@ def test_files_are_denied_to_tenants_if_the_owner_says_so() -> None:
 def test_values_cannot_make_the_file_huge() -> None:
     """A few bytes that refer to a large Secret many times are refused."""
     client = {"bearerTokenSecret": {"name": "s", "key": "big"}}
-    slack = [{"apiURL": {"name": "s", "key": "url"}, "httpConfig": client}] * 3
+    slack = [{"apiURL": {"name": "s", "key": "url"}, "httpConfig": client}] * 12
     receivers = [{"name": "r", "slackConfigs": slack}]
     spec = {"receivers": receivers, "route": {"receiver": "r"}}
-    assert "too large" in complaint(spec)
+    assert "--resource-limits=configuration-bytes=" in complaint(spec)
 
 
 # --- One bad object leaves the others working -----------------------------------------------------
@@ -870,3 +874,17 @@ def test_durations_of_zero_are_left_out_of_an_alertmanager() -> None:
     spec, ignored = without_zero_durations(alertmanager(retention="0s").spec)
     assert spec.retention is None
     assert [each.path for each in ignored] == ["spec.retention"]
+
+
+def test_every_receiver_of_v1beta1_is_written() -> None:
+    """It has not every field that v1alpha1 has, such as Opsgenie's `updateAlerts`."""
+    for field in msgspec.structs.fields(v1beta1.Receiver):
+        if field.encode_name.endswith("Configs"):
+            spec = {
+                "receivers": [{"name": "r", field.encode_name: [{}]}],
+                "route": {"receiver": "r"},
+            }
+            metadata = {"name": "x", "namespace": "team"}
+            given = convert(v1beta1.AlertmanagerConfig, {"metadata": metadata, "spec": spec})
+            with suppress(FieldError):
+                piece_of(given, terms_of(alertmanager()), SECRETS)

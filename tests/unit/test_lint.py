@@ -452,7 +452,8 @@ def test_colour_is_for_terminals_that_want_it(
     (tmp_path / "a.yaml").write_text("a: [")
     monkeypatch.setenv("NO_COLOR", no_color)
     monkeypatch.setattr("sys.stdout", screen := Terminal())
-    lint.run(argparse.Namespace(paths=[str(tmp_path)], format="text", strict=False))
+    told = {"format": "text", "strict": False, "resource_limits": []}
+    lint.run(argparse.Namespace(paths=[str(tmp_path)], **told))
     assert ("\x1b[31merror\x1b[0m" in screen.getvalue()) is coloured
 
 

@@ -18,6 +18,8 @@ from stoker.errors import DecodeError
 
 T = TypeVar("T")
 
+_TOO_DEEP = "is nested too deeply to be read"
+
 
 class ListMeta(Struct, rename="camel", frozen=True):
     """The metadata of a list: where to go on, and where to watch from."""
@@ -52,6 +54,8 @@ def decode(model: type[T], data: bytes | str) -> T:
         return _decoder(model).decode(data)
     except msgspec.DecodeError as error:
         raise decode_error(error) from None
+    except RecursionError:
+        raise DecodeError("", _TOO_DEEP) from None
 
 
 def convert(model: type[T], value: Any) -> T:
@@ -60,6 +64,8 @@ def convert(model: type[T], value: Any) -> T:
         return msgspec.convert(value, model)
     except msgspec.ValidationError as error:
         raise decode_error(error) from None
+    except RecursionError:
+        raise DecodeError("", _TOO_DEEP) from None
 
 
 def decode_page(model: type[T], data: bytes) -> tuple[Page[T], list[Undecodable]]:

@@ -7,6 +7,7 @@ alone says so. `stoker.cli.flags` reads a command line by this table and makes t
 from typing import Any, Final, NamedTuple
 
 from stoker.cli import flag_values as read
+from stoker.limits import DEFAULTS
 from stoker.web.names import CIPHER_SUITES, CURVES, VERSIONS
 
 
@@ -163,6 +164,16 @@ GROUPS: Final[dict[str, tuple[Flag, ...]]] = {
             " container that reads them. Of Prometheus alone, `arbitraryFSAccessThroughSMs` says"
             " the same for one workload. Not a flag of prometheus-operator.",
             False,
+        ),
+        Flag(
+            "resource-limits",
+            read.resource_limits,
+            "What one monitor, ScrapeConfig, PrometheusRule or AlertmanagerConfig may cost, as in"
+            " endpoints=5000,rules=20000; one that is over a limit is left out and says so in its"
+            " status. May be given several times. The limits and their defaults:"
+            f" {', '.join(f'{name}={value}' for name, value in DEFAULTS.items())}."
+            " Not a flag of prometheus-operator.",
+            {},
         ),
         Flag(
             "consolidate-monitors",

@@ -144,6 +144,26 @@ def gates(value: str, before: Mapping[str, bool] | None = None) -> dict[str, boo
     return {**(before or {}), **{name: boolean(state) for name, state in pairs(value).items()}}
 
 
+def resource_limits(value: str, before: Mapping[str, int] | None = None) -> dict[str, int]:
+    """Limits by name: `endpoints=5000,rules=20000`; each use of the flag adds to them."""
+    from stoker.errors import FieldError
+    from stoker.limits import limits_with
+
+    found = {name: _whole(name, text) for name, text in pairs(value).items()}
+    try:
+        limits_with(found)
+    except FieldError as error:
+        raise ValueError(f"`{error.path}`: {error.reason}") from None
+    return {**(before or {}), **found}
+
+
+def _whole(name: str, value: str) -> int:
+    try:
+        return positive(value)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
 def label_selector(value: str, _: Any = None) -> str:
     """A label selector as the API server takes it."""
     from stoker.select.labels import label_text_problem

@@ -21,7 +21,7 @@ import argparse
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stoker.cli.options import path_arguments
 from stoker.cli.terminal import failed, harmless
@@ -29,6 +29,7 @@ from stoker.cli.terminal import failed, harmless
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from stoker.limits import Limits
     from stoker.offline.manifests import Manifest, Reading, Unreadable
     from stoker.offline.problems import Problem
     from stoker.offline.reports import Entry
@@ -44,14 +45,29 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--format", choices=_FORMATS, default="text", help="how to report (default: text)"
     )
     parser.add_argument("--strict", action="store_true", help="count warnings as errors")
+    parser.add_argument(
+        "--resource-limits",
+        metavar="NAME=NUMBER",
+        action="append",
+        default=[],
+        help="what one object may cost, where the operator's flag of this name says so;"
+        " may be repeated",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Report on the manifests at the paths; return the exit status."""
+    from stoker.cli.options import flag_settings
+    from stoker.errors import StokerError
     from stoker.offline.manifests import read
 
+    try:
+        flags = [f"resource-limits={each}" for each in options.resource_limits]
+        limits = flag_settings(flags).limits
+    except StokerError as error:
+        return failed("lint", error)
     tally = _Tally()
-    entries = _entries(read(options.paths), tally, options.strict)
+    entries = _entries(read(options.paths), tally, _Rules(options.strict, limits))
     for line in _lines(entries, options.format):
         _print(line, sys.stdout)
     if not tally.files:
@@ -102,7 +118,14 @@ def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
-def _entries(readings: "Iterable[Reading]", tally: _Tally, strict: bool) -> "Iterator[Entry]":
+class _Rules(NamedTuple):
+    """How strictly manifests are looked at."""
+
+    strict: bool
+    limits: "Limits"
+
+
+def _entries(readings: "Iterable[Reading]", tally: _Tally, rules: _Rules) -> "Iterator[Entry]":
     from stoker.offline.manifests import Manifest
     from stoker.offline.problems import is_ours, without_kind
 
@@ -116,7 +139,7 @@ def _entries(readings: "Iterable[Reading]", tally: _Tally, strict: bool) -> "Ite
             tally.unreadable += 1
             yield _entry(reading, _places(reading), untyped)
         elif is_ours(reading.object):
-            entries = _verdict(reading, known, strict)
+            entries = _verdict(reading, known, rules)
             tally.ours += 1
             tally.faulty += any(entry.severity == "error" for entry in entries)
             tally.warnings += sum(entry.severity == "warning" for entry in entries)
@@ -134,17 +157,17 @@ def _unreadable(found: "Unreadable") -> "Entry":
 
 
 def _verdict(
-    manifest: "Manifest", known: dict[tuple[str, str, str], str], strict: bool
+    manifest: "Manifest", known: dict[tuple[str, str, str], str], rules: _Rules
 ) -> "list[Entry]":
     """The problems of an object in the order of their lines."""
     from stoker.offline.problems import defined_twice, problems
 
     places = _places(manifest)
-    found = problems(manifest.object)
+    found = problems(manifest.object, rules.limits)
     before = _defined_before(manifest, places, known)
     if before:
         found.append(defined_twice(before))
-    entries = [_entry(manifest, places, problem, strict) for problem in found]
+    entries = [_entry(manifest, places, problem, rules.strict) for problem in found]
     return sorted(entries, key=lambda entry: entry.line)
 
 

@@ -37,6 +37,7 @@ def main(words: Sequence[str]) -> int:
         settings = settings_of(given)
         configure(settings.log.level, settings.log.format)
         _spare_the_collector()
+        _allow_deep_json()
         asyncio.run(_run(settings))
     except StokerError as error:
         return failed("operator", error)
@@ -48,6 +49,13 @@ def _spare_the_collector() -> None:
     import gc
 
     gc.set_threshold(_NEW_OBJECTS, 20, 50)
+
+
+def _allow_deep_json() -> None:
+    """Read whatever the API server stores: a tenant's nested routes must not spoil a whole list."""
+    from stoker.web.webhook import allow_deep_json
+
+    allow_deep_json()
 
 
 async def _run(settings: "OperatorSettings") -> None:

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from stoker.cli.flags import Given, parsed
 from stoker.errors import FieldError
+from stoker.limits import Limits, limits_with
 from stoker.select.namespaces import contradiction
 from stoker.settings import (
     DEFAULT_GATES,
@@ -50,6 +51,7 @@ def settings_of(given: Given) -> OperatorSettings:
         references_everywhere=given["watch-referenced-objects-in-all-namespaces"],
         deny_files=given["deny-file-access-in-configuration-resources"],
         consolidate_monitors=given["consolidate-monitors"],
+        limits=limits_of(given),
         workers=given["workers"],
         kubelet=_kubelet(given),
         targets=_targets(given, gates),
@@ -109,6 +111,11 @@ def _gates(given: Given) -> dict[str, bool]:
         return gates_with(DEFAULT_GATES, given["feature-gates"])
     except FieldError as error:
         raise FieldError("--feature-gates", str(error)) from None
+
+
+def limits_of(given: Given) -> Limits:
+    """What one resource may cost, from the flag that operator and webhook share."""
+    return limits_with(given["resource-limits"])
 
 
 def _kubelet(given: Given) -> KubeletSettings:

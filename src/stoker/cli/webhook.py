@@ -32,7 +32,7 @@ def main(words: Sequence[str]) -> int:
 
 async def _run(given: "Given") -> None:
     from stoker import __version__
-    from stoker.cli.operator_settings import web_settings
+    from stoker.cli.operator_settings import limits_of, web_settings
     from stoker.logs import logger
     from stoker.web.reviews import Reviewer, rules_reader
     from stoker.web.server import Served, WebServer
@@ -44,7 +44,8 @@ async def _run(given: "Given") -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
-    reviewer = Reviewer(rules_reader(given["name-validation-scheme"], given["promql-options"]))
+    reader = rules_reader(given["name-validation-scheme"], given["promql-options"])
+    reviewer = Reviewer(reader, limits_of(given))
     metrics = WebhookMetrics(__version__, reviewer.paths)
     server = WebServer(
         web_settings(given),

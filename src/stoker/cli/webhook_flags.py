@@ -51,6 +51,7 @@ GROUPS: Final[dict[str, tuple[Flag, ...]]] = {
             (),
         ),
     ),
+    "Limits (ours)": (OPERATOR["resource-limits"],),
     "Web server": (
         *_WEB,
         Flag(

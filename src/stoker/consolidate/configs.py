@@ -1,6 +1,6 @@
 """From a monitor to ScrapeConfigs whose jobs find the same targets and scrape them the same way."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
@@ -263,13 +263,13 @@ class _Kind(Struct, frozen=True):
 
     resource: str
     path: str
-    jobs: Callable[[Any, Draft], list[Block]]
+    jobs: Callable[[Any, Draft], Iterable[Block]]
     sources: Callable[[Any], Iterator[tuple[str, Any]]]
     problems: Callable[[Any], Iterator[Inexpressible]]
     specs: Callable[[Any, Draft, Terms], Iterator[ScrapeConfigSpec]]
 
 
-def _of_endpoints(kind: Any, jobs: Callable[[Any, Draft], list[Block]]) -> _Kind:
+def _of_endpoints(kind: Any, jobs: Callable[[Any, Draft], Iterable[Block]]) -> _Kind:
     return _Kind(
         kind.resource,
         kind.endpoints,

@@ -38,7 +38,12 @@ class KeptAlertmanager:
     def __init__(
         self, alertmanager: Alertmanager, capabilities: Capabilities, assets: WholeAssets
     ) -> None:
-        self._alerting = KeptAlerting(alertmanager, assets, deny_files=capabilities.deny_files)
+        self._alerting = KeptAlerting(
+            alertmanager,
+            assets,
+            deny_files=capabilities.deny_files,
+            limits=capabilities.limits,
+        )
         self._alertmanager = alertmanager
         self._look_beside(assets)
 

@@ -36,7 +36,8 @@ class KeptRuler:
 
     def __init__(self, ruler: ThanosRuler, capabilities: Capabilities, assets: Assets) -> None:
         self.version: Version = _version(ruler)
-        self._rules = KeptRules(thanos_terms(ruler.spec))
+        self._limits = capabilities.limits
+        self._rules = KeptRules(thanos_terms(ruler.spec, self._limits))
         self._ruler = ruler
         self._set_remote_write(assets)
 
@@ -44,7 +45,7 @@ class KeptRuler:
 
     def set_workload(self, ruler: ThanosRuler, assets: Assets) -> None:
         """Take another state of the ThanosRuler."""
-        version, terms = _version(ruler), thanos_terms(ruler.spec)
+        version, terms = _version(ruler), thanos_terms(ruler.spec, self._limits)
         self._rules.set_workload(terms)
         self._ruler, self.version = ruler, version
         self._set_remote_write(assets)

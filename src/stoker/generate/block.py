@@ -2,7 +2,8 @@
 
 Only block style, only what a configuration needs: mappings, lists, strings, numbers, booleans. A
 string is written plain where a YAML 1.1 reader gives the same string back, and quoted otherwise.
-How a string is written depends on nothing but the string, so each is analysed once and remembered.
+How a string is written depends on nothing but the string, so each is analysed once and remembered,
+as long as it is short: tenants choose how long one is.
 """
 
 import re
@@ -16,6 +17,10 @@ Block: TypeAlias = dict[str, Any]
 
 _LONGEST_SIMPLE_KEY: Final = 128
 _SHORT_KEY: Final = _LONGEST_SIMPLE_KEY // 4  # in bytes, a letter has at most four
+# What is remembered: so many texts, of so many letters at most. That is ten megabytes, or forty for
+# letters of four bytes.
+_MOST_TEXTS: Final = 16_384
+_SHORT_TEXT: Final = 256
 
 
 class Constant(dict[str, Any]):
@@ -58,7 +63,8 @@ def _write_mapping(out: list[str], value: dict[str, Any], first: str, indent: st
         name = _key_text(key) if len(key) <= _SHORT_KEY else _key(key, indent)
         head, start = start + name, indent
         if isinstance(item, str):
-            text = _text(item, indent) if "\n" in item else _flat(item)
+            short = len(item) <= _SHORT_TEXT and "\n" not in item
+            text = _flat(item) if short else _text(item, indent)
             out.append(f"{head}: {text}\n")
         elif isinstance(item, dict):
             if item:
@@ -94,12 +100,14 @@ def _write_list(out: list[str], value: Sequence[Any], indent: str) -> None:
 
 def _key(key: str, indent: str) -> str:
     """The text of a key; one that is too long needs the explicit form."""
-    if len(key) <= _SHORT_KEY or len(key.encode("utf-8", "surrogatepass")) <= _LONGEST_SIMPLE_KEY:
+    if len(key) <= _SHORT_KEY:
         return _key_text(key)
-    return f"? {_key_text(key)}\n{indent}"
+    text = _double_quoted(key) if "\n" in key else _flattened(key)
+    is_simple = len(key.encode("utf-8", "surrogatepass")) <= _LONGEST_SIMPLE_KEY
+    return text if is_simple else f"? {text}\n{indent}"
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=_MOST_TEXTS)
 def _key_text(key: str) -> str:
     return _double_quoted(key) if "\n" in key else _flat(key)
 
@@ -108,13 +116,13 @@ def _text(value: str, indent: str) -> str:
     """A string. One of several lines becomes a literal block below its key."""
     if "\n" in value and _literal_allowed(value):
         return _literal(value, indent + "  ")
-    return _flat(value)
+    return _flat(value) if len(value) <= _SHORT_TEXT else _flattened(value)
 
 
 def scalar(value: Any) -> str:
     """A single value on one line."""
     if isinstance(value, str):
-        return _flat(value)
+        return _flat(value) if len(value) <= _SHORT_TEXT else _flattened(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
@@ -130,8 +138,13 @@ def _float(value: float) -> str:
     return f"{mantissa}e{int(exponent):+03d}" if exponent else text
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=_MOST_TEXTS)
 def _flat(value: str) -> str:
+    """The same for a short string, remembered."""
+    return _flattened(value)
+
+
+def _flattened(value: str) -> str:
     """A string on one line: plain, in single quotes, or in double quotes."""
     if _SPECIAL.search(value) or _SPACE_BEFORE_BREAK.search(value) or _resolves(value):
         return _double_quoted(value)

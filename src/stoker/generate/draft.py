@@ -16,8 +16,10 @@ from msgspec import Struct
 
 from stoker.errors import below
 from stoker.generate.block import Block
+from stoker.limits import Limits
 from stoker.select.assets import Assets, Missing, Reference, Source, source_of
 from stoker.select.workload import Workload
+from stoker.validate.budget import Meter
 from stoker.validate.findings import json_names
 from stoker.version import Version, parse_version
 
@@ -34,13 +36,16 @@ class Ignored(Struct, frozen=True):
 class Draft:
     """What a generator works with: the workload, references, and notes for the reader."""
 
-    def __init__(self, workload: Workload, assets: Assets, namespace: str) -> None:
+    def __init__(
+        self, workload: Workload, assets: Assets, namespace: str, limits: Limits | None = None
+    ) -> None:
         self.workload = workload
         self.spec = workload.spec
         self.version = workload.version
         self.namespace = namespace
         self.ignored: list[Ignored] = []
         self.reads: dict[Source, str | Missing] = {}
+        self.meter = Meter(limits)
         self._assets = assets
 
     def since(self, version: str) -> bool:
@@ -54,7 +59,10 @@ class Draft:
             return None
         found = self._assets.value(source)
         self.reads[source] = found
-        return None if isinstance(found, Missing) else found
+        if isinstance(found, Missing):
+            return None
+        self.meter.spend("configuration-bytes", len(found), apart="values")
+        return found
 
     def file(self, reference: Reference | None) -> str | None:
         """The path of the file that will hold the value behind a reference."""

@@ -52,6 +52,7 @@ from stoker.generate.stream import Stream, gzip_member
 from stoker.select.assets import Assets, Source
 from stoker.select.references import ObjectKey, References
 from stoker.select.workload import Workload
+from stoker.validate.budget import stopped
 from stoker.validate.findings import Finding, Reason
 from stoker.validate.verdicts import Verdict, judge, select
 
@@ -330,7 +331,7 @@ class KeptConfiguration:
     def _finding(self, made: Fragment) -> Finding | None:
         """What is wrong with jobs that the resource itself does not show."""
         if made.problem:
-            return Finding(made.problem.path, Reason.INVALID_VALUE, made.problem.reason)
+            return stopped(made.problem)
         for name in self._taken:
             if f"\n- job_name: {scalar(name)}\n" in f"\n{made.text}":
                 message = f"the workload has an additional scrape configuration named `{name}`"

@@ -3,6 +3,8 @@
 Under a DaemonSet each agent watches the pods of its own node only.
 """
 
+from collections.abc import Iterator
+
 from stoker.api.monitors import PodEndpoint, PodMonitor, PodMonitorSpec
 from stoker.generate import relabel
 from stoker.generate.block import Block
@@ -20,14 +22,12 @@ from stoker.generate.kubernetes import (
 from stoker.generate.limits import attached_metadata
 
 
-def pod_monitor_jobs(monitor: PodMonitor, draft: Draft) -> list[Block]:
-    """The jobs of a PodMonitor, one for each endpoint."""
+def pod_monitor_jobs(monitor: PodMonitor, draft: Draft) -> Iterator[Block]:
+    """The jobs of a PodMonitor, one for each endpoint, made as they are asked for."""
     of, spec = source(POD_MONITOR, monitor, draft), monitor.spec
     discovery = _discovery(spec, of)
-    return [
-        endpoint_job(of, index, endpoint, discovery, _steps(spec, endpoint, of))
-        for index, endpoint in enumerate(spec.pod_metrics_endpoints or ())
-    ]
+    for index, endpoint in enumerate(spec.pod_metrics_endpoints or ()):
+        yield endpoint_job(of, index, endpoint, discovery, _steps(spec, endpoint, of))
 
 
 def _discovery(spec: PodMonitorSpec, of: Source) -> Block:

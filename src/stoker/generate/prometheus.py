@@ -11,7 +11,7 @@ changes; the frame is small. A resource that cannot be written is left out and r
 others load; a workload that cannot be configured is a `WorkloadError`.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
@@ -38,6 +38,7 @@ from stoker.generate.sections import (
 from stoker.generate.sharding import divided
 from stoker.select.assets import Assets, Missing, Source
 from stoker.select.workload import Workload
+from stoker.validate.budget import Meter
 
 Resource: TypeAlias = ServiceMonitor | PodMonitor | Probe | ScrapeConfig
 Reads: TypeAlias = dict[Source, str | Missing]
@@ -185,7 +186,7 @@ class ScrapedKind(Struct, frozen=True):
 
     name: str
     field: str
-    jobs: Callable[[Any, Draft], list[Block]]
+    jobs: Callable[[Any, Draft], Iterable[Block]]
 
 
 _SERVICE_MONITORS: Final = ScrapedKind("ServiceMonitor", "service_monitors", service_monitor_jobs)
@@ -214,12 +215,21 @@ def kinds_of(workload: Workload) -> tuple[ScrapedKind, ...]:
 
 def fragment(resource: Resource, workload: Workload, assets: Assets) -> Fragment:
     """The jobs of one resource as text."""
-    draft = Draft(workload, assets, resource.metadata.namespace or "")
+    limits = workload.capabilities.limits
+    draft = Draft(workload, assets, resource.metadata.namespace or "", limits)
     try:
-        text = _part(_MAKERS[type(resource)](resource, draft))
+        text = "".join(_metered(_MAKERS[type(resource)](resource, draft), draft.meter))
     except ResourceError as error:
         return Fragment("", _ignored(resource, draft), draft.reads, error)
     return Fragment(text, _ignored(resource, draft), draft.reads)
+
+
+def _metered(jobs: Iterable[Block], meter: Meter) -> Iterator[str]:
+    """The text of each job, as long as they are not too much together."""
+    for job in jobs:
+        text = text_of([job])
+        meter.spend("configuration-bytes", len(text))
+        yield text
 
 
 def _ignored(resource: Resource, draft: Draft) -> tuple[Ignored, ...]:

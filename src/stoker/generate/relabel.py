@@ -8,7 +8,6 @@ below, the only place where a name becomes part of a label or of an expression.
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Final
 
 from stoker.api.common import RelabelConfig
@@ -17,6 +16,7 @@ from stoker.api.scrape import Endpoint
 from stoker.generate.block import Block, Constant
 from stoker.generate.draft import Draft, Key, put
 from stoker.generate.values import items, lower
+from stoker.remembered import remembered
 from stoker.select.exclusions import is_spared
 
 
@@ -124,7 +124,7 @@ INGRESS_ADDRESS: Final[Block] = Constant(
 )
 
 
-@lru_cache(maxsize=65536)
+@remembered(4 * 1024 * 1024, per_character=1)
 def label_name(name: str) -> str:
     """The name of a Kubernetes label as Prometheus writes it in its own labels."""
     return _NOT_IN_NAMES.sub("_", name)

@@ -35,6 +35,7 @@ from stoker.generate.rules import (
     split_files,
     text_size,
 )
+from stoker.limits import NO_CHANGES, Limits
 from stoker.select.choice import RULE_KIND
 from stoker.select.workload import Workload
 from stoker.settings import DEFAULT_THANOS_VERSION
@@ -65,13 +66,13 @@ def prometheus_terms(workload: Workload) -> RuleTerms:
     return RuleTerms(reader, held)
 
 
-def thanos_terms(spec: ThanosRulerSpec) -> RuleTerms:
+def thanos_terms(spec: ThanosRulerSpec, limits: Limits = NO_CHANGES) -> RuleTerms:
     """What the rules of a Thanos Ruler depend on; WorkloadError if its version cannot be read."""
     try:
         version = parse_version(spec.version or DEFAULT_THANOS_VERSION)
     except ValueError as error:
         raise WorkloadError("spec.version", str(error)) from None
-    reader = thanos_reader(version, tuple(spec.enable_features or ()))
+    reader = thanos_reader(version, tuple(spec.enable_features or ()), limits)
     return RuleTerms(reader, enforcement_of(spec))
 
 

@@ -98,7 +98,7 @@ def rule_file(
     size = text_size(text)
     if size > CONFIG_MAP_LIMIT:
         message = f"takes {size} bytes as a file, of at most {CONFIG_MAP_LIMIT}; divide it"
-        return RuleFile(name, findings=(Finding("spec", Reason.INVALID_VALUE, message),))
+        return RuleFile(name, findings=(Finding("spec", Reason.OVER_BUDGET, message),))
     return RuleFile(name, text, ignored=tuple(ignored))
 
 

@@ -5,6 +5,7 @@ that role. Under a DaemonSet each agent keeps the endpoints of its own node, by 
 the endpoint itself: an endpoint whose pod the agent does not see would otherwise be everyone's.
 """
 
+from collections.abc import Iterator
 from typing import Final
 
 from msgspec import Struct
@@ -72,15 +73,13 @@ _SLICES: Final = Role(
 )
 
 
-def service_monitor_jobs(monitor: ServiceMonitor, draft: Draft) -> list[Block]:
-    """The jobs of a ServiceMonitor, one for each endpoint."""
+def service_monitor_jobs(monitor: ServiceMonitor, draft: Draft) -> Iterator[Block]:
+    """The jobs of a ServiceMonitor, one for each endpoint, made as they are asked for."""
     of, spec = source(SERVICE_MONITOR, monitor, draft), monitor.spec
     role = _role(spec, draft)
     discovery = _discovery(spec, role, of)
-    return [
-        endpoint_job(of, index, endpoint, discovery, _steps(spec, endpoint, role, draft))
-        for index, endpoint in enumerate(spec.endpoints)
-    ]
+    for index, endpoint in enumerate(spec.endpoints):
+        yield endpoint_job(of, index, endpoint, discovery, _steps(spec, endpoint, role, draft))
 
 
 def _role(spec: ServiceMonitorSpec, draft: Draft) -> Role:

@@ -15,6 +15,7 @@ depend on the parts and not on the order of changes: after a restart they are th
 import zlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any, Generic, NamedTuple, TypeVar
 
 MEAN_RUN = 64
@@ -34,6 +35,11 @@ def gzip_member(text: str) -> bytes:
 def _packed(text: bytes) -> bytes:
     packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP)
     return packer.compress(text) + packer.flush()
+
+
+def unpacked(member: bytes) -> str:
+    """The text of a gzip member."""
+    return zlib.decompress(member, _GZIP).decode()
 
 
 class Piece(NamedTuple):
@@ -103,10 +109,16 @@ class Stream(Generic[K]):
 
     def part(self, key: K) -> str:
         """The part under a key; empty if there is none."""
-        if key not in self:
-            return ""
-        run = self._runs[self._place(key)]
-        return run.parts()[run.keys.index(key)].decode()
+        return self.parts({key}).get(key, "")
+
+    def parts(self, keys: AbstractSet[K]) -> dict[K, str]:
+        """The parts under these keys, as far as there are any; each run is unpacked once."""
+        found: dict[K, str] = {}
+        for place in {self._place(key) for key in keys if self._runs}:
+            run = self._runs[place]
+            both = zip(run.keys, run.parts(), strict=True)
+            found |= {key: part.decode() for key, part in both if key in keys}
+        return found
 
     def put(self, key: K, text: str) -> None:
         """Set the part under a key."""

@@ -75,6 +75,7 @@ def _capabilities(settings: OperatorSettings) -> Capabilities:
         topology_sharding=settings.gates["PrometheusTopologySharding"],
         shard_retention=settings.gates["PrometheusShardRetentionPolicy"],
         deny_files=settings.deny_files,
+        limits=settings.limits,
     )
 
 

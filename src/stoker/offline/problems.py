@@ -28,7 +28,10 @@ from stoker.api.decode import convert
 from stoker.api.kinds import KINDS, version_of
 from stoker.api.schema import Schema
 from stoker.errors import DecodeError
+from stoker.limits import Limits
 from stoker.spelling import nearest
+from stoker.validate.budget import BOUNDED, over_budget
+from stoker.validate.findings import Reason
 from stoker.yamltree import leading_name, rest_after
 
 UNKNOWN_KIND: Final = "UnknownKind"
@@ -37,6 +40,7 @@ DEFINED_TWICE: Final = "DefinedTwice"
 UNDECODABLE: Final = "Undecodable"
 UNREADABLE: Final = "Unreadable"
 MORE: Final = "More"
+OVER_BUDGET: Final = str(Reason.OVER_BUDGET)
 
 REASONS: Final[dict[str, str]] = {
     INVALID: "The value is not one that the field takes.",
@@ -51,6 +55,7 @@ REASONS: Final[dict[str, str]] = {
     UNDECODABLE: "The schema takes the object, but it cannot be read.",
     UNREADABLE: "The file or document cannot be read.",
     MORE: "The object has more problems than are shown.",
+    OVER_BUDGET: "The object is more than one may cost; the operator leaves it out.",
 }
 """Why there is a problem: every word that a `Problem` or a reading can have, in a sentence."""
 
@@ -86,11 +91,18 @@ def is_ours(manifest: dict[str, Any]) -> bool:
     return group == GROUP or (_kind(manifest) in _names() and _means_ours(group))
 
 
-def problems(manifest: dict[str, Any]) -> list[Problem]:
-    """Everything wrong with an object of our group, errors and warnings."""
+def problems(manifest: dict[str, Any], limits: Limits | None = None) -> list[Problem]:
+    """Everything wrong with an object of our group, errors and warnings.
+
+    With `limits`, one that costs more than that has no other problem: it is not looked at further.
+    """
     version = version_of(_api_version(manifest), _kind(manifest))
     if version is None:
         return [_no_such_kind(manifest)]
+    if limits and _kind(manifest) in BOUNDED:
+        over = list(over_budget(manifest.get("spec"), limits, nested=True))
+        if over:
+            return [Problem(each.path, each.reason, each.message) for each in over]
     found = [*_metadata_problems(manifest.get("metadata")), *_field_problems(version, manifest)]
     if len(found) <= MAX_PROBLEMS:
         return found

@@ -132,6 +132,7 @@ def view_of(world: World, settings: OperatorSettings) -> View:
         topology_sharding=settings.gates["PrometheusTopologySharding"],
         shard_retention=settings.gates["PrometheusShardRetentionPolicy"],
         deny_files=settings.deny_files,
+        limits=settings.limits,
     )
     return View(
         workloads=tuple(world.workloads),

@@ -240,7 +240,11 @@ def _rules(rule: PrometheusRule, terms: RuleTerms) -> str:
 
 
 def _of_alertmanager(owner: Alertmanager, materials: Materials, masked: Masked) -> Layout:
-    terms = terms_of(owner, deny_files=materials.capabilities.deny_files)
+    terms = terms_of(
+        owner,
+        deny_files=materials.capabilities.deny_files,
+        limits=materials.capabilities.limits,
+    )
     start = owner.spec.alertmanager_configuration
     root = (owner.metadata.namespace or "", start.name) if start else None
     used = [each for each in materials.used if (each.namespace, each.name) != root]
@@ -279,7 +283,7 @@ def _own_file(source: Source, masked: Masked) -> str:
 
 
 def _of_ruler(owner: ThanosRuler, materials: Materials, masked: Masked) -> Layout:
-    terms = thanos_terms(owner.spec)
+    terms = thanos_terms(owner.spec, materials.capabilities.limits)
     places: list[Place] = list(materials.used)
     if owner.spec.remote_write:
         version = parse_version(owner.spec.version or DEFAULT_THANOS_VERSION)

@@ -14,4 +14,5 @@ async def capabilities_of(client: Client, settings: OperatorSettings) -> Capabil
         topology_sharding=settings.gates["PrometheusTopologySharding"],
         shard_retention=settings.gates["PrometheusShardRetentionPolicy"],
         deny_files=settings.deny_files,
+        limits=settings.limits,
     )

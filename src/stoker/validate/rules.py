@@ -5,7 +5,6 @@ them: names, durations, PromQL of its version and features, and the templates of
 """
 
 import re
-from functools import lru_cache
 from typing import Any, Final
 
 from msgspec import Struct
@@ -16,8 +15,11 @@ from stoker.api.prometheus_common import PrometheusCommonSpec
 from stoker.api.rules import PrometheusRuleSpec, Rule, RuleGroup
 from stoker.errors import DecodeError
 from stoker.golang.versions import go_of_prometheus, go_of_thanos
+from stoker.limits import NO_CHANGES, Limits
 from stoker.promql import NEWEST, Node, Options, ParseError, options_for, parse
+from stoker.remembered import remembered
 from stoker.select.workload import Workload
+from stoker.validate.budget import over_budget
 from stoker.validate.findings import Finding, Findings, Reason
 from stoker.validate.syntax import label_name, milliseconds
 from stoker.validate.templates import template_problem
@@ -39,6 +41,7 @@ class Reader(Struct, frozen=True, kw_only=True):
     thanos: bool = False
     legacy_names: bool = False
     promql: Options = Options()
+    limits: Limits = NO_CHANGES
 
     def lacks(self, since: "Since | None") -> str:
         """Why it does not know a field; empty if it does."""
@@ -84,19 +87,24 @@ def prometheus_reader(workload: Workload) -> Reader:
         legacy = found < parse_version("3.0.0") and not flagged
     numbers = (found.major, found.minor, found.patch)
     promql = options_for(numbers, features, go_of_prometheus(found))
-    return Reader(version=found, legacy_names=legacy, promql=promql)
+    return Reader(
+        version=found, legacy_names=legacy, promql=promql, limits=workload.capabilities.limits
+    )
 
 
-def thanos_reader(version: Version, features: tuple[str, ...] = ()) -> Reader:
+def thanos_reader(
+    version: Version, features: tuple[str, ...] = (), limits: Limits = NO_CHANGES
+) -> Reader:
     """A Thanos Ruler as the reader of rules: its PromQL is that of a recent Prometheus."""
     legacy = version < parse_version("0.38.0")
     promql = options_for(NEWEST, features, go_of_thanos(version))
     if version < parse_version(_FAST_MATCHERS_IN_THANOS):
         promql = replace(promql, fast_matchers=False)
-    return Reader(version=version, thanos=True, legacy_names=legacy, promql=promql)
+    return Reader(version=version, thanos=True, legacy_names=legacy, promql=promql, limits=limits)
 
 
-@lru_cache(maxsize=1024)
+# A tree weighs what its text does many times over: `a+a+…` 250 bytes for each character.
+@remembered(32 * 1024 * 1024, per_character=250)
 def parsed(expression: str, options: Options) -> Node:
     """The expression; kept for a moment, since it is judged first and written after."""
     return parse(expression, options)
@@ -104,6 +112,10 @@ def parsed(expression: str, options: Options) -> Node:
 
 def raw_rules(spec: Any, reader: Reader) -> Findings:
     """What is wrong with a `spec` that nobody has read yet: its types (`true` for a text) too."""
+    over = tuple(over_budget(spec, reader.limits, nested=True))
+    if over:
+        yield from over
+        return
     try:
         found = convert(PrometheusRuleSpec, spec)
     except DecodeError as error:
@@ -114,7 +126,11 @@ def raw_rules(spec: Any, reader: Reader) -> Findings:
 
 
 def rules(spec: PrometheusRuleSpec, reader: Reader) -> Findings:
-    """What is wrong with the groups of a PrometheusRule."""
+    """What is wrong with the groups of a PrometheusRule; what it costs first."""
+    over = tuple(over_budget(spec, reader.limits))
+    if over:
+        yield from over
+        return
     names: set[str] = set()
     for index, group in enumerate(spec.groups or ()):
         path = f"spec.groups[{index}]"

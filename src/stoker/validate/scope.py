@@ -5,11 +5,13 @@ keeps a verdict can tell when to ask again, and the certificates and keys that w
 files that must be mounted.
 """
 
-from functools import cache
+from functools import lru_cache
 
 from stoker.api.core import SecretKeySelector
+from stoker.limits import Limits
 from stoker.select.assets import Assets, Missing, Reference, Source, source_of
 from stoker.select.workload import Workload
+from stoker.validate.budget import Meter
 from stoker.validate.findings import Finding, Findings, Reason
 from stoker.version import Version, parse_version
 
@@ -22,9 +24,14 @@ LEGACY = "Legacy"
 
 
 class Scope:
-    """The workload that asks, the namespace of the object, and the values behind references."""
+    """The workload that asks, the namespace of the object, and the values behind references.
 
-    def __init__(self, workload: Workload, assets: Assets, namespace: str) -> None:
+    With `limits`, an object that reads or mounts more than one may is an OverBudgetError.
+    """
+
+    def __init__(
+        self, workload: Workload, assets: Assets, namespace: str, limits: Limits | None = None
+    ) -> None:
         self.spec = workload.spec
         self.version = workload.version
         self.namespace = namespace
@@ -32,6 +39,7 @@ class Scope:
         self.reads: dict[Source, str | Missing] = {}
         self.files: dict[str, str] = {}
         self._assets = assets
+        self._meter = Meter(limits)
 
     def knows(self, since: str) -> bool:
         """Whether the workload's version is that one or newer."""
@@ -50,12 +58,16 @@ class Scope:
         """The text behind a reference; None where it leads nowhere."""
         source = source_of(reference, self.namespace)
         found = self._read(source) if source else None
-        return None if isinstance(found, Missing) else found
+        if found is None or isinstance(found, Missing):
+            return None
+        self._meter.spend("values-read", len(found))
+        return found
 
     def keep_file(self, reference: Reference | None, text: str) -> None:
         """Note that the value behind a reference must be mounted as a file."""
         source = source_of(reference, self.namespace)
-        if source:
+        if source and source.file_name not in self.files:
+            self._meter.spend("file-bytes", len(text))
             self.files[source.file_name] = text
 
     def unresolved(self, reference: Reference | None, path: str) -> Findings:
@@ -87,6 +99,6 @@ class Scope:
         return self.reads[source]
 
 
-@cache
+@lru_cache(maxsize=4096)
 def _at_least(version: Version, since: str) -> bool:
     return version >= parse_version(since)

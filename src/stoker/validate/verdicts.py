@@ -13,9 +13,12 @@ from msgspec import Struct
 from stoker.api.convert import as_written
 from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
+from stoker.errors import OverBudgetError
+from stoker.limits import Limits
 from stoker.select.assets import Assets, Missing, Source
 from stoker.select.choice import Monitor, NamespaceLabels, applicable
 from stoker.select.workload import Workload
+from stoker.validate.budget import over_budget, stopped
 from stoker.validate.findings import INVALID_CONFIGURATION, Finding, Findings
 from stoker.validate.monitors import pod_monitor, probe, service_monitor
 from stoker.validate.scope import Scope
@@ -120,11 +123,25 @@ def select(
 
 def judge(workload: Workload, resource: Monitor, assets: Assets) -> Verdict:
     """Whether a resource that applies to a workload can be used by it."""
-    scope = Scope(workload, assets, resource.metadata.namespace or "")
-    findings = tuple(_as_written(resource, _CHECKS[type(resource)](resource, scope)))
+    limits = workload.capabilities.limits
+    scope = Scope(workload, assets, resource.metadata.namespace or "", limits)
+    findings = tuple(_as_written(resource, _findings(resource, scope, limits)))
     return Verdict(
         type(resource).__name__, resource, findings, scope.reads, {} if findings else scope.files
     )
+
+
+def _findings(resource: Monitor, scope: Scope, limits: Limits) -> Findings:
+    """What it costs first: what is over its budget is not looked at any further."""
+    nested = isinstance(resource, ScrapeConfig)
+    over = tuple(over_budget(resource.spec, limits, nested=nested))
+    if over:
+        yield from over
+        return
+    try:
+        yield from _CHECKS[type(resource)](resource, scope)
+    except OverBudgetError as error:
+        yield stopped(error)
 
 
 def _as_written(resource: Monitor, findings: Findings) -> Findings:

@@ -19,6 +19,7 @@ from itertools import islice
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from stoker.api.convert import Converted, converted, typed
 from stoker.api.core import Object
@@ -26,11 +27,13 @@ from stoker.api.crd import Version
 from stoker.api.kinds import version_of
 from stoker.api.prometheus import PrometheusSpec
 from stoker.errors import DecodeError, FieldError, below
+from stoker.limits import NO_CHANGES, Limits
 from stoker.promql import NEWEST, options_for
 from stoker.select.assets import Contents
 from stoker.select.workload import Workload
-from stoker.settings import DEFAULT_PROMETHEUS_VERSION
+from stoker.settings import DEFAULT_PROMETHEUS_VERSION, Capabilities
 from stoker.validate.alertmanager.admission import raw_alertmanager_config
+from stoker.validate.budget import over_budget
 from stoker.validate.findings import Finding, Findings, Reason
 from stoker.validate.rules import Reader, raw_rules
 from stoker.validate.verdicts import judge
@@ -96,10 +99,14 @@ def rules_reader(scheme: str, options: Iterable[str] = ()) -> Reader:
 
 
 class Reviewer:
-    """Answers reviews; `reader` is the Prometheus that rules are held against."""
+    """Answers reviews; `reader` is the Prometheus that rules are held against.
 
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
+    `limits` is what one object may cost.
+    """
+
+    def __init__(self, reader: Reader, limits: Limits = NO_CHANGES) -> None:
+        self._reader = replace(reader, limits=limits)
+        self._limits = limits
         self._admissions: dict[str, Callable[[Object], _Verdict]] = {
             MUTATE_RULES: _mutated,
             **{
@@ -134,23 +141,28 @@ class Reviewer:
             return raw_rules(given.get("spec"), self._reader)
         if kind == "AlertmanagerConfig":
             model: Any = version.model
-            return raw_alertmanager_config(model, given)
-        return _monitor(given)
+            return raw_alertmanager_config(model, given, self._limits)
+        return _monitor(given, self._limits)
 
 
 _KINDS: Final = ("PrometheusRule", "AlertmanagerConfig")
 _MONITORS: Final = ("ServiceMonitor", "PodMonitor", "Probe", "ScrapeConfig")
-_ANY_PROMETHEUS: Final = Workload(namespace="", name="", spec=PrometheusSpec())
 
 
-def _monitor(given: Object) -> Findings:
+def _monitor(given: Object, limits: Limits) -> Findings:
     """What the newest Prometheus with no settings of its own would hold against a monitor."""
+    over = tuple(over_budget(given.get("spec"), limits, nested=True))
+    if over:
+        yield from over
+        return
     try:
         found: Any = typed(given)
     except DecodeError as error:
         yield Finding(error.path, Reason.INVALID_VALUE, error.reason)
         return
-    verdict = judge(_ANY_PROMETHEUS, found, Contents())
+    facts = Capabilities(limits=limits)
+    anyone = Workload(namespace="", name="", spec=PrometheusSpec(), capabilities=facts)
+    verdict = judge(anyone, found, Contents())
     yield from (one for one in verdict.findings if one.reason not in _ELSEWHERE)
 
 

@@ -26,6 +26,7 @@ from stoker.generate.alertmanager.sections import CONFIGURATION
 from stoker.generate.alertmanager.table import written
 from stoker.generate.block import Block
 from stoker.generate.draft import Ignored
+from stoker.limits import NO_CHANGES, Limits
 from stoker.select.assets import SECRET, Assets, Missing, Source
 from stoker.settings import DEFAULT_ALERTMANAGER_VERSION
 from stoker.validate.alertmanager.config import Config
@@ -47,6 +48,7 @@ class AlertTerms(Struct, frozen=True):
     strategy: str = ""
     features: tuple[str, ...] = ()
     deny_files: bool = False
+    limits: Limits = NO_CHANGES
 
     def seen_by(self, namespace: str) -> str:
         """The namespace whose alerts an AlertmanagerConfig sees; empty for those of all."""
@@ -54,7 +56,9 @@ class AlertTerms(Struct, frozen=True):
         return "" if spared or self.strategy == _NO_ENFORCEMENT else namespace
 
 
-def terms_of(alertmanager: Alertmanager, *, deny_files: bool = False) -> AlertTerms:
+def terms_of(
+    alertmanager: Alertmanager, *, deny_files: bool = False, limits: Limits = NO_CHANGES
+) -> AlertTerms:
     """What pieces depend on; WorkloadError if the version cannot be read."""
     spec = alertmanager.spec
     try:
@@ -68,6 +72,7 @@ def terms_of(alertmanager: Alertmanager, *, deny_files: bool = False) -> AlertTe
         (strategy.type if strategy else "") or "",
         tuple(spec.enable_features or ()),
         deny_files,
+        limits,
     )
 
 
@@ -89,7 +94,7 @@ def piece_of(config: Config, terms: AlertTerms, assets: Assets) -> Piece:
 
 def _piece(config: Config, terms: AlertTerms, assets: Assets, *, root: bool) -> Piece:
     namespace, name = config.metadata.namespace or "", config.metadata.name or ""
-    draft = AlertDraft(terms.version, assets, namespace)
+    draft = AlertDraft(terms.version, assets, namespace, None if root else terms.limits)
     seen = "" if root else terms.seen_by(namespace)
     tenant = Tenant(f"{namespace}/{name}/", terms.version, seen, draft.ignored)
     tree = _tree(config.spec, tenant, draft, root=root)

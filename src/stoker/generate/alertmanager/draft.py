@@ -9,26 +9,28 @@ from typing import Any, Final
 from stoker.errors import ResourceError
 from stoker.generate.draft import Ignored
 from stoker.generate.order import in_order
+from stoker.limits import Limits
 from stoker.select.assets import Assets, Missing, Source, source_of
+from stoker.validate.budget import Meter
 from stoker.validate.syntax import milliseconds, web_url_problem
 from stoker.version import Version
 
 CERTIFICATES: Final = "/etc/alertmanager/certs"
 TEMPLATES: Final = "/etc/alertmanager/templates"
-LARGEST_VALUES: Final = 1024 * 1024
-"""Characters of values in one object: few bytes can refer to a large Secret many times."""
 
 
 class AlertDraft:
     """What one part of the file is written with, and the values that were read for it."""
 
-    def __init__(self, version: Version, assets: Assets, namespace: str) -> None:
+    def __init__(
+        self, version: Version, assets: Assets, namespace: str, limits: Limits | None = None
+    ) -> None:
         self.version = version
         self.namespace = namespace
         self.reads: dict[Source, str | Missing] = {}
         self.ignored: list[Ignored] = []
         self._assets = assets
-        self._room = LARGEST_VALUES
+        self.meter = Meter(limits)
 
     def too_new(self, path: str, since: str, *, refused: bool = False) -> None:
         """Note a field that the version does not know; ResourceError where it is `refused`."""
@@ -45,9 +47,7 @@ class AlertDraft:
         found = self.reads[source] = self._assets.value(source)
         if isinstance(found, Missing):
             raise ResourceError(path, str(found))
-        self._room -= len(found)
-        if self._room < 0:
-            raise ResourceError(path, "the values of this object are too large together")
+        self.meter.spend("configuration-bytes", len(found), path, apart="values")
         return found
 
     def file(self, reference: Any) -> str | None:

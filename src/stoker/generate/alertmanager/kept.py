@@ -16,7 +16,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from stoker.api.alertmanager import Alertmanager
-from stoker.errors import ResourceError, WorkloadError
+from stoker.errors import OverBudgetError, ResourceError, WorkloadError
 from stoker.generate.alertmanager.config import (
     AlertTerms,
     Base,
@@ -28,15 +28,24 @@ from stoker.generate.alertmanager.config import (
     terms_of,
 )
 from stoker.generate.alertmanager.frame import GAPS, Frame, Texts, frame_of, piece_texts
-from stoker.generate.alertmanager.room import NO_ROOM, Size, size_of, without_room
+from stoker.generate.alertmanager.room import (
+    NO_ROOM,
+    LeftOut,
+    Size,
+    left_out,
+    size_of,
+    without_room,
+)
 from stoker.generate.draft import Ignored
 from stoker.generate.fragments import OWN, ResourceKey
 from stoker.generate.stream import Stream, gzip_member
+from stoker.limits import NO_CHANGES, Limits
 from stoker.select.assets import Assets, Noted
 from stoker.select.references import ObjectKey, References
 from stoker.validate.alertmanager.config import Config, alertmanager_config
 from stoker.validate.alertmanager.global_section import global_settings
 from stoker.validate.alertmanager.scope import AlertScope
+from stoker.validate.budget import Meter, stopped
 from stoker.validate.findings import Finding, Reason
 from stoker.validate.verdicts import Verdict
 
@@ -48,7 +57,7 @@ class KeptAlerting:
 
     The `assets` of each call know what the objects that it concerns refer to, and the Alertmanager.
     `root` is the AlertmanagerConfig that `spec.alertmanagerConfiguration` names. With `deny_files`,
-    tenants may not name files of Alertmanager's container.
+    tenants may not name files of Alertmanager's container. `limits`: what one object may cost.
     """
 
     def __init__(
@@ -58,8 +67,9 @@ class KeptAlerting:
         *,
         root: Config | None = None,
         deny_files: bool = False,
+        limits: Limits = NO_CHANGES,
     ) -> None:
-        self._terms = terms_of(alertmanager, deny_files=deny_files)
+        self._terms = terms_of(alertmanager, deny_files=deny_files, limits=limits)
         self._alertmanager = alertmanager
         self._root = root
         self._verdicts: dict[ResourceKey, Verdict] = {}
@@ -69,7 +79,7 @@ class KeptAlerting:
         self._runs: dict[str, Stream[str]] = {gap: Stream() for gap in GAPS}
         self._lengths: dict[ResourceKey, int] = {}
         self._sizes: dict[ResourceKey, Size] = {}
-        self._left_out: dict[ResourceKey, tuple[Verdict, Texts]] = {}
+        self._left_out: dict[ResourceKey, LeftOut] = {}
         self._asset_files: dict[str, str] | None = None
         self._own_files: dict[str, str] = {}
         self._set_base(assets)
@@ -78,7 +88,8 @@ class KeptAlerting:
 
     def set_alertmanager(self, alertmanager: Alertmanager, assets: Assets) -> None:
         """Take another state of the Alertmanager."""
-        terms = terms_of(alertmanager, deny_files=self._terms.deny_files)
+        fixed = self._terms
+        terms = terms_of(alertmanager, deny_files=fixed.deny_files, limits=fixed.limits)
         changed, self._terms, self._alertmanager = terms != self._terms, terms, alertmanager
         self._rebase(assets, again=changed)
 
@@ -92,8 +103,9 @@ class KeptAlerting:
         texts: dict[ResourceKey, Texts] = {}
         for key, resource in resources.items():
             verdict, piece = self._made(key, resource, assets)
+            verdict, written = self._written(verdict, piece)
             self._note(key, verdict, piece.ignored)
-            texts[key] = piece_texts(piece.tree)
+            texts[key] = written
             self._left_out.pop(key, None)
         self._set_texts(texts)
         self._fit()
@@ -237,8 +249,8 @@ class KeptAlerting:
         """Leave out what there is no room for, and take back what there is room for again."""
         if not self._left_out and self._size().fits:
             return
-        held, before = self._left_out.items(), set(self._left_out)
-        sizes = {key: size_of("".join(texts.values())) for key, (_, texts) in held}
+        before = set(self._left_out)
+        sizes = {key: each.size for key, each in self._left_out.items()}
         whole = sum(sizes.values(), self._size())
         self._leave_out(without_room(sizes | self._sizes_of_all(), whole))
         while not self._size().fits and any(self._lengths.values()):
@@ -250,18 +262,23 @@ class KeptAlerting:
         """Leave these out and no others."""
         texts: dict[ResourceKey, Texts] = {}
         for key in self._left_out.keys() - keys:
-            self._verdicts[key], texts[key] = self._left_out.pop(key)
-        for key in keys - self._left_out.keys():
+            back = self._left_out.pop(key)
+            self._verdicts[key], texts[key] = back.verdict, back.texts()
+        going = keys - self._left_out.keys()
+        for key, of_key in self._texts(going).items():
             verdict = self._verdicts[key]
-            self._left_out[key] = verdict, self._texts(key)
+            self._left_out[key] = left_out(verdict, of_key)
             texts[key] = dict.fromkeys(GAPS, "")
             finding = Finding("spec", Reason.CONFLICT, NO_ROOM)
             self._verdicts[key] = replace(verdict, findings=(finding,), files={})
         self._set_texts(texts)
         self._asset_files = None
 
-    def _texts(self, key: ResourceKey) -> Texts:
-        return {gap: run.part(key[1]) for gap, run in self._runs.items()}
+    def _texts(self, keys: AbstractSet[ResourceKey]) -> dict[ResourceKey, Texts]:
+        """The texts of these; each run of the configuration is unpacked once."""
+        names = {key[1] for key in keys}
+        found = {gap: run.parts(names) for gap, run in self._runs.items()}
+        return {key: {gap: found[gap].get(key[1], "") for gap in GAPS} for key in keys}
 
     def _set_texts(self, texts: Mapping[ResourceKey, Texts]) -> None:
         for key, of_key in texts.items():
@@ -282,10 +299,9 @@ class KeptAlerting:
 
     def _sizes_of_all(self) -> dict[ResourceKey, Size]:
         """The sizes of what is in the configuration."""
-        present = [key for key, length in self._lengths.items() if length]
-        for key in present:
-            if key not in self._sizes:
-                self._sizes[key] = size_of("".join(self._texts(key).values()))
+        present = {key for key, length in self._lengths.items() if length}
+        for key, texts in self._texts(present - self._sizes.keys()).items():
+            self._sizes[key] = size_of("".join(texts.values()))
         return {key: self._sizes[key] for key in present}
 
     # --- One AlertmanagerConfig -------------------------------------------------------------------
@@ -301,6 +317,15 @@ class KeptAlerting:
             return verdict, joined_piece(piece, base)
         except ResourceError as error:
             return _rejected(verdict, error), Piece({})
+
+    def _written(self, verdict: Verdict, piece: Piece) -> tuple[Verdict, Texts]:
+        """The text of a piece; none of it where that is too much."""
+        texts = piece_texts(piece.tree)
+        try:
+            Meter(self._terms.limits).spend("configuration-bytes", sum(map(len, texts.values())))
+        except OverBudgetError as error:
+            return _rejected(verdict, error), dict.fromkeys(GAPS, "")
+        return verdict, texts
 
     def _is_root(self, key: ResourceKey) -> bool:
         """Whether it is the global one, which is in the base already."""
@@ -345,13 +370,17 @@ def judged(resource: Config, terms: AlertTerms, assets: Assets) -> tuple[Verdict
 
 
 def _rejected(verdict: Verdict, error: ResourceError) -> Verdict:
-    finding = Finding(error.path, Reason.INVALID_VALUE, error.reason)
-    return replace(verdict, findings=(finding,), files={})
+    return replace(verdict, findings=(stopped(error),), files={})
 
 
 def _scope(terms: AlertTerms, assets: Assets, namespace: str) -> AlertScope:
     return AlertScope(
-        terms.version, assets, namespace, features=terms.features, deny_files=terms.deny_files
+        terms.version,
+        assets,
+        namespace,
+        features=terms.features,
+        deny_files=terms.deny_files,
+        limits=terms.limits,
     )
 
 

@@ -12,9 +12,11 @@ from typing import Final
 
 from msgspec import Struct
 
+from stoker.generate.alertmanager.frame import Texts
 from stoker.generate.fragments import ResourceKey
 from stoker.generate.split import LARGEST_FILE
-from stoker.generate.stream import gzip_member
+from stoker.generate.stream import gzip_member, unpacked
+from stoker.validate.verdicts import Verdict
 
 LARGEST_TEXT: Final = 32 * 1024 * 1024
 NO_ROOM: Final = (
@@ -49,6 +51,31 @@ class Size(Struct, frozen=True):
 def size_of(text: str) -> Size:
     """The size of a text on its own."""
     return Size(len(text), len(gzip_member(text)))
+
+
+class LeftOut(Struct, frozen=True):
+    """What stays out: its verdict if it did not, its size, and its texts, packed."""
+
+    verdict: Verdict
+    size: Size
+    packed: bytes
+    lengths: dict[str, int]
+
+    def texts(self) -> Texts:
+        """What it would put into each gap."""
+        text, start, found = unpacked(self.packed), 0, {}
+        for gap, length in self.lengths.items():
+            found[gap] = text[start : start + length]
+            start += length
+        return found
+
+
+def left_out(verdict: Verdict, texts: Texts) -> LeftOut:
+    """Keep what stays out; it is compressed once, and no more as long as it does."""
+    text = "".join(texts.values())
+    packed = gzip_member(text)
+    lengths = {gap: len(part) for gap, part in texts.items()}
+    return LeftOut(verdict, Size(len(text), len(packed)), packed, lengths)
 
 
 def without_room(sizes: Mapping[ResourceKey, Size], whole: Size) -> set[ResourceKey]:

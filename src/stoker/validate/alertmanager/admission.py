@@ -10,15 +10,23 @@ from typing import Any, TypeAlias
 from stoker.api.amconfig import v1alpha1, v1beta1
 from stoker.api.decode import convert
 from stoker.errors import DecodeError
+from stoker.limits import NO_CHANGES, Limits
 from stoker.validate.alertmanager.config import settings_of
 from stoker.validate.alertmanager.routes import DEEPEST
+from stoker.validate.budget import over_budget
 from stoker.validate.findings import Finding, Findings, Reason
 
 AlertmanagerConfig: TypeAlias = v1alpha1.AlertmanagerConfig | v1beta1.AlertmanagerConfig
 
 
-def raw_alertmanager_config(model: type[AlertmanagerConfig], given: Any) -> Findings:
-    """What is wrong with JSON that nobody has read yet."""
+def raw_alertmanager_config(
+    model: type[AlertmanagerConfig], given: Any, limits: Limits = NO_CHANGES
+) -> Findings:
+    """What is wrong with JSON that nobody has read yet; what it costs first."""
+    over = tuple(over_budget(given.get("spec"), limits, nested=True))
+    if over:
+        yield from over
+        return
     try:
         found: AlertmanagerConfig = convert(model, given)
     except DecodeError as error:

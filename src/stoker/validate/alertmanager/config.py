@@ -7,10 +7,12 @@ the values behind references. `settings_of` is of the object alone, as a webhook
 from typing import Any, TypeAlias
 
 from stoker.api.amconfig import v1alpha1, v1beta1
-from stoker.errors import below
+from stoker.errors import OverBudgetError, below
+from stoker.limits import NO_CHANGES
 from stoker.validate.alertmanager import receivers as amreceivers
 from stoker.validate.alertmanager import routes as amroutes
 from stoker.validate.alertmanager.scope import AlertScope
+from stoker.validate.budget import over_budget, stopped
 from stoker.validate.findings import Findings
 from stoker.validate.intervals import time_intervals
 
@@ -23,8 +25,16 @@ def settings_of(config: Config) -> Findings:
 
 
 def alertmanager_config(config: Config, scope: AlertScope) -> Findings:
-    """What is wrong with an object for one Alertmanager."""
-    return _findings(config.spec, scope)
+    """What is wrong with an object for one Alertmanager; what it costs first."""
+    limits = scope.limits or NO_CHANGES
+    over = tuple(over_budget(config.spec, limits, nested=True))
+    if over:
+        yield from over
+        return
+    try:
+        yield from _findings(config.spec, scope)
+    except OverBudgetError as error:
+        yield stopped(error)
 
 
 def _findings(spec: Any, scope: AlertScope | None) -> Findings:

@@ -94,12 +94,14 @@ def _route(route: Any, names: Names, path: str, depth: int) -> Findings:
 def _group_by(labels: Sequence[str], names: Names, path: str) -> Findings:
     if "..." in labels and len(labels) > 1:
         yield Finding(path, Reason.CONFLICT, "`...` must stand alone")
+    seen: set[str] = set()
     for index, label in enumerate(labels):
         where = f"{path}[{index}]"
-        if label in labels[:index]:
+        if label in seen:
             yield Finding(where, Reason.DUPLICATE, f"`{label}` stands here twice")
         elif label != "..." and not label_name(label, legacy=not names.utf8):
             yield Finding(where, Reason.INVALID_VALUE, "cannot be the name of a label")
+        seen.add(label)
 
 
 def _durations(route: Any, path: str) -> Findings:

@@ -6,7 +6,9 @@ that will read it nor the Secrets.
 
 from collections.abc import Sequence
 
+from stoker.limits import Limits
 from stoker.select.assets import Assets, Missing, Source
+from stoker.validate.budget import Meter
 from stoker.validate.scope import Scope
 from stoker.version import Version, parse_version
 
@@ -17,7 +19,7 @@ CLASSIC = "classic-mode"
 class AlertScope(Scope):
     """The Alertmanager that asks, the namespace of the object, and the values behind references."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what an Alertmanager is, and all that it allows
         self,
         version: Version,
         assets: Assets,
@@ -25,6 +27,7 @@ class AlertScope(Scope):
         *,
         features: Sequence[str] = (),
         deny_files: bool = False,
+        limits: Limits | None = None,
     ) -> None:
         self.version = version
         self.namespace = namespace
@@ -33,6 +36,8 @@ class AlertScope(Scope):
         self.deny_files = deny_files
         self._features = features
         self._assets = assets
+        self.limits = limits
+        self._meter = Meter(limits)
 
     @property
     def utf8_names(self) -> bool:
