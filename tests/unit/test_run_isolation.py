@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import pytest
@@ -152,8 +153,8 @@ class World:
     async def refresh(
         self,
         *names: str,
-        values: set[str] = frozenset(),
-        **spec: Any,  # type: ignore[assignment]
+        values: AbstractSet[str] = frozenset(),
+        **spec: Any,
     ) -> dict[str, bool]:
         """Take up monitors of these names; which are accepted."""
         members = frozenset(map(key, names))
@@ -291,6 +292,28 @@ def test_a_slow_answer_is_not_waited_for_by_others() -> None:
     assert third == 0
 
 
+def test_at_the_start_all_that_comes_in_good_time_is_waited_for() -> None:
+    """What is in use must not be left out for a while; slow answers are not waited for."""
+
+    async def main(answer: Answer, count: int) -> tuple[float, int]:
+        names = [f"a-{number}" for number in range(count)]
+        world, loop = World(**dict.fromkeys(names, answer)), asyncio.get_running_loop()
+        begun = loop.time()
+        accepted = await world.refresh("good", *names)
+        assert accepted["good"]
+        return loop.time() - begun, sum(accepted.values())
+
+    span, accepted = run(main(late(0.1), 500))
+    assert span > 6
+    assert accepted == 501
+    span, accepted = run(main(late(25), 40))
+    assert span < 3
+    assert accepted == 1
+    span, accepted = run(main(FAULTS["500"], 40))
+    assert span < 8
+    assert accepted == 1
+
+
 def test_many_slow_answers_hold_up_no_read_of_another_namespace() -> None:
     """Nor do many quick ones: a namespace has its own turns, and a rate of its own."""
 
@@ -390,7 +413,7 @@ def test_the_workloads_own_secret_keeps_its_value_and_says_why() -> None:
         for optional in (False, True):
             spec = {"additionalScrapeConfigs": jobs | {"optional": optional}}
             world = World(jobs=FAULTS["500"])
-            await world.refresh("good", **spec)
+            await world.refresh("good", values=set(), **spec)
             kept = world.held.kept
             assert kept is not None
             with pytest.raises(WorkloadError, match="cannot be read: the API server answered 500"):

@@ -44,7 +44,9 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """Return the virtual time."""
         return self._clock.now
 
-    def run_in_executor(self, _executor: Any, func: Any, *args: Any) -> asyncio.Future[Any]:
+    def run_in_executor(  # type: ignore[override]
+        self, executor: Any, func: Any, *args: Any
+    ) -> asyncio.Future[Any]:
         """Do at once what would be done in a thread: it takes no time."""
         done = self.create_future()
         try:

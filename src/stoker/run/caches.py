@@ -143,6 +143,10 @@ class Caches:
         found: Candidate | None = self.resources[key.kind].store.get(key.namespace, key.name)
         return found
 
+    def size(self, key: ObjectKey) -> int:
+        """In how many bytes a configuration resource came."""
+        return self.resources[key.kind].store.size(key.namespace, key.name)
+
     def place(self, kind: str) -> Resource:
         """Where configuration resources of a kind are, in the version that is watched."""
         return self.resources[kind].resource

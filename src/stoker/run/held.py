@@ -11,8 +11,6 @@ from collections.abc import Set as AbstractSet
 from itertools import islice
 from typing import Final, TypeVar
 
-import msgspec
-
 from stoker.decide import Kept, kept_of, key_of
 from stoker.errors import WorkloadError
 from stoker.generate.fragments import ResourceKey, StandIns
@@ -42,7 +40,8 @@ _FEW: Final = 4
 class Held:
     """One workload. `find` gives a resource as it is now, None if there is none.
 
-    `placed` tells whether its rules have been laid out over ConfigMaps.
+    `weigh` tells how many bytes of JSON a resource is. `placed` tells whether its rules have been
+    laid out over ConfigMaps.
     """
 
     def __init__(
@@ -51,7 +50,9 @@ class Held:
         find: Callable[[ObjectKey], Candidate | None],
         capabilities: Capabilities,
         stand_ins: StandIns | None = None,
+        weigh: Callable[[ObjectKey], int] = lambda _: 0,
     ) -> None:
+        self._weigh = weigh
         self._stand_ins = stand_ins
         self._values = values
         self._find = find
@@ -176,10 +177,7 @@ class Held:
         """Whether it takes long to take up a resource or value."""
         if key in self._slow:
             return True
-        if key[0] in _VALUES:
-            return False
-        found = self._find(ObjectKey(*key))
-        return found is not None and len(msgspec.json.encode(found)) > _DEAR_BYTES
+        return key[0] not in _VALUES and self._weigh(ObjectKey(*key)) > _DEAR_BYTES
 
 
 def _seconds_of(work: Callable[[T, View], None], what: T, view: View) -> float:

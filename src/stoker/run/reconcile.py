@@ -119,7 +119,13 @@ class Reconciler:
         held = self.held.get(key)
         if held is None:
             tools = self._tools
-            held = Held(tools.values, self._caches.resource, tools.capabilities, tools.stand_ins)
+            held = Held(
+                tools.values,
+                self._caches.resource,
+                tools.capabilities,
+                tools.stand_ins,
+                self._caches.size,
+            )
             self.held[key] = held
         members, begun = self._triggers.members.members(key), time.monotonic()
         try:

@@ -45,7 +45,10 @@ REFUSED_SECONDS: Final = 30.0
 
 
 class Patience(Struct, frozen=True):
-    """For how many seconds reads are waited for; at the start as long as one ends in `steady`."""
+    """For how many seconds reads are waited for; at the start those that are neither slow nor fail.
+
+    What is in use must not be left out because there is much to read.
+    """
 
     steady: float = 0.5
     start: float = 30.0
@@ -140,11 +143,11 @@ class Values:
         """Read what a view was asked for and did not know; what was read, or is late."""
         wanted, view.unread = view.unread, set()
         view.read |= wanted
-        reads = [self._reading(key) for key in wanted]
+        reads = {key: self._reading(key) for key in wanted}
         if self._patience is None:
-            await self._all_of(wanted, reads)
+            await self._all_of(reads)
         else:
-            await _waited_for(reads, self._patience, start=start)
+            await self._wait_for(reads, self._patience, start=start)
         self._late |= wanted & self._reads.keys()
         return wanted
 
@@ -164,17 +167,38 @@ class Values:
             read.add_done_callback(lambda done: self._ended(key, done))
         return read
 
-    async def _all_of(
-        self, wanted: Iterable[ObjectKey], reads: Iterable["asyncio.Task[None]"]
-    ) -> None:
+    async def _all_of(self, reads: "Mapping[ObjectKey, asyncio.Task[None]]") -> None:
         """Wait for all, and raise the first failure."""
         try:
-            for outcome in await asyncio.gather(*reads, return_exceptions=True):
+            for outcome in await asyncio.gather(*reads.values(), return_exceptions=True):
                 if isinstance(outcome, BaseException):
                     raise outcome
         finally:
-            for key in wanted:
+            for key in reads:
                 self._stop(key)
+
+    async def _wait_for(
+        self,
+        reads: "Mapping[ObjectKey, asyncio.Task[None]]",
+        patience: Patience,
+        *,
+        start: bool,
+    ) -> None:
+        """Wait for a moment; at the start of a workload for all that come in good time."""
+        loop = asyncio.get_running_loop()
+        pending, until = set(reads.values()), loop.time() + patience.start
+        if pending:
+            _, pending = await asyncio.wait(pending, timeout=patience.steady)
+        while start and loop.time() < until:
+            good = {read for key, read in reads.items() if read in pending and self._is_well(key)}
+            if not good:
+                return
+            done, _ = await asyncio.wait(good, timeout=patience.steady)
+            pending -= done
+
+    def _is_well(self, key: ObjectKey) -> bool:
+        """Whether a read has not failed, and does not wait for slow ones of its namespace."""
+        return key not in self._problems and not self._lanes.is_slow(key[1])
 
     def _ended(self, key: ObjectKey, read: "asyncio.Task[None]") -> None:
         """A read is over: who did not wait for it is told."""
@@ -238,19 +262,6 @@ class Values:
             return ABSENT
         except Forbidden as error:
             return Content(problem=str(error), refused=asyncio.get_running_loop().time())
-
-
-async def _waited_for(
-    reads: Iterable["asyncio.Task[None]"], patience: Patience, *, start: bool
-) -> None:
-    """Wait for reads; at the start of a workload as long as one or the other ends."""
-    loop = asyncio.get_running_loop()
-    pending, until = set(reads), loop.time() + patience.start
-    while pending:
-        before = len(pending)
-        _, pending = await asyncio.wait(pending, timeout=patience.steady * (4 if start else 1))
-        if not start or len(pending) == before or loop.time() > until:
-            return
 
 
 def is_name(name: str) -> bool:
