@@ -306,7 +306,7 @@ def test_at_the_start_all_that_comes_in_good_time_is_waited_for() -> None:
     span, accepted = run(main(late(0.1), 500))
     assert span > 6
     assert accepted == 501
-    span, accepted = run(main(late(25), 40))
+    span, accepted = run(main(late(25), 12))
     assert span < 3
     assert accepted == 1
     span, accepted = run(main(FAULTS["500"], 40))

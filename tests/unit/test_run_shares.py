@@ -55,6 +55,16 @@ def test_dear_ones_come_after_the_others_and_one_by_one() -> None:
     assert len(taken) == 2
 
 
+def test_who_has_few_changes_does_not_wait_for_who_has_many() -> None:
+    """These come next, all at once."""
+    world = World()
+    world.passed(Changes(resources=changed(*map(str, range(9)))), 0.001)
+    many = changed(*map(str, range(300)))
+    taken, rest = world.passed(Changes(resources=many | changed("web", namespace="shop")), 0.001)
+    assert taken == {"web"}
+    assert len(world.passed(rest, 0.001)[0]) == 300
+
+
 def test_of_dear_ones_that_of_who_used_least_is_first() -> None:
     """A large rule of a team does not wait for all large ones of another."""
     world = World(*"abcdef", "large")

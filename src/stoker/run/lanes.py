@@ -15,7 +15,7 @@ from stoker.kube.limits import Limits
 _OF_ONE: Final = 8
 _WITH_SLOW: Final = 64
 _OF_ALL: Final = 16
-_QUICK_SECONDS: Final = 0.25
+_QUICK_SECONDS: Final = 0.4
 # Half of what the operator may ask of the API server altogether.
 _A_SECOND: Final = 50.0
 _BURST: Final = 200

@@ -6,9 +6,11 @@ So that one namespace does not keep a workload busy for all others:
 - Each namespace has an allowance of a workload's time. Who has used it up, by many changes or by
   dear ones, gets a turn now and then, with all its changes at once.
 - A dear resource has a pass of its own, after those that are not: nobody waits for it to be judged
-  who came with it. Of several, that of the namespace comes first which has used the least.
+  who came with it. Of several, that of the namespace comes first which has used the least. So it
+  is with many changes of one namespace: those who have few do not wait for them.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 from typing import Final, NamedTuple
@@ -30,6 +32,7 @@ _LONGEST_WAIT: Final = 1.0
 _TIMES_ITS_TURN: Final = 3.0
 # Dear ones wait for others, but not for ever.
 _DEAR_EVERY: Final = 1.0
+_FEW: Final = 8
 
 
 class _Account(Struct):
@@ -68,11 +71,11 @@ class Shares:
         waits = {each: self._wait(each[1], now) for each in _each(changes)}
         ready = [each for each, wait in waits.items() if not wait]
         dear = [each for each in ready if self._is_dear(each)]
-        chosen = set(ready) - set(dear)
+        chosen, many = _few(set(ready) - set(dear))
         busy = bool(chosen) or changes.own or changes.members or changes.drifted
-        if dear and (not busy or now - self._last_dear >= _DEAR_EVERY):
+        if (dear or many) and (not busy or now - self._last_dear >= _DEAR_EVERY):
             self._last_dear = now
-            chosen.add(min(dear, key=lambda each: (-self._left(each[1], now), each)))
+            chosen |= many or {min(dear, key=lambda each: (-self._left(each[1], now), each))}
         later = _only(changes, waits.keys() - chosen)
         taken = _only(changes, chosen)
         taken.own, taken.members, taken.drifted = changes.own, changes.members, changes.drifted
@@ -110,6 +113,13 @@ def _each(changes: Changes) -> Iterator[Referenced]:
     """All noted objects; no kind is both a resource and a value."""
     yield from map(as_tuple, changes.resources)
     yield from changes.values
+
+
+def _few(items: set[Referenced]) -> tuple[set[Referenced], set[Referenced]]:
+    """The changes of namespaces with few of them, and all others."""
+    counts = Counter(each[1] for each in items)
+    many = {each for each in items if counts[each[1]] > _FEW}
+    return items - many, many
 
 
 def _only(changes: Changes, chosen: AbstractSet[Referenced]) -> Changes:

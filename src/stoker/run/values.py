@@ -15,6 +15,7 @@ object cannot be read.
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
@@ -35,6 +36,10 @@ from stoker.select.references import ObjectKey
 _ASKED_AGAIN: Final = 100
 # One that changes while it is read is read once more, and after that when its turn comes again.
 _READS: Final = 2
+# After so many failures in a row a read is not waited for: another soon after the first may do.
+_FAILURES: Final = 2
+# How often it is looked whether reads that are waited for still go well.
+_LOOK_SECONDS: Final = 0.1
 _AGAIN: Final = Backoff(first=0.25, longest=60.0)
 _NO_ANSWER_YET: Final = "the API server has not answered yet"
 # What Kubernetes takes as the name of a Secret or ConfigMap.
@@ -45,13 +50,21 @@ REFUSED_SECONDS: Final = 30.0
 
 
 class Patience(Struct, frozen=True):
-    """For how many seconds reads are waited for; at the start those that are neither slow nor fail.
+    """For how many seconds reads are waited for.
 
-    What is in use must not be left out because there is much to read.
+    At the start for longer, as long as some of them neither are slow nor fail: what is in use must
+    not be left out because there is much to read.
     """
 
     steady: float = 0.5
     start: float = 30.0
+    start_badly: float = 1.0
+
+    def seconds(self, *, start: bool, well: bool) -> float:
+        """How long that is, at the start of a workload or later, if all goes well or not."""
+        if not start:
+            return self.steady if well else 0.0
+        return self.start if well else self.start_badly
 
 
 class Values:
@@ -79,6 +92,7 @@ class Values:
         # What is not waited for any longer, and why it could not be read so far.
         self._late: set[ObjectKey] = set()
         self._problems: dict[ObjectKey, str] = {}
+        self._failures: Counter[ObjectKey] = Counter()
         self._is_wanted: Callable[[ObjectKey], bool] = lambda _: True
         self._arrived: Callable[[ObjectKey], None] = lambda _: None
 
@@ -148,7 +162,7 @@ class Values:
             await self._all_of(reads)
         else:
             await self._wait_for(reads, self._patience, start=start)
-        self._late |= wanted & self._reads.keys()
+        self._late |= {key for key, read in reads.items() if not read.done()}
         return wanted
 
     def keep_only(self, is_referenced: Callable[[ObjectKey], bool]) -> None:
@@ -161,7 +175,7 @@ class Values:
     def _reading(self, key: ObjectKey) -> "asyncio.Task[None]":
         """The read of an object that is under way, or begins."""
         read = self._reads.get(key)
-        if read is None:
+        if read is None or read.done():
             read = asyncio.create_task(self._read_until_known(key), name="read")
             self._reads[key] = read
             read.add_done_callback(lambda done: self._ended(key, done))
@@ -184,21 +198,18 @@ class Values:
         *,
         start: bool,
     ) -> None:
-        """Wait for a moment; at the start of a workload for all that come in good time."""
+        """Wait for a moment, at the start for longer; but only as long as all goes well."""
         loop = asyncio.get_running_loop()
-        pending, until = set(reads.values()), loop.time() + patience.start
-        if pending:
-            _, pending = await asyncio.wait(pending, timeout=patience.steady)
-        while start and loop.time() < until:
-            good = {read for key, read in reads.items() if read in pending and self._is_well(key)}
-            if not good:
+        begun, pending = loop.time(), set(reads.values())
+        while pending:
+            _, pending = await asyncio.wait(pending, timeout=_LOOK_SECONDS)
+            well = any(self._is_well(key) for key, read in reads.items() if read in pending)
+            if loop.time() - begun >= patience.seconds(start=start, well=well):
                 return
-            done, _ = await asyncio.wait(good, timeout=patience.steady)
-            pending -= done
 
     def _is_well(self, key: ObjectKey) -> bool:
-        """Whether a read has not failed, and does not wait for slow ones of its namespace."""
-        return key not in self._problems and not self._lanes.is_slow(key[1])
+        """Whether a read failed at most a few times, and does not wait for slow ones."""
+        return self._failures.get(key, 0) < _FAILURES and not self._lanes.is_slow(key[1])
 
     def _ended(self, key: ObjectKey, read: "asyncio.Task[None]") -> None:
         """A read is over: who did not wait for it is told."""
@@ -215,6 +226,7 @@ class Values:
             read.cancel()
         self._late.discard(key)
         self._told.pop(key, None)
+        self._failures.pop(key, None)
         if self._problems.pop(key, None) and key in self._contents:
             self._log.info("can be read again", **_named(key))
 
@@ -224,7 +236,6 @@ class Values:
 
     async def _read_until_known(self, key: ObjectKey) -> None:
         """Read an object, and again as long as that fails and somebody wants it."""
-        failures = 0
         while True:
             try:
                 async with self._lanes.turn(key[1]):
@@ -233,9 +244,8 @@ class Values:
             except Exception as error:
                 if self._patience is None:
                     raise
-                failures += 1
                 self._note(key, problem_of(error))
-            await asyncio.sleep(_AGAIN.delay(failures))
+            await asyncio.sleep(_AGAIN.delay(self._failures[key]))
             if key in self._late and not self._is_wanted(key):
                 return
 
@@ -243,6 +253,7 @@ class Values:
         if self._problems.get(key) != problem:
             self._log.warn("cannot be read, trying again", **_named(key), err=problem)
         self._problems[key] = problem
+        self._failures[key] += 1
 
     async def _read_latest(self, key: ObjectKey) -> Content:
         """Read an object; stale if it changed again and again meanwhile."""
