@@ -24,9 +24,10 @@ def main(words: Sequence[str]) -> None:
     allow_deep_json()
     # A large body is many objects at once, none of them in a cycle.
     gc.disable()
-    reviewer = reviewer_of(parsed(words, FLAGS))
+    given = parsed(words, FLAGS)
+    answer, largest = partial(reply_of, reviewer_of(given)), given["web.max-request-bytes"]
     # A thread has the stack that deep JSON takes.
-    thread = threading.Thread(target=serve, args=(partial(reply_of, reviewer),))
+    thread = threading.Thread(target=serve, args=(answer, largest))
     thread.start()
     thread.join()
 

@@ -44,7 +44,7 @@ async def _run(given: "Given", words: Sequence[str]) -> None:
     from stoker.cli.operator_settings import web_settings
     from stoker.logs import logger
     from stoker.web.server import Served, WebServer
-    from stoker.web.webhook import Webhook, allow_deep_json
+    from stoker.web.webhook import Places, Webhook, allow_deep_json
     from stoker.web.webhook_metrics import WebhookMetrics
 
     allow_deep_json()
@@ -55,12 +55,13 @@ async def _run(given: "Given", words: Sequence[str]) -> None:
     reviewer = reviewer_of(given)
     metrics = WebhookMetrics(__version__, reviewer.paths)
     command = (sys.executable, "-m", "stoker.cli.reviewing", *words)
-    webhook = Webhook(reviewer, metrics, command)
+    largest = given["web.max-request-bytes"]
+    webhook = Webhook(reviewer, metrics, command, places=Places(bytes=2 * largest))
     server = WebServer(
         web_settings(given),
         metrics.registry.text,
         lambda: "stopping" if stopping.is_set() else "",
-        served=Served(webhook.routes(), given["web.max-request-bytes"]),
+        served=Served(webhook.routes(), largest),
     )
     metrics.counts_connections(lambda: server.turned_away)
     logger("webhook").info("starting", version=__version__)

@@ -20,8 +20,10 @@ from msgspec import Struct
 
 _LENGTH: Final = struct.Struct(">I")
 _IDLE_SECONDS: Final = 60.0
-# Of the address space, a thread's stack of 64 MiB included; of that 240 can come to be in use.
-_MEMORY: Final = 288 << 20
+# Address space, a thread's stack of 64 MiB included: less than that can come to be in use. A body
+# as JSON takes about ten times its bytes, and its answer some.
+_MEMORY: Final = 64 << 20
+_TIMES_A_BODY: Final = 14
 
 
 class Question(Struct, frozen=True, array_like=True):
@@ -113,9 +115,9 @@ class WorkerProcess:
 # --- In the process -------------------------------------------------------------------------------
 
 
-def serve(answer: Callable[[Question], Reply]) -> None:
+def serve(answer: Callable[[Question], Reply], largest_body: int) -> None:
     """Answer the questions on standard input until there are no more; the body of the process."""
-    _limit_memory()
+    _limit_memory(_MEMORY + _TIMES_A_BODY * largest_body)
     asked, replies = sys.stdin.buffer, sys.stdout.buffer
     # What else is printed must not be taken for an answer.
     sys.stdout = sys.stderr
@@ -139,11 +141,11 @@ def _message(source: BinaryIO) -> bytes:
     return source.read(length)
 
 
-def _limit_memory() -> None:
+def _limit_memory(most: int) -> None:
     try:
         import resource
     except ImportError:
         # Where there are no limits to set, the container's counts.
         return
-    resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
+    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
