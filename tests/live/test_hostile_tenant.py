@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import gzip
+import http.client
 import itertools
+import json
 import re
+import socket
+import subprocess
+import sys
+import tempfile
 import threading
 import time
 import urllib.request
 from base64 import b64decode
+from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
@@ -19,10 +27,12 @@ from typing import NamedTuple
 import pytest
 import yaml
 
+from tests.live import hostile
 from tests.live.faults import Gateway
 from tests.live.hostile import Attacker
 from tests.live.operating import Object, Running, World, alertmanager, prometheus, service_monitor
 from tools.cluster import Cluster
+from tools.waiting import until
 
 VALUES = Path(__file__).parents[2] / "charts" / "stoker" / "values.yaml"
 # Of the memory limit this much may be in use; the rest is room.
@@ -220,3 +230,120 @@ def test_a_hostile_namespace_costs_the_others_nothing(
     assert peak < ROOM * limit
     assert change.beside <= 2 * change.without + POLL_SECONDS
     assert restart.beside <= 2 * restart.without + READING_SECONDS
+
+
+# --- The webhook ----------------------------------------------------------------------------------
+
+STRANGER = "127.0.0.2"
+# The API server does not wait for longer, unless it is told to.
+REVIEW_SECONDS = 10.0
+RULES = "/admission-prometheusrules/validate"
+
+
+def review(*expressions: str) -> bytes:
+    """A review of a PrometheusRule with these expressions."""
+    given = hostile.rule("it", *expressions)
+    request = {"uid": "1", "operation": "CREATE", "kind": {"kind": given["kind"]}, "object": given}
+    whole = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+    return json.dumps(whole).encode()
+
+
+def dear_bodies() -> list[bytes]:
+    """What strangers send: small and large, and all of it dear in its own way."""
+    return [
+        b'{"a":' * 1700,
+        b"[" * 1_000_000,
+        b"[" + b"[]," * 4_000_000 + b"1]",
+        review(r'up{a=~"\PN{1000}"}', *[f'up{{a=~"{each}\\PN{{999}}"}}' for each in range(30)]),
+        review("+".join(["a"] * 15_000)),
+        review("+".join(["a"] * 250_000)),
+        review(*["+".join(["a"] * 900)] * 70),
+        review(*["up"] * 9000),
+    ]
+
+
+def post(port: int, body: bytes, source: str = "127.0.0.1") -> int:
+    """The status of the answer to a review; 0 if there is none."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, 60, (source, 0))
+    try:
+        connection.request("POST", RULES, body, {"Content-Type": "application/json"})
+        return connection.getresponse().status
+    except (OSError, http.client.HTTPException):
+        return 0
+    finally:
+        connection.close()
+
+
+@contextmanager
+def webhook() -> Iterator[tuple[int, int]]:
+    """The webhook as a process of its own: its port and its id."""
+    flags = ("--web.enable-tls=false", "--web.listen-address=127.0.0.1:0")
+    command = [sys.executable, "-m", "stoker", "webhook", *flags]
+    with tempfile.NamedTemporaryFile("w+") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log)
+        try:
+            text = until(
+                "the webhook to listen",
+                lambda: re.search(r"msg=listening.* port=(\d+)", Path(log.name).read_text()),
+            )
+            assert text
+            yield int(text[1]), process.pid
+        finally:
+            process.terminate()
+            process.wait(60)
+
+
+@contextmanager
+def strangers(port: int) -> Iterator[Counter[int]]:
+    """Those who ask without end, and those who say nothing; the answers that they got."""
+    stopped, answers, bodies = threading.Event(), Counter[int](), dear_bodies()
+
+    def ask(number: int) -> None:
+        for body in itertools.cycle(bodies[number:] + bodies[:number]):
+            if stopped.is_set():
+                return
+            answers[post(port, body, STRANGER)] += 1
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(len(bodies))]
+    with ExitStack() as stack:
+        for _ in range(300):
+            silent = stack.enter_context(socket.socket())
+            silent.bind((STRANGER, 0))
+            silent.connect(("127.0.0.1", port))
+        for thread in threads:
+            thread.start()
+        try:
+            yield answers
+        finally:
+            stopped.set()
+            for thread in threads:
+                thread.join()
+
+
+def test_strangers_do_not_hold_the_webhook(capsys: pytest.CaptureFixture[str]) -> None:
+    """Small reviews of others and probes are answered, and memory stays within its limit."""
+    with webhook() as (port, pid), strangers(port) as answers:
+        probe, spans = Probe(port, pid), []
+        with probe.at_work():
+            until("strangers to be answered", lambda: answers.total() >= len(dear_bodies()))
+            for number in range(CHANGES):
+                begun = time.monotonic()
+                assert post(port, review(f"up > {number}")) == HTTPStatus.OK
+                spans.append(time.monotonic() - begun)
+        peak, limit = probe.peak + children(pid), memory_limit("webhook")
+    with capsys.disabled():
+        print(
+            f"\nreview: median {median(spans):.3f} s, slowest {max(spans):.3f} s;"
+            f" slowest health {probe.slowest:.3f} s; peak {peak >> 20} of {limit >> 20} MiB;"
+            f" strangers got {dict(answers)}"
+        )
+    assert probe.failures == []
+    assert probe.slowest < HEALTHY_SECONDS
+    assert max(spans) < REVIEW_SECONDS
+    assert peak < limit
+
+
+def children(pid: int) -> int:
+    """The most memory that each of the children of a process ever had, together."""
+    found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return sum(Probe(0, int(each)).peak for each in found)

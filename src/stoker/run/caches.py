@@ -161,6 +161,10 @@ class Caches:
         """The objects of a kind that belong to a workload."""
         return self.owned[kind].store.by_index(OWNER, uid)
 
+    def exists(self, identity: ObjectId) -> bool:
+        """Whether a Secret or ConfigMap is known to exist."""
+        return self.metadata(identity) is not None
+
     def is_absent(self, identity: ObjectId) -> bool:
         """Whether a Secret or ConfigMap is known not to exist, since it would be watched."""
         kind, namespace, name = identity

@@ -150,7 +150,7 @@ class Operator:
             client=client,
             status_client=status_client,
             caches=caches,
-            values=Values(client, caches.is_absent, Patience()),
+            values=Values(client, caches.is_absent, Patience(), caches.exists),
             writer=Writer(client, caches.metadata),
             settings=self._settings,
             capabilities=capabilities,

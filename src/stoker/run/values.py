@@ -70,8 +70,9 @@ class Patience(Struct, frozen=True):
 class Values:
     """What was read of Secrets and ConfigMaps, for as long as somebody refers to it.
 
-    `is_absent` tells whether an object is known not to exist; it need not be read then. Without
-    `patience` every read is waited for, and one that fails is an error.
+    `is_absent` tells whether an object is known not to exist; it need not be read then. `exists`
+    tells whether it is known to exist; at the start only those are waited for. Without `patience`
+    every read is waited for, and one that fails is an error.
     """
 
     def __init__(
@@ -79,7 +80,9 @@ class Values:
         client: Client,
         is_absent: Callable[[ObjectKey], bool],
         patience: Patience | None = None,
+        exists: Callable[[ObjectKey], bool] = lambda _: True,
     ) -> None:
+        self._exists = exists
         self._client = client
         self._is_absent = is_absent
         self._patience = patience
@@ -203,12 +206,13 @@ class Values:
         begun, pending = loop.time(), set(reads.values())
         while pending:
             _, pending = await asyncio.wait(pending, timeout=_LOOK_SECONDS)
-            well = any(self._is_well(key) for key, read in reads.items() if read in pending)
+            waited_for = (key for key, read in reads.items() if read in pending)
+            well = any(self._is_well(key) for key in waited_for if not start or self._exists(key))
             if loop.time() - begun >= patience.seconds(start=start, well=well):
                 return
 
     def _is_well(self, key: ObjectKey) -> bool:
-        """Whether a read failed at most a few times, and does not wait for slow ones."""
+        """Whether a read should succeed soon: it did not fail before, nor waits for slow ones."""
         return self._failures.get(key, 0) < _FAILURES and not self._lanes.is_slow(key[1])
 
     def _ended(self, key: ObjectKey, read: "asyncio.Task[None]") -> None:
