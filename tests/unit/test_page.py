@@ -24,12 +24,14 @@ from stoker.api.monitors import ServiceMonitor
 from stoker.cli.operator_settings import operator_settings
 from stoker.decide import decide
 from stoker.errors import FieldError
+from stoker.logs import logger
 from stoker.offline.manifests import read
 from stoker.offline.pages import DirectoryPages, desk_of
 from stoker.offline.watched import Folder
 from stoker.offline.world import world_of
 from stoker.page.index import Query
 from stoker.settings import Capabilities, OperatorSettings
+from stoker.web.gate import Gate, host_name
 from stoker.web.page import PageServer
 from tests.unit import page_world
 from tests.unit.page_world import GROUP, Object, made
@@ -408,6 +410,39 @@ def status_of(folder: Path, path: str = "/api/overview", **request: Any) -> tupl
         ("localhost.evil.example", 403),
         ("10.0.0.1", 403),
         ("", 403),
+        ("LOCALHOST.", 200),
+        ("page.example.:80", 200),
+        ("127.0.0.1:", 200),
+        ("[::1]", 200),
+        ("[0:0:0:0:0:0:0:1]:8095", 200),
+        ("[::1].evil.example", 403),
+        ("[::1]evil.example:8095", 403),
+        ("[::1]:8095.evil.example", 403),
+        ("[::1", 403),
+        ("[[::1]]", 403),
+        ("[::1%25lo]", 403),
+        ("[127.0.0.1]", 403),
+        ("[localhost]", 403),
+        ("[]", 403),
+        ("::1", 403),
+        ("localhost:80:evil.example", 403),
+        ("localhost:evil", 403),
+        ("localhost:8095@evil.example", 403),
+        ("evil.example@localhost", 403),
+        ("localhost#.evil.example", 403),
+        ("localhost/evil", 403),
+        ("localhost%2eevil.example", 403),
+        ("localhost, evil.example", 403),
+        ("localhost evil.example", 403),
+        ("localhost..", 403),
+        (".localhost", 403),
+        ("evil..localhost", 403),
+        ("127.0.0.1.evil.example", 403),
+        ("127.1", 403),
+        ("0x7f.0.0.1", 403),
+        ("0177.0.0.1", 403),
+        ("2130706433", 403),
+        ("a" * 300 + ".localhost", 403),
     ],
 )
 def test_only_local_names_are_answered(folder: Path, host: str, status: int) -> None:
@@ -415,6 +450,34 @@ def test_only_local_names_are_answered(folder: Path, host: str, status: int) -> 
     found, _, body = status_of(folder, headers={"Host": host})
     assert found == status
     assert (b"workloads" in body) == (status == 200)
+
+
+@pytest.mark.parametrize(
+    ("host", "name"),
+    [
+        ("ⅼocalhost", ""),
+        ("localhost\u3002", ""),
+        ("１２７.0.0.1", ""),
+        ("loc\u212alhost", ""),
+        ("localhost\n", ""),
+        ("localhost\r\nX: y", ""),
+        ("\tlocalhost", ""),
+        ("localhost\x00", ""),
+        ("localhost:٨٠", ""),
+        ("[FE80::1]:1", "fe80::1"),
+        ("Page.Example.", "page.example"),
+    ],
+)
+def test_the_name_in_a_host_header_is_plain_or_none(host: str, name: str) -> None:
+    """Letters that only look like ours, or that no client may send, make no name."""
+    assert host_name(host) == name
+
+
+def test_two_host_headers_are_none() -> None:
+    """Who stands between may have looked at the other one."""
+    gate = Gate((), logger("page"))
+    assert gate.is_local(["localhost"])
+    assert not any(map(gate.is_local, ([], ["localhost"] * 2, ["localhost", "evil.example"])))
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])

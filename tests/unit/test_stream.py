@@ -28,6 +28,7 @@ def test_a_stream_is_the_join_of_its_parts(operations: list[tuple[int, str | Non
     """Whatever is put, replaced and removed, and its bytes do not tell in which order."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stream, "MEAN_RUN", 4)
+        patch.setattr(stream, "LARGE_PART", 30)
         kept: Stream[int] = Stream()
         expected: dict[int, str] = {}
         for key, text in operations:
@@ -41,6 +42,7 @@ def test_a_stream_is_the_join_of_its_parts(operations: list[tuple[int, str | Non
         at_once: Stream[int] = Stream()
         at_once.change(expected)
         assert kept.members() == at_once.members()
+        assert kept.pieces(10**6) == at_once.pieces(10**6)
     assert kept.text() == joined(expected)
     assert gzip.decompress(b"".join(kept.members())).decode() == joined(expected)
     assert len(kept) == len(expected)
@@ -56,6 +58,7 @@ def test_many_changes_at_once_are_the_same_as_one_after_the_other(
     """Runs that lose their beginning are joined, however many of them."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stream, "MEAN_RUN", 3)
+        patch.setattr(stream, "LARGE_PART", 5)
         at_once: Stream[int] = Stream()
         at_once.change(before)
         at_once.change(changes)
@@ -64,6 +67,7 @@ def test_many_changes_at_once_are_the_same_as_one_after_the_other(
         for key, text in after.items():
             expected.put(key, text)
         assert at_once.members() == expected.members()
+        assert at_once.pieces(10**6) == expected.pieces(10**6)
     assert at_once.text() == joined(after)
 
 
@@ -103,6 +107,20 @@ def test_a_change_rewrites_one_run() -> None:
     after = kept.members()
     assert len(before) > 10
     assert len([member for member in after if member not in before]) == 1
+
+
+def test_a_change_beside_a_large_part_does_not_pay_for_it() -> None:
+    """However much somebody else's resource becomes, it is not packed again for ours."""
+    kept = filled(60)
+    before = {n: f"- job_name: job-{n}\n" for n in range(1000, 1030)}
+    kept.change(before)
+    kept.change(dict.fromkeys(range(1005, 1030, 5), "x" * 10**6))
+    large = [run for run in kept._runs if run.is_large]
+    assert len(large) == 5
+    for n in before:
+        kept.put(n, "- job_name: changed\n") if n % 5 else None
+    kept.change({n + 0.5: "- job_name: new\n" for n in range(999, 1030)})  # type: ignore[misc]
+    assert [run for run in kept._runs if run.is_large] == large
 
 
 def test_gunzip_reads_it() -> None:

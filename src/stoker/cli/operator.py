@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import sys
 from collections.abc import Awaitable, Sequence
 from contextlib import AsyncExitStack
 from itertools import count
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _OBJECTS_PER_SECOND = 100
 _STATUSES_PER_SECOND = 100
 _NEW_OBJECTS = 100_000
+_TURN_SECONDS = 0.001
 
 
 def main(words: Sequence[str]) -> int:
@@ -38,6 +40,8 @@ def main(words: Sequence[str]) -> int:
         configure(settings.log.level, settings.log.format)
         _spare_the_collector()
         _allow_deep_json()
+        # Threads that judge give way this often: the event loop has much to do in small steps.
+        sys.setswitchinterval(_TURN_SECONDS)
         asyncio.run(_run(settings))
     except StokerError as error:
         return failed("operator", error)

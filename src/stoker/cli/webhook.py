@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ from stoker.cli.terminal import failed
 
 if TYPE_CHECKING:
     from stoker.cli.flags import Given
+    from stoker.web.reviews import Reviewer
 
 
 def main(words: Sequence[str]) -> int:
@@ -24,19 +26,27 @@ def main(words: Sequence[str]) -> int:
             print(text)
             return 0
         configure(given["log-level"], given["log-format"])
-        asyncio.run(_run(given))
+        asyncio.run(_run(given, words))
     except StokerError as error:
         return failed("webhook", error)
     return 0
 
 
-async def _run(given: "Given") -> None:
-    from stoker import __version__
-    from stoker.cli.operator_settings import limits_of, web_settings
-    from stoker.logs import logger
+def reviewer_of(given: "Given") -> "Reviewer":
+    """Who answers, as the flags say."""
+    from stoker.cli.operator_settings import limits_of
     from stoker.web.reviews import Reviewer, rules_reader
+
+    reader = rules_reader(given["name-validation-scheme"], given["promql-options"])
+    return Reviewer(reader, limits_of(given))
+
+
+async def _run(given: "Given", words: Sequence[str]) -> None:
+    from stoker import __version__
+    from stoker.cli.operator_settings import web_settings
+    from stoker.logs import logger
     from stoker.web.server import Served, WebServer
-    from stoker.web.webhook import Webhook, allow_deep_json
+    from stoker.web.webhook import Places, Webhook, allow_deep_json
     from stoker.web.webhook_metrics import WebhookMetrics
 
     allow_deep_json()
@@ -44,19 +54,23 @@ async def _run(given: "Given") -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
-    reader = rules_reader(given["name-validation-scheme"], given["promql-options"])
-    reviewer = Reviewer(reader, limits_of(given))
+    reviewer = reviewer_of(given)
     metrics = WebhookMetrics(__version__, reviewer.paths)
+    command = (sys.executable, "-m", "stoker.cli.reviewing", *words)
+    largest = given["web.max-request-bytes"]
+    webhook = Webhook(reviewer, metrics, command, places=Places(bytes=2 * largest))
     server = WebServer(
         web_settings(given),
         metrics.registry.text,
         lambda: "stopping" if stopping.is_set() else "",
-        served=Served(Webhook(reviewer, metrics).routes(), given["web.max-request-bytes"]),
+        served=Served(webhook.routes(), largest),
     )
+    metrics.counts_connections(lambda: server.turned_away)
     logger("webhook").info("starting", version=__version__)
     await server.start()
     try:
         await stopping.wait()
     finally:
         await server.stop()
+        await webhook.stop()
     logger("webhook").info("stopped")

@@ -9,7 +9,8 @@ run and the lengths of its parts; to change a part, its run is unpacked.
      member   member  member                   kept     new    kept
 
 Where a run begins is decided by the key alone (one key in sixty-four begins one), so the bytes
-depend on the parts and not on the order of changes: after a restart they are the same.
+depend on the parts and not on the order of changes: after a restart they are the same. Only a large
+part has a run to itself: who changes a small one beside it does not pay for it.
 """
 
 import zlib
@@ -19,6 +20,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any, Generic, NamedTuple, TypeVar
 
 MEAN_RUN = 64
+LARGE_PART = 16 * 1024
 _GZIP = zlib.MAX_WBITS | 16
 # The text is small once it is packed, and each byte of it is sent and stored with every change.
 _LEVEL = 9
@@ -52,9 +54,10 @@ class Piece(NamedTuple):
 class _Run(Generic[K]):
     """Neighbouring parts, compressed together when that is asked for."""
 
-    __slots__ = ("_loose", "_packed", "keys", "lengths", "replaced")
+    __slots__ = ("_loose", "_packed", "keys", "lengths", "named", "replaced")
 
-    def __init__(self, keys: list[K], parts: list[bytes]) -> None:
+    def __init__(self, keys: list[K], parts: list[bytes], *, named: bool) -> None:
+        self.named = named
         self.keys = keys
         self.lengths = [len(part) for part in parts]
         self.replaced = False
@@ -64,7 +67,12 @@ class _Run(Generic[K]):
     @property
     def name(self) -> str:
         """The key that begins the run; none for the parts before the first that does."""
-        return repr(self.keys[0]) if _begins_run(self.keys[0]) else ""
+        return repr(self.keys[0]) if self.named else ""
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it is one large part."""
+        return self.lengths[0] > LARGE_PART
 
     @property
     def member(self) -> bytes:
@@ -168,16 +176,28 @@ class Stream(Generic[K]):
         for key in sorted(parts):
             if parts[key] is None and key not in self:
                 continue
-            place = self._place(key)
-            # Without its first part, a run belongs to the one before.
-            headless = parts[key] is None and key == self._firsts[place]
-            start = max(0, place - 1) if headless else place
+            start, stop = self._range(key, gone=parts[key] is None)
             changes: dict[K, str | None] = {}
-            if ranges and start < ranges[-1][1]:
-                start, _, changes = ranges.pop()
+            if ranges and (start < ranges[-1][1] or start == ranges[-1][0]):
+                start, before, changes = ranges.pop()
+                stop = max(before, stop)
             changes[key] = parts[key]
-            ranges.append((start, place + 1, changes))
+            ranges.append((start, stop, changes))
         return ranges
+
+    def _range(self, key: K, *, gone: bool) -> tuple[int, int]:
+        """Which runs, from where to where, another part under a key may concern."""
+        place = self._place(key)
+        if not self._runs or not self._runs[place].is_large:
+            # Without its first part, a run belongs to the one before.
+            headless = gone and key == self._firsts[place]
+            return (max(0, place - 1) if headless else place), place + 1
+        if key == self._firsts[place]:
+            # Those on both sides belong together if it is not large any more.
+            return max(0, place - 1), min(place + 2, len(self._runs))
+        if key < self._firsts[place]:
+            return place, place
+        return place + 1, min(place + 2, len(self._runs))
 
     def _rewrite(self, start: int, stop: int, changes: Mapping[K, str | None]) -> None:
         merged: dict[K, bytes] = {}
@@ -189,21 +209,24 @@ class Stream(Generic[K]):
                 del merged[key]
             else:
                 merged[key] = text.encode()
-        runs = list(_runs(merged))
+        runs = list(_runs(merged, first=start == 0))
         self._fresh += runs
         self._runs[start:stop] = runs
         self._firsts[start:stop] = [run.keys[0] for run in runs]
 
 
-def _runs(parts: dict[K, bytes]) -> Iterator[_Run[K]]:
-    keys: list[K] = []
+def _runs(parts: dict[K, bytes], *, first: bool) -> Iterator[_Run[K]]:
+    """The runs of neighbouring parts; `first` tells whether no others are before them."""
+    groups: list[list[K]] = []
     for key in sorted(parts):
-        if keys and _begins_run(key):
-            yield _Run(keys, [parts[chosen] for chosen in keys])
-            keys = []
-        keys.append(key)
-    if keys:
-        yield _Run(keys, [parts[chosen] for chosen in keys])
+        apart = bool(groups) and max(len(parts[key]), len(parts[groups[-1][-1]])) > LARGE_PART
+        if not groups or apart or _begins_run(key):
+            groups.append([])
+        groups[-1].append(key)
+    for number, keys in enumerate(groups):
+        named = bool(number) or not first or _begins_run(keys[0])
+        named |= len(parts[keys[0]]) > LARGE_PART
+        yield _Run(keys, [parts[chosen] for chosen in keys], named=named)
 
 
 def _begins_run(key: Any) -> bool:

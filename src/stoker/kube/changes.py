@@ -27,11 +27,12 @@ class Begin(Struct, frozen=True):
 
 
 class Listed(Struct, Generic[T], frozen=True):
-    """An object of the list."""
+    """An object of the list; `size` is how many bytes it came in."""
 
     key: Key
     version: str
     object: T
+    size: int = 0
 
 
 class Ready(Struct, frozen=True):
@@ -39,11 +40,12 @@ class Ready(Struct, frozen=True):
 
 
 class Applied(Struct, Generic[T], frozen=True):
-    """An object was created or changed."""
+    """An object was created or changed; `size` is how many bytes it came in."""
 
     key: Key
     version: str
     object: T
+    size: int = 0
 
 
 class Deleted(Struct, frozen=True):

@@ -27,6 +27,7 @@ Index: TypeAlias = Callable[[T], Iterable[Hashable]]
 class _Entry(Struct, Generic[T], frozen=True, gc=False):
     version: str
     object: T
+    size: int = 0
 
 
 class Store(Generic[T]):
@@ -49,6 +50,11 @@ class Store(Generic[T]):
         """One object, or None; the namespace is "" where there is none."""
         entry = self._spaces.get(namespace, {}).get(name)
         return entry.object if entry else None
+
+    def size(self, namespace: str, name: str) -> int:
+        """In how many bytes an object came; 0 if there is none."""
+        entry = self._spaces.get(namespace, {}).get(name)
+        return entry.size if entry else 0
 
     def __iter__(self) -> Iterator[T]:
         return (entry.object for space in self._spaces.values() for entry in space.values())
@@ -144,7 +150,7 @@ class StoreWriter(Generic[T]):
             case Ready():
                 self._exchange()
             case Listed() | Applied():
-                self._set(event.key, _Entry(event.version, event.object))
+                self._set(event.key, _Entry(event.version, event.object, event.size))
             case Deleted():
                 self._set(event.key, None)
             case Unreadable():

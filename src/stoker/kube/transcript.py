@@ -85,7 +85,7 @@ class Transcript(Generic[T]):
         identity = identity_of(raw)
         key = Key(identity.namespace, identity.name)
         try:
-            return Listed(key, identity.resource_version, self._read(raw))
+            return Listed(key, identity.resource_version, self._read(raw), len(raw))
         except DecodeError as error:
             return Unreadable(key, error)
 
@@ -104,7 +104,7 @@ class Transcript(Generic[T]):
             self._go_on(identity_of(raw).resource_version)
             return found
         self._go_on(found.version)
-        return Applied(found.key, found.version, found.object)
+        return Applied(found.key, found.version, found.object, found.size)
 
     def _deleted(self, raw: Raw) -> Deleted:
         identity = identity_of(raw)

@@ -46,6 +46,8 @@ PAGE_SIZE: Final = 500
 WATCH_SECONDS: Final = (300, 600)
 # Servers send a bookmark about every minute, so a silence like this is a dead connection.
 SILENCE_SECONDS: Final = 150.0
+# What is smaller is read in less than a millisecond.
+LARGE_OBJECT: Final = 16 * 1024
 # A stream that held for so long was a good one, even if nothing happened.
 STEADY_SECONDS: Final = 10.0
 # An overloaded or starting server is back soon, one that refuses us waits for a human.
@@ -205,6 +207,7 @@ class _Watch(Generic[T]):
         while True:
             for raw in page.items or ():
                 yield self._transcript.listed(raw)
+                await _given_way(len(raw))
             if not page.metadata.continue_:
                 break
             page = await self._page(page.metadata.continue_)
@@ -249,10 +252,17 @@ class _Watch(Generic[T]):
                 for line in lines.of(chunk):
                     if event := self._transcript.event(line):
                         yield event
+                    await _given_way(len(line))
 
     def _begin(self, operation: str) -> None:
         self._operation = operation
         self._report.began(operation)
+
+
+async def _given_way(size: int) -> None:
+    """Let others have a turn after an object that took a while to read."""
+    if size > LARGE_OBJECT:
+        await asyncio.sleep(0)
 
 
 def _must_list_again(error: ApiError) -> bool:

@@ -143,6 +143,10 @@ class Caches:
         found: Candidate | None = self.resources[key.kind].store.get(key.namespace, key.name)
         return found
 
+    def size(self, key: ObjectKey) -> int:
+        """In how many bytes a configuration resource came."""
+        return self.resources[key.kind].store.size(key.namespace, key.name)
+
     def place(self, kind: str) -> Resource:
         """Where configuration resources of a kind are, in the version that is watched."""
         return self.resources[kind].resource
@@ -156,6 +160,10 @@ class Caches:
     def belonging(self, kind: str, uid: str) -> list[Any]:
         """The objects of a kind that belong to a workload."""
         return self.owned[kind].store.by_index(OWNER, uid)
+
+    def exists(self, identity: ObjectId) -> bool:
+        """Whether a Secret or ConfigMap is known to exist."""
+        return self.metadata(identity) is not None
 
     def is_absent(self, identity: ObjectId) -> bool:
         """Whether a Secret or ConfigMap is known not to exist, since it would be watched."""

@@ -1,20 +1,24 @@
 """What the operator keeps of one workload between changes.
 
 `stoker.decide` does the work; here changes are fed to it, and the values that it asks for are
-read. Large numbers of resources, as at the start, are fed a few at a time, so that the event loop
-serves everybody else in between.
+read. All of it is done in threads (`judging`), so that the event loop serves everybody else.
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import islice
 from typing import Final, TypeVar
 
 from stoker.decide import Kept, kept_of, key_of
-from stoker.generate.fragments import StandIns
+from stoker.errors import WorkloadError
+from stoker.generate.fragments import ResourceKey, StandIns
+from stoker.run.judging import aside, aside_dear
+from stoker.run.shares import Shares, as_tuple
 from stoker.run.triggers import Changes
 from stoker.run.values import Values, View
+from stoker.select.assets import CONFIG_MAP, SECRET
 from stoker.select.choice import Candidate
 from stoker.select.members import ObjectKey
 from stoker.select.references import ObjectKey as Referenced
@@ -23,13 +27,21 @@ from stoker.settings import Capabilities
 
 T = TypeVar("T")
 
+_VALUES: Final = (SECRET, CONFIG_MAP)
+
 _AT_ONCE: Final = 64
+# What is larger than this, as JSON, or took longer the last time, is dear.
+_DEAR_BYTES: Final = 32 * 1024
+_DEAR_SECONDS: Final = 0.02
+# Of so many it is noted how long each of them takes.
+_FEW: Final = 4
 
 
 class Held:
     """One workload. `find` gives a resource as it is now, None if there is none.
 
-    `placed` tells whether its rules have been laid out over ConfigMaps.
+    `weigh` tells how many bytes of JSON a resource is. `placed` tells whether its rules have been
+    laid out over ConfigMaps.
     """
 
     def __init__(
@@ -38,7 +50,9 @@ class Held:
         find: Callable[[ObjectKey], Candidate | None],
         capabilities: Capabilities,
         stand_ins: StandIns | None = None,
+        weigh: Callable[[ObjectKey], int] = lambda _: 0,
     ) -> None:
+        self._weigh = weigh
         self._stand_ins = stand_ins
         self._values = values
         self._find = find
@@ -49,24 +63,26 @@ class Held:
         self._asked: AbstractSet[Referenced] = frozenset()
         # What we were not allowed to read.
         self._refused: AbstractSet[Referenced] = frozenset()
+        # Resources and values that took long to take up.
+        self._slow: set[Referenced] = set()
+        self.shares = Shares(self._is_dear, time.monotonic)
 
     async def refresh(self, owner: Owner, changes: Changes, members: frozenset[ObjectKey]) -> Kept:
         """Take up what changed; WorkloadError where the workload itself cannot be read."""
         view = self._values.view()
         # What could not be read counted as missing, so whoever asked for it must look again.
         missed, self._asked = self._asked | self._allowed(), view.asked
-        view.asked |= missed
+        for key in changes.values | missed:
+            view.ask(key)
+        await self._values.load(view)
+        first = self.kept is None
         kept = await self._set_workload(owner, changes, view)
         gone, present = self._stale(kept, changes, members)
-        for key in gone:
-            kept.remove(key, view)
-        for some in _some(sorted(present)):
-            found = (self._find(key) for key in some)
-            kept.put_all({key_of(each): each for each in found if each is not None}, view)
-            await asyncio.sleep(0)
-        if changes.values or missed:
-            kept.touched(changes.values | missed, view)
-        await self._read(kept, view)
+        self._slow.difference_update(map(as_tuple, object_keys(gone)))
+        await aside(_dropped, kept, gone, view)
+        await self._put(kept, present, view)
+        await self._touch(kept, changes.values | missed, view)
+        await self._read(kept, view, start=first)
         refused = filter(self._values.is_refused, view.asked | self._refused)
         self._asked, self._refused = frozenset(), frozenset(filter(kept.refers_to, refused))
         return kept
@@ -92,15 +108,28 @@ class Held:
             return await self._begun(owner, view)
         if changes.own:
             # All fragments may have to be made again, which takes a while with thousands of them.
-            await asyncio.to_thread(self.kept.set_workload, owner, view)
+            kept = self.kept
+            await self._with_values(view, lambda: kept.set_workload(owner, view))
         return self.kept
 
     async def _begun(self, owner: Owner, view: View) -> Kept:
         while True:
-            kept = kept_of(owner, self._capabilities, view, self._stand_ins)
+            kept = await self._with_values(
+                view, lambda: kept_of(owner, self._capabilities, view, self._stand_ins)
+            )
             if not view.unread:
                 self.kept = kept
                 return kept
+            await self._values.load(view, start=True)
+
+    async def _with_values(self, view: View, work: Callable[[], T]) -> T:
+        """Do this in a thread, and again if it fails for want of a value that is to be read."""
+        while True:
+            try:
+                return await asyncio.to_thread(work)
+            except WorkloadError:
+                if not view.unread:
+                    raise
             await self._values.load(view)
 
     def _stale(
@@ -113,15 +142,59 @@ class Held:
             looked_at |= known ^ members
         return [resource_key(key) for key in looked_at - members], looked_at & members
 
-    async def _read(self, kept: Kept, view: View) -> None:
+    async def _read(self, kept: Kept, view: View, *, start: bool) -> None:
         """Read what was asked for, and let those look again who asked."""
         while view.unread:
-            kept.touched(await self._values.load(view), view)
+            await self._touch(kept, await self._values.load(view, start=start), view)
+
+    # --- In threads -------------------------------------------------------------------------------
+
+    async def _put(self, kept: Kept, keys: Iterable[ObjectKey], view: View) -> None:
+        """Judge resources; of a few it is noted how long each took."""
+        keys = sorted(keys)
+        for some in _some(keys, 1 if len(keys) <= _FEW else _AT_ONCE):
+            found = {key: each for key in some if (each := self._find(key)) is not None}
+            resources = {key_of(each): each for each in found.values()}
+            await self._timed(kept.put_all, resources, map(as_tuple, found), view)
+
+    async def _touch(self, kept: Kept, keys: AbstractSet[Referenced], view: View) -> None:
+        """Let those look again who asked for Secrets and ConfigMaps."""
+        for some in _some(sorted(keys), 1 if len(keys) <= _FEW else len(keys)):
+            await self._timed(kept.touched, set(some), some, view)
+
+    async def _timed(
+        self, work: Callable[[T, View], None], what: T, keys: Iterable[Referenced], view: View
+    ) -> None:
+        keys = list(keys)
+        # Others, with less to do, need not wait for those that take long.
+        run = aside_dear if len(keys) > _FEW or any(map(self._is_dear, keys)) else aside
+        seconds = await run(_seconds_of, work, what, view)
+        if len(keys) == 1:
+            note = self._slow.add if seconds > _DEAR_SECONDS else self._slow.discard
+            note(keys[0])
+
+    def _is_dear(self, key: Referenced) -> bool:
+        """Whether it takes long to take up a resource or value."""
+        if key in self._slow:
+            return True
+        return key[0] not in _VALUES and self._weigh(ObjectKey(*key)) > _DEAR_BYTES
 
 
-def _some(keys: Sequence[T]) -> Iterator[list[T]]:
+def _seconds_of(work: Callable[[T, View], None], what: T, view: View) -> float:
+    """How much time of a processor this takes."""
+    begun = time.thread_time()
+    work(what, view)
+    return time.thread_time() - begun
+
+
+def _dropped(kept: Kept, keys: Iterable[ResourceKey], view: View) -> None:
+    for key in keys:
+        kept.remove(key, view)
+
+
+def _some(keys: Sequence[T], count: int) -> Iterator[list[T]]:
     remaining = iter(keys)
-    while found := list(islice(remaining, _AT_ONCE)):
+    while found := list(islice(remaining, count)):
         yield found
 
 

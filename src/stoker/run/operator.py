@@ -47,7 +47,7 @@ from stoker.run.statuses import Statuses
 from stoker.run.targets import Observed, TargetRounds
 from stoker.run.tools import Tools
 from stoker.run.triggers import Named, Triggers
-from stoker.run.values import REFUSED_SECONDS, Values
+from stoker.run.values import REFUSED_SECONDS, Patience, Values
 from stoker.run.workers import Job, tell, worker
 from stoker.run.writer import Writer
 from stoker.select.choice import Choice, choices
@@ -96,6 +96,7 @@ class Operator:
         self._sight = Sight(self._tools.caches)
         self._triggers = self._made_triggers()
         self._reconciler = Reconciler(self._tools, self._triggers)
+        self._tools.values.listen(lambda key: bool(self._readers(key)), self._triggers.arrived)
         self._tell_of_outcomes(status_client)
         self._kubelets = partial(
             Kubelets, status_client, settings.kubelet, settings.objects, metrics
@@ -149,7 +150,7 @@ class Operator:
             client=client,
             status_client=status_client,
             caches=caches,
-            values=Values(client, caches.is_absent),
+            values=Values(client, caches.is_absent, Patience(), caches.exists),
             writer=Writer(client, caches.metadata),
             settings=self._settings,
             capabilities=capabilities,
@@ -307,6 +308,10 @@ class Operator:
     # --- One workload -----------------------------------------------------------------------------
 
     async def _work_on(self, key: WorkloadKey) -> None:
+        wait = self._reconciler.set_aside(key)
+        if wait is not None:
+            self._queues[key.kind].add_after(key, wait)
+            return
         try:
             await self._reconcile(key)
         finally:
@@ -344,6 +349,8 @@ class Operator:
         self._announce(key)
         if not done.waits:
             self._waiting.discard(key)
+        if done.later is not None:
+            self._queues[key.kind].add_after(key, done.later)
         if done.again:
             wait = max((done.again - self._tools.now()).total_seconds(), 1)
             self._queues[key.kind].add_after(key, wait)

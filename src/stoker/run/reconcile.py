@@ -6,6 +6,7 @@ Which event woke us is not an input. A workload that cannot be reconciled keeps 
 nothing is written before everything that is to be written is known.
 """
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
@@ -26,13 +27,14 @@ from stoker.run.checks import check_cluster
 from stoker.run.claims import grow_claims
 from stoker.run.governing import with_shared_service
 from stoker.run.held import Held
+from stoker.run.judging import aside
 from stoker.run.kinds import WORKLOADS
 from stoker.run.surplus import Surplus
 from stoker.run.switching import Found, Switch, switch_of, switched, usual_names
 from stoker.run.tools import Tools
 from stoker.run.triggers import Changes, Triggers
 from stoker.select.choice import UNMANAGED, is_unmanaged
-from stoker.select.members import WorkloadKey
+from stoker.select.members import ObjectKey, WorkloadKey
 from stoker.select.references import ObjectKey as Referenced
 from stoker.select.workload import Owner, workload_of
 from stoker.status.conditions import Because
@@ -50,12 +52,13 @@ class Done(Struct, frozen=True):
     """What came of reconciling a workload.
 
     `again` is when it must be looked at without a cause; `waits`, that it must be looked at when
-    pods become ready.
+    pods become ready; `later`, after how many seconds there is more to do, None if there is not.
     """
 
     outcome: Reconciliation
     again: datetime | None = None
     waits: bool = False
+    later: float | None = None
 
 
 class Reconciler:
@@ -70,6 +73,14 @@ class Reconciler:
         self._triggers = triggers
         self._surplus = Surplus(tools)
 
+    def set_aside(self, key: WorkloadKey) -> float | None:
+        """After how many seconds a workload has something to do, if it has nothing now."""
+        held, changes = self.held.get(key), self._triggers.noted(key)
+        if held is None or held.kept is None or changes is None:
+            return None
+        divided = held.shares.divide(changes)
+        return divided.wait if divided.only_later else None
+
     async def reconcile(self, key: WorkloadKey, owner: Owner) -> Done:
         """Bring about what a workload asks for.
 
@@ -79,12 +90,24 @@ class Reconciler:
         if owner.spec.paused:
             return Done(Reconciliation())
         await self.release(key, owner)
-        changes = self._triggers.take(key)
+        changes, later = self._divided(key)
         try:
-            return await self._reconcile(key, owner, changes)
+            return replace(await self._reconcile(key, owner, changes), later=later)
         except BaseException:
             self._triggers.give_back(key, changes)
             raise
+
+    def _divided(self, key: WorkloadKey) -> tuple[Changes, float | None]:
+        """What a workload takes up now, and after how many seconds there is more."""
+        changes, held = self._triggers.take(key), self.held.get(key)
+        if held is None or held.kept is None:
+            # At the start all of it counts: what is in use must not be left out for a while.
+            return changes, None
+        now, later, wait = held.shares.divide(changes)
+        if not later:
+            return now, None
+        self._triggers.give_back(key, later)
+        return now, wait
 
     def forget(self, key: WorkloadKey) -> None:
         """A workload is gone, and with it what was kept of it."""
@@ -96,9 +119,23 @@ class Reconciler:
         held = self.held.get(key)
         if held is None:
             tools = self._tools
-            held = Held(tools.values, self._caches.resource, tools.capabilities, tools.stand_ins)
+            held = Held(
+                tools.values,
+                self._caches.resource,
+                tools.capabilities,
+                tools.stand_ins,
+                self._caches.size,
+            )
             self.held[key] = held
-        members = self._triggers.members.members(key)
+        members, begun = self._triggers.members.members(key), time.monotonic()
+        try:
+            return await self._brought_about(owner, held, changes, members)
+        finally:
+            held.shares.charge(changes, time.monotonic() - begun)
+
+    async def _brought_about(
+        self, owner: Owner, held: Held, changes: Changes, members: frozenset[ObjectKey]
+    ) -> Done:
         kept = await held.refresh(owner, changes, members)
         outline = self._tools.outline(owner)
         wanted = await self._wanted(owner, outline, held, kept)
@@ -145,7 +182,8 @@ class Reconciler:
         secrets = self._names_of_secrets(owner.metadata.uid or "")
         if isinstance(owner, PrometheusAgent):
             secrets = usual_names(workload_of(owner, self._tools.capabilities), secrets)
-        contents = kept.contents(self._tools.values.view(), Existing(rules=rules, secrets=secrets))
+        existing = Existing(rules=rules, secrets=secrets)
+        contents = await aside(kept.contents, self._tools.values.view(), existing)
         held.placed = True
         if not is_unmanaged(owner, self._settings):
             return contents
@@ -207,6 +245,11 @@ class Reconciler:
             yield Remark(Because.IGNORED_FIELDS, f"fields left out: {text}")
         for note in kept.notes:
             yield Remark(note.reason, str(note))
+        for (kind, namespace, name), problem in sorted(self._tools.values.outdated()):
+            own = namespace == owner.metadata.namespace
+            if own and kept.refers_to((kind, namespace, name)):
+                said = f"{kind} {name} cannot be read, what was read before is used: {problem}"
+                yield Remark(Because.VALUES_OUTDATED, said)
 
 
 def _remarks_on(switch: Switch) -> Iterator[Remark]:

@@ -32,11 +32,13 @@ class Named(Protocol):
 class Changes(Struct):
     """Where a workload must look again.
 
-    `own`: at itself, and at everything that it selects. `members`: at what it selects.
+    `own`: at itself, and at everything that it selects. `members`: at what it selects. `drifted`:
+    at the objects that it owns.
     """
 
     own: bool = False
     members: bool = False
+    drifted: bool = False
     resources: set[ObjectKey] = set()
     values: set[Referenced] = set()
 
@@ -44,8 +46,13 @@ class Changes(Struct):
         """Take over what somebody could not deal with."""
         self.own |= other.own
         self.members |= other.members
+        self.drifted |= other.drifted
         self.resources |= other.resources
         self.values |= other.values
+
+    def __bool__(self) -> bool:
+        noted = self.resources or self.values
+        return self.own or self.members or self.drifted or bool(noted)
 
 
 class Triggers:
@@ -81,6 +88,10 @@ class Triggers:
     def take(self, key: WorkloadKey) -> Changes:
         """What happened to a workload since this was asked; the notes are empty then."""
         return self._changes.pop(key, None) or Changes()
+
+    def noted(self, key: WorkloadKey) -> Changes | None:
+        """What happened to a workload since `take`, if anything; it stays noted."""
+        return self._changes.get(key)
 
     def give_back(self, key: WorkloadKey, changes: Changes) -> None:
         """Note again what could not be dealt with."""
@@ -150,11 +161,19 @@ class Triggers:
             if new is not None and self._is_written(kind, new.metadata):
                 self._look(key)
             else:
+                self._note(key).drifted = True
                 self._rouse(key, kind, old, new)
+
+    def arrived(self, key: Referenced) -> None:
+        """A Secret or ConfigMap was read at last: those that looked for it look again."""
+        for workload in self._readers(key):
+            self._note(workload).values.add(key)
+            self._wake(workload)
 
     def sight(self, kind: str) -> None:
         """More or less of a kind of resource may be seen: those that ask for it must say so."""
         for workload in self.members.askers(kind):
+            self._note(workload).drifted = True
             self._wake(workload)
 
     def _rouse(self, key: WorkloadKey, kind: str, old: Named | None, new: Named | None) -> None:

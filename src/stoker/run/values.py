@@ -6,170 +6,301 @@ without waiting; what was not read yet is noted and read afterwards, and whoever
     view = values.view()
     kept.put(key, monitor, view)             # asks the view
     kept.touched(await values.load(view), view)     # reads what was missing, and looks again
+
+A read that fails or takes long concerns those alone who refer to the object. Nobody else waits for
+it: it goes on beside (`late`), again and again where it fails, and who refers to the object is told
+when it has ended. Meanwhile the value that was read last counts, and where there is none, that the
+object cannot be read.
 """
 
 import asyncio
-import base64
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from stoker.kube.backoff import Backoff
 from stoker.kube.client import Client
 from stoker.kube.errors import Forbidden, NotFound
-from stoker.kube.resources import CONFIG_MAP as CONFIG_MAPS
-from stoker.kube.resources import SECRET as SECRETS
-from stoker.select.assets import CONFIG_MAP, SECRET, Missing, Source
+from stoker.logs import logger
+from stoker.run.content import ABSENT, RESOURCES, Content, content_of, problem_of
+from stoker.run.lanes import Lanes
+from stoker.run.latest import is_older
+from stoker.select.assets import Missing, Source
 from stoker.select.references import ObjectKey
 
-_RESOURCES: Final = {SECRET: SECRETS, CONFIG_MAP: CONFIG_MAPS}
-_READ_AT_ONCE: Final = 16
 # Who lacks a permission for one Secret may lack it for thousands; others have work to do too.
 _ASKED_AGAIN: Final = 100
+# One that changes while it is read is read once more, and after that when its turn comes again.
+_READS: Final = 2
+# After so many failures in a row a read is not waited for: another soon after the first may do.
+_FAILURES: Final = 2
+# How often it is looked whether reads that are waited for still go well.
+_LOOK_SECONDS: Final = 0.1
+_AGAIN: Final = Backoff(first=0.25, longest=60.0)
+_NO_ANSWER_YET: Final = "the API server has not answered yet"
+# What Kubernetes takes as the name of a Secret or ConfigMap.
+_NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")
 
 REFUSED_SECONDS: Final = 30.0
 """After how long somebody may have allowed us what was refused: nothing tells us of it."""
 
 
-class _Content(Struct, frozen=True):
-    """An object as it was read; without data where it could not be.
+class Patience(Struct, frozen=True):
+    """For how many seconds reads are waited for.
 
-    `problem` is why we may not read it, and `refused` when that was, by the loop's clock.
+    At the start for longer, as long as some of them neither are slow nor fail: what is in use must
+    not be left out because there is much to read.
     """
 
-    version: str = ""
-    data: Mapping[str, str | bytes] | None = None
-    problem: str = ""
-    refused: float = 0.0
+    steady: float = 0.5
+    start: float = 30.0
+    start_badly: float = 1.0
+
+    def seconds(self, *, start: bool, well: bool) -> float:
+        """How long that is, at the start of a workload or later, if all goes well or not."""
+        if not start:
+            return self.steady if well else 0.0
+        return self.start if well else self.start_badly
 
 
 class Values:
     """What was read of Secrets and ConfigMaps, for as long as somebody refers to it.
 
-    `is_absent` tells whether an object is known not to exist; it need not be read then.
+    `is_absent` tells whether an object is known not to exist; it need not be read then. `exists`
+    tells whether it is known to exist; at the start only those are waited for. Without `patience`
+    every read is waited for, and one that fails is an error.
     """
 
-    def __init__(self, client: Client, is_absent: Callable[[ObjectKey], bool]) -> None:
+    def __init__(
+        self,
+        client: Client,
+        is_absent: Callable[[ObjectKey], bool],
+        patience: Patience | None = None,
+        exists: Callable[[ObjectKey], bool] = lambda _: True,
+    ) -> None:
+        self._exists = exists
         self._client = client
         self._is_absent = is_absent
-        self._contents: dict[ObjectKey, _Content] = {}
-        # What is being read, by how many, and how often it changed meanwhile.
-        self._reading: Counter[ObjectKey] = Counter()
-        self._news: Counter[ObjectKey] = Counter()
+        self._patience = patience
+        self._lanes = Lanes()
+        self._log = logger("values")
+        self._contents: dict[ObjectKey, Content] = {}
+        # What is being read, and the versions that were told of it meanwhile.
+        self._reads: dict[ObjectKey, asyncio.Task[None]] = {}
+        self._told: dict[ObjectKey, str] = {}
+        # What is not waited for any longer, and why it could not be read so far.
+        self._late: set[ObjectKey] = set()
+        self._problems: dict[ObjectKey, str] = {}
+        self._failures: Counter[ObjectKey] = Counter()
+        self._is_wanted: Callable[[ObjectKey], bool] = lambda _: True
+        self._arrived: Callable[[ObjectKey], None] = lambda _: None
+
+    def listen(
+        self, is_wanted: Callable[[ObjectKey], bool], arrived: Callable[[ObjectKey], None]
+    ) -> None:
+        """Tell this of reads that were late; those that nobody wants by then end."""
+        self._is_wanted, self._arrived = is_wanted, arrived
 
     def view(self) -> "View":
         """Assets that note what they do not know yet."""
         return View(self)
 
-    def find(self, key: ObjectKey) -> _Content | None:
+    def find(self, key: ObjectKey) -> Content | None:
         """What is known of an object; None if it must be read."""
         known = self._contents.get(key)
-        if known is None and self._is_absent(key):
-            return _Content()
+        if known is None and (not is_name(key[2]) or self._is_absent(key)):
+            return ABSENT
+        if known is None and key in self._late:
+            return Content(problem=self._problems.get(key, _NO_ANSWER_YET))
         return known
 
+    def is_settled(self, key: ObjectKey) -> bool:
+        """Whether there is nothing to read of an object, or nothing to wait for."""
+        if key in self._late:
+            return True
+        known = self.find(key)
+        return known is not None and not known.stale
+
     def changed(self, key: ObjectKey, version: str) -> None:
-        """An object has this version now ("" for none): what was read of another is forgotten."""
+        """An object has this version now ("" for none): what was read of another is old."""
         known = self._contents.get(key)
-        if known is not None and known.version != version:
-            del self._contents[key]
-        if self._reading[key]:
-            self._news[key] += 1
+        if not version:
+            self._forget(key)
+        elif known is not None and known.version != version:
+            if known.data is None:
+                del self._contents[key]
+            else:
+                self._contents[key] = replace(known, stale=True)
+        if key in self._reads:
+            self._told[key] = version
 
     def is_refused(self, key: ObjectKey) -> bool:
         """Whether we were not allowed to read an object."""
         known = self._contents.get(key)
-        return known is not None and bool(known.problem)
+        return known is not None and known.refused is not None
+
+    def outdated(self) -> Iterator[tuple[ObjectKey, str]]:
+        """What cannot be read now, so that what was read before still counts, and why."""
+        for key in self._late & self._contents.keys():
+            yield key, self._problems.get(key, _NO_ANSWER_YET)
 
     def ask_again(self, keys: Iterable[ObjectKey]) -> None:
         """Forget that we may not read some of these, those first that were refused long ago."""
         before = asyncio.get_running_loop().time() - REFUSED_SECONDS
-        since = {key: self._contents[key].refused for key in keys if self.is_refused(key)}
+        since = {key: self._contents[key].refused or 0.0 for key in keys if self.is_refused(key)}
         due = [key for key in sorted(since, key=since.__getitem__) if since[key] <= before]
         for key in due[:_ASKED_AGAIN]:
             del self._contents[key]
 
-    async def load(self, view: "View") -> set[ObjectKey]:
-        """Read what a view was asked for and did not know; what was read."""
+    async def load(self, view: "View", *, start: bool = False) -> set[ObjectKey]:
+        """Read what a view was asked for and did not know; what was read, or is late."""
         wanted, view.unread = view.unread, set()
-        gate = asyncio.Semaphore(_READ_AT_ONCE)
-        problems: list[Exception] = []
-
-        async def read(key: ObjectKey) -> None:
-            async with gate:
-                if problems:
-                    return
-                # Not for the group: one that fails takes a cancellation of ours for its own.
-                try:
-                    await self._read_latest(key)
-                except Exception as error:
-                    problems.append(error)
-
-        async with asyncio.TaskGroup() as tasks:
-            for key in wanted:
-                tasks.create_task(read(key))
-        if problems:
-            raise problems[0]
+        view.read |= wanted
+        reads = {key: self._reading(key) for key in wanted}
+        if self._patience is None:
+            await self._all_of(reads)
+        else:
+            await self._wait_for(reads, self._patience, start=start)
+        self._late |= {key for key, read in reads.items() if not read.done()}
         return wanted
 
     def keep_only(self, is_referenced: Callable[[ObjectKey], bool]) -> None:
         """Forget what nobody refers to any longer."""
-        for key in [key for key in self._contents if not is_referenced(key)]:
-            del self._contents[key]
+        for key in [key for key in (*self._contents, *self._late) if not is_referenced(key)]:
+            self._forget(key)
 
-    async def _read_latest(self, key: ObjectKey) -> None:
-        """Read an object, again if the news of a change came before the answer."""
-        self._reading[key] += 1
+    # --- Reading ----------------------------------------------------------------------------------
+
+    def _reading(self, key: ObjectKey) -> "asyncio.Task[None]":
+        """The read of an object that is under way, or begins."""
+        read = self._reads.get(key)
+        if read is None or read.done():
+            read = asyncio.create_task(self._read_until_known(key), name="read")
+            self._reads[key] = read
+            read.add_done_callback(lambda done: self._ended(key, done))
+        return read
+
+    async def _all_of(self, reads: "Mapping[ObjectKey, asyncio.Task[None]]") -> None:
+        """Wait for all, and raise the first failure."""
         try:
-            while True:
-                known = self._news[key]
-                content = await self._read(key)
-                if self._news[key] == known:
-                    self._contents[key] = content
-                    return
+            for outcome in await asyncio.gather(*reads.values(), return_exceptions=True):
+                if isinstance(outcome, BaseException):
+                    raise outcome
         finally:
-            self._reading[key] -= 1
-            if not self._reading[key]:
-                del self._reading[key], self._news[key]
+            for key in reads:
+                self._stop(key)
 
-    async def _read(self, key: ObjectKey) -> _Content:
+    async def _wait_for(
+        self,
+        reads: "Mapping[ObjectKey, asyncio.Task[None]]",
+        patience: Patience,
+        *,
+        start: bool,
+    ) -> None:
+        """Wait for a moment, at the start for longer; but only as long as all goes well."""
+        loop = asyncio.get_running_loop()
+        begun, pending = loop.time(), set(reads.values())
+        while pending:
+            _, pending = await asyncio.wait(pending, timeout=_LOOK_SECONDS)
+            waited_for = (key for key, read in reads.items() if read in pending)
+            well = any(self._is_well(key) for key in waited_for if not start or self._exists(key))
+            if loop.time() - begun >= patience.seconds(start=start, well=well):
+                return
+
+    def _is_well(self, key: ObjectKey) -> bool:
+        """Whether a read should succeed soon: it did not fail before, nor waits for slow ones."""
+        return self._failures.get(key, 0) < _FAILURES and not self._lanes.is_slow(key[1])
+
+    def _ended(self, key: ObjectKey, read: "asyncio.Task[None]") -> None:
+        """A read is over: who did not wait for it is told."""
+        if self._reads.get(key) is not read:
+            return
+        was_late = key in self._late
+        self._stop(key)
+        if was_late and not read.cancelled() and key in self._contents:
+            self._arrived(key)
+
+    def _stop(self, key: ObjectKey) -> None:
+        read = self._reads.pop(key, None)
+        if read is not None:
+            read.cancel()
+        self._late.discard(key)
+        self._told.pop(key, None)
+        self._failures.pop(key, None)
+        if self._problems.pop(key, None) and key in self._contents:
+            self._log.info("can be read again", **_named(key))
+
+    def _forget(self, key: ObjectKey) -> None:
+        self._contents.pop(key, None)
+        self._stop(key)
+
+    async def _read_until_known(self, key: ObjectKey) -> None:
+        """Read an object, and again as long as that fails and somebody wants it."""
+        while True:
+            try:
+                async with self._lanes.turn(key[1]):
+                    self._contents[key] = await self._read_latest(key)
+                return
+            except Exception as error:
+                if self._patience is None:
+                    raise
+                self._note(key, problem_of(error))
+            await asyncio.sleep(_AGAIN.delay(self._failures[key]))
+            if key in self._late and not self._is_wanted(key):
+                return
+
+    def _note(self, key: ObjectKey, problem: str) -> None:
+        if self._problems.get(key) != problem:
+            self._log.warn("cannot be read, trying again", **_named(key), err=problem)
+        self._problems[key] = problem
+        self._failures[key] += 1
+
+    async def _read_latest(self, key: ObjectKey) -> Content:
+        """Read an object; stale if it changed again and again meanwhile."""
+        for _ in range(_READS):
+            self._told.pop(key, None)
+            content = await self._read(key)
+            told = self._told.get(key)
+            if told is None or content.version == told or is_older(told, content.version):
+                return content
+        return replace(content, stale=True)
+
+    async def _read(self, key: ObjectKey) -> Content:
         kind, namespace, name = key
         try:
-            found = await self._client.get(_RESOURCES[kind], namespace, name)
+            return content_of(kind, await self._client.get(RESOURCES[kind], namespace, name))
         except NotFound:
-            return _Content()
+            return ABSENT
         except Forbidden as error:
-            return _Content(problem=str(error), refused=asyncio.get_running_loop().time())
-        version = found["metadata"].get("resourceVersion", "")
-        return _Content(version, _values(kind, found.get("data") or {}))
+            return Content(problem=str(error), refused=asyncio.get_running_loop().time())
 
 
-def _values(kind: str, data: Mapping[str, Any]) -> dict[str, str | bytes]:
-    """The values as text, and as bytes where that is impossible."""
-    if kind == CONFIG_MAP:
-        return dict(data)
-    values: dict[str, str | bytes] = {}
-    for name, encoded in data.items():
-        decoded = base64.b64decode(encoded)
-        try:
-            values[name] = decoded.decode()
-        except ValueError:
-            values[name] = decoded
-    return values
+def is_name(name: str) -> bool:
+    """Whether Kubernetes could have a Secret or ConfigMap of this name; no other is asked for."""
+    return _NAME.fullmatch(name) is not None
+
+
+def _named(key: ObjectKey) -> dict[str, str]:
+    return {"kind": key[0], "namespace": key[1], "name": key[2]}
 
 
 class View:
     """The values as they are now; `unread` are those that must be read first.
 
     `asked` are the objects that somebody looked for, each noted before the look: a change that is
-    told after that was perhaps not seen.
+    told after that was perhaps not seen. `read` are those that were read: a view reads nothing
+    twice, or one that changes all the time would hold up all others.
     """
 
     def __init__(self, values: Values) -> None:
         self._values = values
         self.asked: set[ObjectKey] = set()
         self.unread: set[ObjectKey] = set()
+        self.read: set[ObjectKey] = set()
 
     def value(self, source: Source) -> str | Missing:
         """The text behind a key, or why there is none (yet)."""
@@ -187,9 +318,12 @@ class View:
         content = self._content((kind, namespace, name))
         return (content and content.data) or {}
 
-    def _content(self, key: ObjectKey) -> _Content | None:
+    def ask(self, key: ObjectKey) -> None:
+        """Note that somebody looks for an object; it is read if that is not done yet."""
         self.asked.add(key)
-        content = self._values.find(key)
-        if content is None:
+        if key not in self.read and not self._values.is_settled(key):
             self.unread.add(key)
-        return content
+
+    def _content(self, key: ObjectKey) -> Content | None:
+        self.ask(key)
+        return self._values.find(key)

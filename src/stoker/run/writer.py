@@ -38,6 +38,7 @@ MANAGER: Final = "stoker"
 """The name under which objects are written."""
 
 _WITH_GENERATION: Final = frozenset({"StatefulSet", "DaemonSet"})
+_LARGE: Final = frozenset({"Secret", "ConfigMap"})
 # What an update must repeat; the server fills in the rest.
 _CARRIED: Final = (
     "name",
@@ -112,7 +113,7 @@ class Writer:
 
         One that is being deleted is left alone: who wants it is woken when it is gone.
         """
-        identity, digest = identity_of(wanted), _digest(wanted)
+        identity, digest = identity_of(wanted), await _digest(wanted)
         async with self._turns[identity]:
             if self._is_right(identity, digest):
                 return False
@@ -124,7 +125,7 @@ class Writer:
 
         Asked before anything is written, so that the rest stays as it is too.
         """
-        identity, digest = identity_of(wanted), _digest(wanted)
+        identity, digest = identity_of(wanted), await _digest(wanted)
         async with self._turns[identity]:
             if self._is_right(identity, digest):
                 return
@@ -318,7 +319,14 @@ class Writer:
         self._checked[identity] = _Checked(digest, now, sole, _named(wanted))
 
 
-def _digest(wanted: Object) -> bytes:
+async def _digest(wanted: Object) -> bytes:
+    """What tells one content from another; of what may be large, made beside the loop."""
+    if wanted["kind"] not in _LARGE:
+        return _hashed(wanted)
+    return await asyncio.to_thread(_hashed, wanted)
+
+
+def _hashed(wanted: Object) -> bytes:
     return hashlib.sha256(msgspec.json.encode(wanted, order="sorted")).digest()
 
 

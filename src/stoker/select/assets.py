@@ -17,6 +17,7 @@ Reference: TypeAlias = SecretKeySelector | ConfigMapKeySelector | SecretOrConfig
 
 SECRET = "Secret"  # noqa: S105 (a kind)
 CONFIG_MAP = "ConfigMap"
+_LONGEST_NAME = 253
 
 
 class Source(Struct, frozen=True, order=True):
@@ -43,11 +44,18 @@ class Missing(Struct, frozen=True):
 
     def __str__(self) -> str:
         of = self.source
+        # Anybody may write any name, and it would stand in every message.
+        name, key = _clipped(of.name), _clipped(of.key)
         if self.problem:
-            return f"{of.kind} {of.namespace}/{of.name} cannot be read: {self.problem}"
+            return f"{of.kind} {of.namespace}/{name} cannot be read: {self.problem}"
         if self.object_exists:
-            return f"{of.kind} {of.namespace}/{of.name} has no key `{of.key}`"
-        return f"there is no {of.kind} {of.namespace}/{of.name}"
+            return f"{of.kind} {of.namespace}/{name} has no key `{key}`"
+        return f"there is no {of.kind} {of.namespace}/{name}"
+
+
+def _clipped(name: str) -> str:
+    """A name that Kubernetes could have, whole; the beginning of any other."""
+    return name if len(name) <= _LONGEST_NAME else f"{name[:32]}…"
 
 
 class Assets(Protocol):

@@ -54,6 +54,7 @@ class Because(StrEnum):
     DEPRECATED_FIELDS_IN_USE = "DeprecatedFieldsInUse"
     NO_SELECTED_RESOURCES = "NoSelectedResources"
     CONFIGURATION_UNMANAGED = "ConfigurationUnmanaged"
+    VALUES_OUTDATED = "ValuesOutdated"
 
     ACCEPTED = "Accepted"
 

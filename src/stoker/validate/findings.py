@@ -32,6 +32,7 @@ class Reason(StrEnum):
     SECRET_NOT_FOUND = "SecretNotFound"  # noqa: S105 (a word)
     CONFIG_MAP_NOT_FOUND = "ConfigMapNotFound"
     KEY_NOT_FOUND = "KeyNotFound"
+    NOT_READABLE = "NotReadable"
     SCRAPE_CLASS_NOT_FOUND = "ScrapeClassNotFound"
     UNSUPPORTED_VERSION = "UnsupportedVersion"
     FILE_ACCESS_FORBIDDEN = "FileAccessForbidden"

@@ -78,8 +78,7 @@ class Scope:
             return
         found = self._read(source)
         if isinstance(found, Missing):
-            reason = Reason.KEY_NOT_FOUND if found.object_exists else _NOT_FOUND[source.kind]
-            yield Finding(path, reason, str(found))
+            yield Finding(path, _reason(found), str(found))
 
     def unresolved_if_named(self, reference: Reference | None, path: str) -> Findings:
         """The same for a reference that may name nothing."""
@@ -89,14 +88,27 @@ class Scope:
     def unresolved_unless_optional(
         self, reference: SecretKeySelector | None, path: str
     ) -> Findings:
-        """The same for a reference that can say itself that its value may be missing."""
-        if reference is not None and not reference.optional:
-            yield from self.unresolved_if_named(reference, path)
+        """The same for a reference that can say itself that its value may be missing.
+
+        One that cannot be read may well be there.
+        """
+        source = source_of(reference, self.namespace)
+        if reference is None or source is None:
+            return
+        found = self._read(source) if reference.optional else None
+        if not reference.optional or (isinstance(found, Missing) and found.problem):
+            yield from self.unresolved(reference, path)
 
     def _read(self, source: Source) -> str | Missing:
         if source not in self.reads:
             self.reads[source] = self._assets.value(source)
         return self.reads[source]
+
+
+def _reason(missing: Missing) -> Reason:
+    if missing.problem:
+        return Reason.NOT_READABLE
+    return Reason.KEY_NOT_FOUND if missing.object_exists else _NOT_FOUND[missing.source.kind]
 
 
 @lru_cache(maxsize=4096)

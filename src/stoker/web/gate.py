@@ -9,7 +9,8 @@ import asyncio
 import hashlib
 import ipaddress
 import mimetypes
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Sequence
 from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import Any, Final
@@ -33,6 +34,13 @@ HEADERS: Final = {
 }
 _READING: Final = ("GET", "HEAD")
 _WORTH_COMPRESSING: Final = 4096
+# An address of IPv6 in brackets, or a name or address of IPv4; then perhaps a port.
+_HOST: Final = re.compile(
+    r"(?:\[(?P<address>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.?))"
+    r"(?::[0-9]{0,5})?"
+)
+_LONGEST_NAME: Final = 254
+_IPV6: Final = 6
 
 
 class Gate:
@@ -43,7 +51,7 @@ class Gate:
         self._log = log
 
     async def _answered(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        if not self._is_local(request.headers.get(hdrs.HOST, "")):
+        if not self.is_local(request.headers.getall(hdrs.HOST, [])):
             return refusal(403, "the page is not served under this name; see --status-page-host")
         if request.method not in _READING:
             return refusal(405, "the page can only be read", {"Allow": ", ".join(_READING)})
@@ -72,21 +80,37 @@ class Gate:
 
         return guarded
 
-    def _is_local(self, host: str) -> bool:
-        name = _host_name(host)
+    def is_local(self, hosts: Sequence[str]) -> bool:
+        """Whether the Host headers of a request, of which there is one, name this machine."""
+        name = host_name(hosts[0]) if len(hosts) == 1 else ""
         if name in self._hosts or name == "localhost" or name.endswith(".localhost"):
             return True
         try:
-            return ipaddress.ip_address(name).is_loopback
+            return bool(name) and ipaddress.ip_address(name).is_loopback
         except ValueError:
             return False
 
 
-def _host_name(host: str) -> str:
-    """The name in a Host header, without the port."""
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.partition(":")[0].rstrip(".").lower()
+def host_name(host: str) -> str:
+    """The name in a Host header, in small letters and without the port; empty if it is none.
+
+    What is not a whole host by the grammar is no name at all: browsers and proxies would each
+    read something else into it.
+    """
+    found = _HOST.fullmatch(host)
+    if found is None:
+        return ""
+    address, name = found["address"], found["name"]
+    if address is not None:
+        return address.lower() if _is_ipv6(address) else ""
+    return "" if len(name) > _LONGEST_NAME else name.lower().removesuffix(".")
+
+
+def _is_ipv6(address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address).version == _IPV6
+    except ValueError:
+        return False
 
 
 def _compress(request: web.Request, response: web.StreamResponse) -> None:

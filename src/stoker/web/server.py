@@ -6,9 +6,9 @@
 
 The webhook adds routes of its own.
 
-It listens on one socket for its whole life. When certificates change, a second acceptor with the
-new ones is put on the same socket before the first is taken off: no connection is refused, and
-those that are open go on.
+It listens on one socket for its whole life. When certificates change, connections that come from
+then on get the new ones: none is refused for it, and those that are open go on. How many there may
+be, and how long they have, is in `connections`.
 """
 
 import asyncio
@@ -17,6 +17,7 @@ import json
 import socket
 import ssl
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from aiohttp import web
 from msgspec import Struct
@@ -25,6 +26,7 @@ from stoker.errors import FieldError
 from stoker.kube.endless import endless
 from stoker.logs import Logger, logger
 from stoker.settings import WebSettings
+from stoker.web.connections import Acceptor, ConnectionLimits
 from stoker.web.metrics import CONTENT_TYPE
 from stoker.web.tls import Certificates
 
@@ -46,6 +48,7 @@ class Served(Struct, frozen=True):
 
     routes: Sequence[web.RouteDef] = ()
     largest_body: int = 1 << 16
+    connections: ConnectionLimits = ConnectionLimits()
 
 
 class WebServer:
@@ -68,13 +71,15 @@ class WebServer:
         self._not_ready = not_ready
         self._log = log or logger("web")
         self._certificates = Certificates(settings)
+        self._acceptor = Acceptor(self._protocol, self._log, served.connections)
         self._runner = web.AppRunner(
             self._application(served),
             access_log=None,
             shutdown_timeout=_PATIENCE_SECONDS,
+            keepalive_timeout=self._acceptor.limits.waiting,
         )
         self._socket: socket.socket | None = None
-        self._site: web.SockSite | None = None
+        self._accepting: asyncio.Task[None] | None = None
         self._reloading: asyncio.Task[None] | None = None
         # Read, and not yet in use.
         self._next: ssl.SSLContext | None = None
@@ -93,7 +98,9 @@ class WebServer:
         # All that accept share this, and one that would wait would hold up everything.
         self._socket.setblocking(False)
         await self._runner.setup()
-        await self._accept(context)
+        self._acceptor.context = context
+        accepting = endless(partial(self._acceptor.run, self._socket), self._unaccepted)
+        self._accepting = asyncio.create_task(accepting, name="connections")
         if context:
             reloading = endless(self._reload, self._untaken)
             self._reloading = asyncio.create_task(reloading, name="certificates")
@@ -101,10 +108,10 @@ class WebServer:
 
     async def stop(self) -> None:
         """Stop listening, let requests that are being answered end, close all connections."""
-        if self._reloading:
-            self._reloading.cancel()
+        for task in filter(None, (self._reloading, self._accepting)):
+            task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
-                await self._reloading
+                await task
         await self._runner.cleanup()
         if self._socket:
             self._socket.close()
@@ -118,8 +125,7 @@ class WebServer:
             return False
         if self._next is None:
             return False
-        await self._accept(self._next)
-        self._next = None
+        self._acceptor.context, self._next = self._next, None
         self._log.info("certificates reloaded")
         return True
 
@@ -131,23 +137,22 @@ class WebServer:
             await asyncio.sleep(self._settings.reload_seconds)
             await self.reload()
 
-    async def _accept(self, context: ssl.SSLContext | None) -> None:
-        """Accept connections with these certificates, and no longer with those before."""
-        if self._socket is None:
+    def _unaccepted(self, error: Exception) -> None:
+        self._log.error("connections were not accepted for a moment", err=type(error).__name__)
+
+    @property
+    def turned_away(self) -> int:
+        """How many connections had to go, or were not let in, for want of a place."""
+        return self._acceptor.turned_away
+
+    def _protocol(self) -> asyncio.Protocol:
+        if self._runner.server is None:
             raise RuntimeError("the server is not started")
-        listening = self._socket.dup()
-        site = web.SockSite(self._runner, listening, ssl_context=context)
-        try:
-            await site.start()
-        except BaseException:
-            listening.close()
-            raise
-        before, self._site = self._site, site
-        if before:
-            await before.stop()
+        return self._runner.server()
 
     def _application(self, served: Served) -> web.Application:
-        application = web.Application(client_max_size=served.largest_body)
+        marking = self._acceptor.marking
+        application = web.Application(client_max_size=served.largest_body, middlewares=[marking])
         application.router.add_routes(served.routes)
         application.router.add_get("/", _index)
         application.router.add_get("/healthz", _healthz)

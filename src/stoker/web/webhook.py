@@ -1,30 +1,49 @@
 """The webhook over HTTP: bodies in, reviews out.
 
-A body has a limit, and time to arrive; what is larger is refused before it is read whole. Small
-reviews are answered at once, large ones in a thread, so that one huge PrometheusRule does not make
-the others wait; of those, few run at a time and few more may wait. Nothing of a body is ever
-logged: it may hold what its author would rather not see there.
+Anybody who reaches the port can ask. A body has a limit, and time to arrive; what is larger is
+refused before it is read whole. Small reviews are answered in a thread, others in a process with
+limits of time and memory (`worker`), so that one huge PrometheusRule does not make the others wait.
+Few of each kind may wait, and no address may have all places: who comes too much is told to come
+again later. Nothing of a body is ever logged: it may hold what its author would rather not see.
 """
 
 import asyncio
 import sys
 import threading
 import time
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from typing import Final
 
 import msgspec
 from aiohttp import web
+from msgspec import Struct
 
 from stoker.logs import Logger, logger
-from stoker.web.reviews import Answer, Reviewer, ReviewError
+from stoker.web.reviews import CONVERT, Reviewer, ReviewError
 from stoker.web.webhook_metrics import WebhookMetrics
+from stoker.web.worker import BrokenError, Question, Reply, WorkerProcess
 
-# Answered on the event loop; more takes more than a few milliseconds.
+# More takes more than a few milliseconds.
 _SMALL: Final = 32 * 1024
-_AT_ONCE: Final = 2
-_WAITING: Final = 32
-# The API server waits 10 seconds unless it is told otherwise, and at most 30.
+# The API server waits 10 seconds unless it is told otherwise, and for a conversion 30.
 _ARRIVAL_SECONDS: Final = 10.0
+_ANSWER_SECONDS: Final = 8.0
+_CONVERSION_SECONDS: Final = 25.0
+_RETRY_AFTER: Final = {"Retry-After": "1"}
+
+
+class Places(Struct, frozen=True, kw_only=True):
+    """How many bytes of bodies there may be, and how many reviews of each kind be done or wait.
+
+    One address may have half of each.
+    """
+
+    bytes: int = 32 << 20
+    small: int = 512
+    dear: int = 32
 
 
 # Kubernetes reads JSON of 10,000 levels.
@@ -41,17 +60,41 @@ def allow_deep_json() -> None:
     threading.stack_size(_STACK_BYTES)
 
 
+def reply_of(reviewer: Reviewer, asked: Question) -> Reply:
+    """The answer to a body, whatever it is."""
+    try:
+        answer = reviewer.answer(asked.path, msgspec.json.decode(asked.body))
+        body = msgspec.json.encode(answer.body)
+    except ReviewError as error:
+        return Reply(status=400, problem=f"the review is not valid: {error}")
+    except (msgspec.DecodeError, RecursionError):
+        return Reply(status=400, problem="the body is not JSON, or nested too deeply")
+    return Reply(body, answer.allowed, dict(answer.subject), answer.findings)
+
+
 class Webhook:
-    """Answers the API server."""
+    """Answers the API server. `command` starts the process for what is dear; without, a thread."""
 
     def __init__(
-        self, reviewer: Reviewer, metrics: WebhookMetrics, log: Logger | None = None
+        self,
+        reviewer: Reviewer,
+        metrics: WebhookMetrics,
+        command: Sequence[str] = (),
+        log: Logger | None = None,
+        places: Places = Places(),  # noqa: B008 (frozen)
     ) -> None:
         self._reviewer = reviewer
         self._metrics = metrics
         self._log = log or logger("webhook")
-        self._threads = asyncio.Semaphore(_AT_ONCE)
-        self._in_hand = 0
+        self._worker = WorkerProcess(command) if command else None
+        self._thread = ThreadPoolExecutor(1, "small")
+        self._dear_thread = ThreadPoolExecutor(1, "dear")
+        self._rooms = {name: _Room(getattr(places, name)) for name in places.__struct_fields__}
+
+    async def stop(self) -> None:
+        """End what was started."""
+        if self._worker:
+            await self._worker.stop()
 
     def routes(self) -> list[web.RouteDef]:
         """What the server serves for it."""
@@ -78,41 +121,61 @@ class Webhook:
     async def _answered(self, request: web.Request) -> web.Response:
         if request.content_type != "application/json":
             raise web.HTTPUnsupportedMediaType(text="the body must be application/json")
+        # One that does not say how long it is may be as long as any.
+        length = min(request.content_length or request.client_max_size, request.client_max_size)
+        async with self._place("bytes", request, length):
+            body = await self._arrived(request)
+            async with self._place("small" if len(body) <= _SMALL else "dear", request):
+                reply = await self._reviewed(Question(request.path, body))
+        if reply.problem:
+            return web.Response(status=reply.status, text=reply.problem)
+        self._metrics.reviewed(request.path, allowed=reply.allowed)
+        self._tell(request.path, reply)
+        return web.Response(body=reply.body, content_type="application/json")
+
+    async def _arrived(self, request: web.Request) -> bytes:
         try:
             async with asyncio.timeout(_ARRIVAL_SECONDS):
-                body = await request.read()
+                return await request.read()
         except TimeoutError:
             raise web.HTTPRequestTimeout(text="the body took too long to arrive") from None
-        encoded, answer = await self._reviewed(request.path, body)
-        self._metrics.reviewed(request.path, allowed=answer.allowed)
-        self._tell(request.path, answer)
-        return web.Response(body=encoded, content_type="application/json")
 
-    async def _reviewed(self, path: str, body: bytes) -> tuple[bytes, Answer]:
+    @asynccontextmanager
+    async def _place(self, name: str, request: web.Request, size: int = 1) -> AsyncIterator[None]:
+        """Have some of the places of a room, or say that there are none."""
+        room, caller = self._rooms[name], request.remote or ""
+        if not room.enter(caller, size):
+            self._metrics.turned_away(f"{name}_full")
+            raise web.HTTPTooManyRequests(text="too many reviews at once", headers=_RETRY_AFTER)
         try:
-            if len(body) <= _SMALL:
-                return self._review(path, body)
-            return await self._reviewed_aside(path, body)
-        except ReviewError as error:
-            raise web.HTTPBadRequest(text=f"the review is not valid: {error}") from None
-        except (msgspec.DecodeError, RecursionError):
-            raise web.HTTPBadRequest(text="the body is not JSON, or nested too deeply") from None
-
-    async def _reviewed_aside(self, path: str, body: bytes) -> tuple[bytes, Answer]:
-        if self._in_hand >= _WAITING:
-            raise web.HTTPServiceUnavailable(text="too many large reviews at once")
-        self._in_hand += 1
-        try:
-            async with self._threads:
-                return await asyncio.to_thread(self._review, path, body)
+            yield
         finally:
-            self._in_hand -= 1
+            room.leave(caller, size)
 
-    def _review(self, path: str, body: bytes) -> tuple[bytes, Answer]:
-        answer = self._reviewer.answer(path, msgspec.json.decode(body))
-        return msgspec.json.encode(answer.body), answer
+    async def _reviewed(self, asked: Question) -> Reply:
+        """The answer; who would wait for too long, or cannot be answered, is told to come again."""
+        # After that, the API server does not wait for us any more.
+        seconds = _CONVERSION_SECONDS if asked.path == CONVERT else _ANSWER_SECONDS
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._review(asked)
+        except TimeoutError:
+            problem, cause = "the review took too long", "deadline"
+        except BrokenError as error:
+            problem, cause = f"the review could not be done: {error}", "broken"
+        self._log.warn("a review was given up", path=asked.path, cause=cause, bytes=len(asked.body))
+        self._metrics.turned_away(cause)
+        raise web.HTTPServiceUnavailable(text=problem, headers=_RETRY_AFTER)
 
-    def _tell(self, path: str, answer: Answer) -> None:
+    async def _review(self, asked: Question) -> Reply:
+        loop = asyncio.get_running_loop()
+        if len(asked.body) <= _SMALL:
+            return await loop.run_in_executor(self._thread, reply_of, self._reviewer, asked)
+        if self._worker:
+            return await self._worker.ask(asked)
+        return await loop.run_in_executor(self._dear_thread, reply_of, self._reviewer, asked)
+
+    def _tell(self, path: str, answer: Reply) -> None:
         """Say what was decided and about whom; paths to fields, but nothing that stands there."""
         fields = {"path": path, **answer.subject}
         if not answer.allowed:
@@ -121,3 +184,26 @@ class Webhook:
             self._log.warn("has fields that do not exist", **fields, count=len(answer.findings))
         else:
             self._log.debug("answered", **fields)
+
+
+class _Room:
+    """So many places, of which one caller may have half; who is alone finds room for one thing."""
+
+    def __init__(self, places: int) -> None:
+        self._places = places
+        self._callers: Counter[str] = Counter()
+
+    def enter(self, caller: str, size: int) -> bool:
+        """Whether there were places."""
+        taken, own = self._callers.total(), self._callers[caller]
+        if taken and taken + size > self._places:
+            return False
+        if own and 2 * (own + size) > self._places:
+            return False
+        self._callers[caller] += size
+        return True
+
+    def leave(self, caller: str, size: int) -> None:
+        """Give them back."""
+        self._callers[caller] -= size
+        self._callers += Counter()

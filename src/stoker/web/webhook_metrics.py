@@ -5,6 +5,7 @@ them go on working; `prometheus_operator_admission_webhook_…` are about reques
 """
 
 import platform
+from collections.abc import Callable
 from typing import Final
 
 from stoker.web.metrics import Counter, Histogram, Registry
@@ -13,6 +14,8 @@ from stoker.web.process import watch_process
 _PREFIX: Final = "prometheus_operator_"
 _OWN: Final = f"{_PREFIX}admission_webhook_"
 _SECONDS: Final = (0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+# Why a request was not answered for load: no place, the deadline, or no process to do it.
+_CAUSES: Final = ("connections", "bytes_full", "small_full", "dear_full", "deadline", "broken")
 # The path of a validation, and what the peer called those who are validated there.
 _VALIDATIONS: Final = {
     "/admission-prometheusrules/validate": ("rule", "PrometheusRules"),
@@ -33,6 +36,11 @@ class WebhookMetrics:
         self._refused = self.registry.counter(
             f"{_OWN}refused_total", "Reviews that ended with a no, by path.", ("path",)
         )
+        self._turned_away = self.registry.counter(
+            f"{_OWN}turned_away_total", "Requests that were not answered for load.", ("cause",)
+        )
+        for cause in _CAUSES:
+            self._turned_away.add(0, cause)
         self._duration = Histogram(
             f"{_OWN}request_duration_seconds",
             "How long requests took.",
@@ -67,6 +75,14 @@ class WebhookMetrics:
         """Count a request that was answered."""
         self._requests.add(1, path, str(code))
         self._duration.observe(seconds, path)
+
+    def turned_away(self, cause: str) -> None:
+        """Count a request that was not answered for load."""
+        self._turned_away.add(1, cause)
+
+    def counts_connections(self, turned_away: Callable[[], int]) -> None:
+        """Count connections for which there was no place, too."""
+        self._turned_away.follow(turned_away, "connections")
 
     def reviewed(self, path: str, *, allowed: bool) -> None:
         """Count a review, whose answer was yes or no."""

@@ -1,0 +1,85 @@
+"""Turns for reads that tenants ask for: who asks for much waits for its own, and not for others'.
+
+A namespace has few reads under way at a time and a rate of its own, and of all namespaces together
+few are under way. A read that takes long gives its turns back, so that slow answers hold up nobody
+else; but of slow ones, too, a namespace has only so many.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+from stoker.kube.limits import Limits
+
+_OF_ONE: Final = 8
+_WITH_SLOW: Final = 64
+_OF_ALL: Final = 16
+_QUICK_SECONDS: Final = 0.4
+# Half of what the operator may ask of the API server altogether.
+_A_SECOND: Final = 50.0
+_BURST: Final = 200
+
+
+class _Lane:
+    """The turns of one namespace."""
+
+    def __init__(self) -> None:
+        self.places = asyncio.Semaphore(_WITH_SLOW)
+        self.turns = asyncio.Semaphore(_OF_ONE)
+        self.limits = Limits(_A_SECOND, _BURST, clock=asyncio.get_running_loop().time)
+        self.slow = 0
+
+
+class Lanes:
+    """Hands out turns by namespace."""
+
+    def __init__(self) -> None:
+        self._lanes: dict[str, _Lane] = {}
+        self._quick = asyncio.Semaphore(_OF_ALL)
+
+    @asynccontextmanager
+    async def turn(self, namespace: str) -> AsyncIterator[None]:
+        """Wait for a turn, and have it for as long as the block runs."""
+        # They stay: a rate must be remembered, and namespaces are not for tenants to make.
+        lane = self._lanes.setdefault(namespace, _Lane())
+        async with lane.places:
+            await lane.turns.acquire()
+            try:
+                await lane.limits.take()
+                await self._quick.acquire()
+            except BaseException:
+                lane.turns.release()
+                raise
+            async with self._quick_turn(lane):
+                yield
+
+    def is_slow(self, namespace: str) -> bool:
+        """Whether answers for a namespace are slow to come."""
+        lane = self._lanes.get(namespace)
+        return lane is not None and lane.slow > 0
+
+    @asynccontextmanager
+    async def _quick_turn(self, lane: _Lane) -> AsyncIterator[None]:
+        """The turns that were taken, given back soon, or when the block is over."""
+        is_slow = False
+
+        def give_back() -> None:
+            self._quick.release()
+            lane.turns.release()
+
+        def note_slow() -> None:
+            nonlocal is_slow
+            is_slow = True
+            lane.slow += 1
+            give_back()
+
+        timer = asyncio.get_running_loop().call_later(_QUICK_SECONDS, note_slow)
+        try:
+            yield
+        finally:
+            timer.cancel()
+            if is_slow:
+                lane.slow -= 1
+            else:
+                give_back()
