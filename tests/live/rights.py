@@ -18,6 +18,11 @@ from tools.cluster import Cluster
 
 Object = dict[str, Any]
 
+Roles = dict[tuple[str, str], list[Object]]
+"""The rules of roles by kind and name."""
+
+# All that can be added to `deploy/cluster`.
+COMPONENTS = ("kubelet/endpointslices", "repair", "consolidate")
 RBAC = "rbac.authorization.k8s.io"
 _ROLES = ("Role", "ClusterRole")
 _LOG_LEVEL = re.compile(r"\blevel=(\w+)")
@@ -68,7 +73,7 @@ def without(rules: Iterable[Object], taken: Collection[Right]) -> list[Object]:
     ]
 
 
-def roles_in(objects: Iterable[Object]) -> dict[tuple[str, str], list[Object]]:
+def roles_in(objects: Iterable[Object]) -> Roles:
     """The rules of the roles among some objects, by kind and name."""
     found = [each for each in objects if each["kind"] in _ROLES]
     return {(each["kind"], each["metadata"]["name"]): each["rules"] for each in found}

@@ -9,43 +9,20 @@ may be lost, and with all rights the rest happens, too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
-import pytest
-
-from tests.live.faults import SecondServer
-from tests.live.installing import kustomized, overlay
 from tests.live.operating import Object, World
 from tests.live.right_cases import CASES, CONSOLIDATION_CASES, basic, has_job
-from tests.live.rights import allow, kubeconfig_of, roles_in
+from tests.live.rights import Roles, allow, kubeconfig_of
 from tests.live.trials import USER, Case, Server, Trial, holds
-from tools.cluster import Cluster
 
-Roles = dict[tuple[str, str], list[Object]]
-
-COMPONENTS = ("kubelet/endpointslices", "repair", "consolidate")
 # A start without a list of what a workload selects empties its configuration (finding R5).
 EMPTIED = frozenset({"list-selected", "watch-selected"})
 EVICT = "--repair-policy-for-statefulsets=evict"
 CONSOLIDATE = "--consolidate-monitors"
 # What belongs to the whole cluster.
 WHOLE = frozenset({"namespaces", "storageclasses"})
-
-
-@pytest.fixture(scope="module")
-def server(open_cluster: Cluster) -> Iterator[Server]:
-    """The server that operators talk to here."""
-    asks = "--enable-admission-plugins=OwnerReferencesPermissionEnforcement"
-    with SecondServer(open_cluster, asks, "--feature-gates=WatchList=false") as second:
-        yield Server(open_cluster, second.url, second.kubeconfig)
-
-
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], list[Object]]:
-    """The rules of the roles of `deploy/cluster` with all components."""
-    folder = overlay(tmp_path_factory.mktemp("all"), "cluster", *COMPONENTS)
-    return roles_in(kustomized(folder))
 
 
 def is_intact(case: Case, world: World) -> bool:
@@ -87,23 +64,23 @@ class Attempt:
 
 
 def test_a_right_that_is_missing_is_named_and_costs_nothing_else(
-    server: Server, installed: Roles, tmp_path: Path
+    strict_server: Server, installed: Roles, tmp_path: Path
 ) -> None:
     """What needs it does not happen, the operator says what it may not do, and nothing is lost."""
     rules = installed["ClusterRole", "stoker-operator"]
     whole = [each for each in rules if set(each["resources"]) & WHOLE]
-    allow(server.cluster, USER, whole)
-    attempt = Attempt(server, CASES)
+    allow(strict_server.cluster, USER, whole)
+    attempt = Attempt(strict_server, CASES)
     lost = attempt.missing([each for each in rules if each not in whole], tmp_path, EVICT)
     assert lost <= EMPTIED
     attempt.mended(EVICT)
 
 
 def test_so_it_is_where_monitors_are_kept_as_scrape_configs(
-    server: Server, installed: Roles, tmp_path: Path
+    strict_server: Server, installed: Roles, tmp_path: Path
 ) -> None:
     """Until a ScrapeConfig can be written, the monitor's own jobs are used."""
     rules = installed["ClusterRole", "stoker-operator"]
-    attempt = Attempt(server, CONSOLIDATION_CASES, CONSOLIDATE)
+    attempt = Attempt(strict_server, CONSOLIDATION_CASES, CONSOLIDATE)
     assert attempt.missing(rules, tmp_path) == set()
     attempt.mended()

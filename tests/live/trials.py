@@ -187,7 +187,9 @@ def holds(effect: Effect, world: World) -> bool:
         return False
 
 
-def until_allowed(server: Server, rules: list[Object], namespace: str = "") -> None:
+def until_allowed(
+    server: Server, rules: list[Object], namespace: str = "", *, user: str = USER
+) -> None:
     """Wait until the API server knows of a role, judged by its last rule: it hears a bit later."""
     rule = rules[-1]
     plural, _, sub = rule["resources"][0].partition("/")
@@ -199,7 +201,7 @@ def until_allowed(server: Server, rules: list[Object], namespace: str = "") -> N
         "subresource": sub,
         "name": (rule.get("resourceNames") or [""])[0],
     }
-    review = {"spec": {"user": USER, "resourceAttributes": asked}}
+    review = {"spec": {"user": user, "resourceAttributes": asked}}
     path = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
     api = Api(server.url, server.cluster.token, server.cluster.ca_file)
     server.cluster.until(

@@ -43,8 +43,8 @@ from stoker.status.bindings import (
 _KINDS: Final = {kind.resource.plural: name for name, kind in WORKLOADS.items()}
 _STATUS: Final = "status"
 _BINDINGS: Final = "/status/bindings"
-# A role that forbids one write forbids all of that kind in its namespace; asking for each would be a
-# storm.
+# A role that forbids one write forbids all of that kind in its namespace: asking for each would be
+# a storm.
 _FORBIDDEN_FOR: Final = 60.0
 
 
