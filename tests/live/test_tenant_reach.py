@@ -31,7 +31,7 @@ from tools.waiting import until
 
 # Nothing answers there.
 ELSEWHERE = "192.0.2.1"
-TOKEN = "of-the-owner"  # noqa: S105 - that is the idea
+TOKEN, SPECIAL = "of-the-owner", "of-the-special-class"
 
 
 class Reached(BaseHTTPRequestHandler):
@@ -86,7 +86,10 @@ def here() -> Iterator[str]:
 
 def owned(tenant: str) -> list[Object]:
     """The Prometheus of an owner who has set what there is to set against tenants."""
-    lent = {"authorization": {"credentials": {"name": "owner", "key": "token"}}}
+    usual, special = (
+        {"authorization": {"credentials": {"name": "owner", "key": key}}}
+        for key in ("token", "special")
+    )
     everywhere: Object = {f"{kind}NamespaceSelector": {} for kind in KINDS}
     made = prometheus(
         "main",
@@ -97,7 +100,7 @@ def owned(tenant: str) -> list[Object]:
         ignoreNamespaceSelectors=True,
         overrideHonorLabels=True,
         arbitraryFSAccessThroughSMs={"deny": True},
-        scrapeClasses=[{"name": "usual", "default": True} | lent],
+        scrapeClasses=[{"name": "usual", "default": True} | usual, {"name": "special"} | special],
         **everywhere,
     )
     token = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "owner"}}
@@ -105,7 +108,10 @@ def owned(tenant: str) -> list[Object]:
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": each}}
         for each in (OWNER, tenant)
     )
-    return [*_in(OWNER, made, token | {"stringData": {"token": TOKEN}}), *namespaces]
+    return [
+        *_in(OWNER, made, token | {"stringData": {"token": TOKEN, "special": SPECIAL}}),
+        *namespaces,
+    ]
 
 
 KINDS = ("serviceMonitor", "podMonitor", "probe", "scrapeConfig")
@@ -132,6 +138,8 @@ def tenants(here: str) -> list[Object]:
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "own"}}
     listed = [{"targets": [here]}]
     labels = {"targetLabel": "job", "replacement": "apiserver"}
+    special = app(service_monitor("class", **to(here, "/with-a-class")))
+    special["spec"]["scrapeClass"] = "special"
     named = to(here, "/another-name")
     steps: list[Object] = [*named["relabelings"], labels]
     return [
@@ -139,6 +147,7 @@ def tenants(here: str) -> list[Object]:
         app(service_monitor("address", **to(here, "/by-a-servicemonitor"))),
         app(service_monitor("proxy", path="/by-a-proxy", proxyUrl=f"http://{here}")),
         app(service_monitor("oauth", oauth2=oauth)),
+        special,
         app(service_monitor("away", **to(here, "/away"))),
         app(service_monitor("name", **named | {"relabelings": steps})),
         resource("PodMonitor", "address", {
@@ -233,6 +242,7 @@ WAYS = {
     "/away",
     "/reached-by-a-redirect",
     "/another-name",
+    "/with-a-class",
     "/by-a-podmonitor",
     "/by-a-probe",
     "/by-a-list",
@@ -260,4 +270,5 @@ def test_what_the_page_says_a_tenant_reaches_is_reached(
     assert {each["namespace"] for each in found} == {namespace}
     lent = {path for path, credentials in Reached.asked.items() if credentials == f"Bearer {TOKEN}"}
     # An endpoint with credentials of its own, and what asks for targets, have none of the owner's.
-    assert WAYS - lent == {"/token", "/targets"}
+    assert WAYS - lent == {"/token", "/targets", "/with-a-class"}
+    assert Reached.asked["/with-a-class"] == f"Bearer {SPECIAL}"
