@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.live.installing import until_found
+from tests.live.faults import SecondServer
+from tests.live.installing import kustomized, overlay, until_found
 from tests.live.operating import Running, World
 from tests.live.replicas import Replica, replicas
+from tests.live.rights import COMPONENTS, Roles, roles_in
+from tests.live.trials import Server
 from tools.cluster import Cluster
 from tools.crds import install_crds
 
@@ -56,6 +59,21 @@ def open_cluster() -> Iterator[Cluster]:
     with Cluster.start(nodes=2, namespaces=False) as cluster:
         install_crds(cluster)
         yield cluster
+
+
+@pytest.fixture(scope="session")
+def strict_server(open_cluster: Cluster) -> Iterator[Server]:
+    """The server that operators talk to here."""
+    asks = "--enable-admission-plugins=OwnerReferencesPermissionEnforcement"
+    with SecondServer(open_cluster, asks, "--feature-gates=WatchList=false") as second:
+        yield Server(open_cluster, second.url, second.kubeconfig)
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Roles:
+    """The rules of the roles of `deploy/cluster` with all components."""
+    folder = overlay(tmp_path_factory.mktemp("all"), "cluster", *COMPONENTS)
+    return roles_in(kustomized(folder))
 
 
 @pytest.fixture

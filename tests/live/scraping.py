@@ -26,7 +26,7 @@ READS: list[Object] = [
     {
         "apiGroups": ["", "discovery.k8s.io"],
         "resources": ["pods", "services", "endpoints", "endpointslices", "nodes"],
-        "verbs": ["get", "list", "watch"],
+        "verbs": ["list", "watch"],
     }
 ]
 

@@ -316,7 +316,9 @@ def monitors() -> list[Object]:
 def start(world: World, account: Path, *flags: str) -> Running:
     """Start an operator for the namespace."""
     scope = f"--namespaces={world.namespace}"
-    return Running.start(world.cluster, scope, *flags, kubeconfig=account)
+    # The role is for the Lease of one of them, and here are two at a time.
+    alone = "--leader-election=false"
+    return Running.start(world.cluster, scope, alone, *flags, kubeconfig=account)
 
 
 @pytest.fixture

@@ -42,9 +42,9 @@ SAME: dict[str, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
     "cluster": ((), "cluster", ()),
     "namespaced": (("scope=namespaced",), "namespaced", ()),
     "cluster, all": (
-        ("repair.enabled=true", "consolidate.enabled=true"),
+        ("repair.enabled=true", "consolidate.enabled=true", "kubelet.endpointSlices=true"),
         "cluster",
-        ("repair", "consolidate"),
+        ("kubelet/endpointslices", "repair", "consolidate"),
     ),
     "namespaced, all": (
         ("scope=namespaced", "repair.enabled=true", "consolidate.enabled=true"),
@@ -87,6 +87,9 @@ def test_the_webhook_of_the_chart_is_that_of_the_folder(case: str, tmp_path: Pat
         (["operator.replicas=many"], "replicas"),
         (["scope=planet"], "scope"),
         (["operator.args={log-level=debug}"], "args"),
+        (["operator.args={--consolidate-monitors}"], "use `consolidate.enabled`"),
+        (["operator.args={--kubelet-service=a/b}"], "use `kubelet.service`"),
+        (["repair.policy=none"], "policy"),
         (["image.digest=latest"], "digest"),
         ([r"commonLabels.app\.kubernetes\.io/name=other"], "commonLabels"),
         ([r"operator.podLabels.app\.kubernetes\.io/component=other"], "podLabels"),
@@ -116,7 +119,12 @@ def test_everything_that_can_be_set_arrives() -> None:
     for word in ("team-a", "note-a", "zone-a", "taint-a", "urgent", "pull-a", "VARIABLE"):
         assert word in json.dumps(pod)
     container = pod["spec"]["containers"][0]
-    assert container["args"] == ["operator", "--namespaces=shop,office", "--log-format=json"]
+    assert container["args"] == [
+        "operator",
+        "--leader-election-id=mine-operator",
+        "--namespaces=shop,office",
+        "--log-format=json",
+    ]
     image = _deployment(objects)["spec"]["template"]["spec"]["containers"][0]["image"]
     assert image == f"images.example.org/stoker@sha256:{'a' * 64}"
     roles = {
@@ -292,7 +300,7 @@ def _counts(site: Site, role: Object) -> bool:
 def _installed(way: str, scope: str, home: str, folder: Path) -> list[Object]:
     if way == "helm":
         return rendered(f"scope={scope}", namespace=home)
-    return kustomized(overlay(folder, scope, namespace=home))
+    return kustomized(overlay(folder, scope, namespace=home if home != NAMESPACE else ""))
 
 
 def _arguments(objects: list[Object], home: str) -> list[str]:

@@ -7,10 +7,11 @@ account. It goes through a gateway that has all its requests, so that nothing is
 from __future__ import annotations
 
 import json
-import subprocess
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from aiohttp import web
 from stoker.api.crd import GROUP
 from stoker.kube.resources import Target
 from tests.live.faults import Gateway, SecondServer, status
+from tests.live.installing import kustomized, overlay
 from tests.live.operating import (
     Object,
     Running,
@@ -31,12 +33,14 @@ from tests.live.operating import (
     service_monitor,
     thanos_ruler,
 )
+from tests.live.rights import COMPONENTS
 from tests.live.test_operator_faults import configuration
+from tests.live.test_operator_flags import NEVER_READY, never_ready
 from tests.live.test_operator_storage import CLAIM, bind, storage, storage_class
+from tests.live.test_status_page import Page
 from tools.api import Api, kubeconfig
 from tools.cluster import Cluster
 
-ROOT = Path(__file__).parents[2]
 OPERATOR = "stoker"
 # The API server asks for it when an object with an owner is written; it is no request of ours.
 BY_ADMISSION = {
@@ -51,11 +55,10 @@ BY_ADMISSION = {
 Grant = tuple[str, str]
 
 
-def manifests(kubectl: Path, variant: str) -> list[Object]:
-    """The objects of a variant, as kustomize makes them."""
-    command = [str(kubectl), "kustomize", str(ROOT / "deploy" / variant)]
-    made = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    return list(yaml.safe_load_all(made))
+def manifests(variant: str, *components: str) -> list[Object]:
+    """The objects of a variant with components, as kustomize makes them."""
+    with tempfile.TemporaryDirectory() as folder:
+        return kustomized(overlay(Path(folder), variant, *components))
 
 
 def rules(objects: list[Object]) -> list[Object]:
@@ -109,9 +112,11 @@ class Site:
         # As a server that has no streaming lists: with those, `list` is asked for hardly ever.
         return status(422, "Invalid") if "sendInitialEvents" in request.query else None
 
-    def install(self, variant: str, *namespaces: str) -> list[Object]:
+    def install(
+        self, variant: str, *namespaces: str, components: Iterable[str] = ()
+    ) -> list[Object]:
         """Install what a variant consists of; into each namespace where it has Roles for some."""
-        objects = manifests(self.cluster.kubectl_path, variant)
+        objects = manifests(variant, *components)
         text = yaml.safe_dump_all(moved(objects, self.home))
         self.cluster.kubectl("apply", "-f", "-", input=text)
         for namespace in namespaces:
@@ -285,6 +290,17 @@ def lives(world: World) -> None:
     world.until("one binding less", lambda: len(world.bindings("prometheusrule", "shop")) == 2)
 
 
+def repaired(world: World) -> None:
+    """A rollout that a pod holds up goes on."""
+    ordered: Object = {"replicas": 2, "podManagementPolicy": "OrderedReady"}
+    world.put(prometheus("main", **ordered))
+    world.settled("prometheus", "main")
+    world.put(prometheus("main", podMetadata=NEVER_READY, **ordered))
+    world.until("a pod that is not ready", lambda: never_ready(world))
+    world.put(prometheus("main", **ordered))
+    world.settled("prometheus", "main")
+
+
 def is_absent(world: World, kind: str, name: str) -> bool:
     """Whether there is no such object."""
     return world.get(kind, name) is None
@@ -298,9 +314,9 @@ def accepted(world: World, monitor: str) -> str:
 def test_each_verb_is_granted_because_it_is_used(site: Site) -> None:
     """As the service account of `deploy/cluster`: nothing is forbidden, nothing granted in vain.
 
-    The whole of it is accepted by the API server, and its pods start.
+    The whole of it, with all components, is accepted by the API server, and its pods start.
     """
-    objects = site.install("cluster")
+    objects = site.install("cluster", components=COMPONENTS)
     mark = site.cluster.audit.mark()
     flags = next(each for each in objects if each["kind"] == "Deployment")["spec"]["template"][
         "spec"
@@ -309,27 +325,33 @@ def test_each_verb_is_granted_because_it_is_used(site: Site) -> None:
     world = site.world("lives")
     kubelet = World(site.cluster, "kube-system")
     logs = []
-    with site.started(*flags[1:]) as operator:
+    with site.started(*flags[1:], "--target-status-interval=1s") as operator:
         kubelet.until("kubelets", lambda: kubelet.get("endpoints", "kubelet"))
         lives(world)
+        repaired(site.world("repaired"))
+        assert Page(operator).ask(f"resources/ServiceMonitor/{world.namespace}/shop")
         site.cluster.add_node("another")
         kubelet.until("a node", lambda: addresses(kubelet) == 3)
         logs.append(operator.log())
         assert operator.stop() == 0
-    instead = ("--kubelet-endpoints=false", "--kubelet-endpointslice=true")
-    with site.started(*flags[1:], *instead) as operator:
+    with site.started(*flags[1:], "--kubelet-endpoints=false") as operator:
         kubelet.until("slices", lambda: nodes_in_slices(kubelet) == 3)
         kubelet.until("no endpoints", lambda: not kubelet.get("endpoints", "kubelet"))
         site.cluster.remove_node("another")
         kubelet.until("a node less", lambda: nodes_in_slices(kubelet) == 2)
         logs.append(operator.log())
         assert operator.stop() == 0
-    with site.started(*flags[1:]) as operator:
+    without_slices = [each for each in flags[1:] if "endpointslice" not in each]
+    with site.started(*without_slices) as operator:
         kubelet.until("no slices", lambda: not nodes_in_slices(kubelet))
         logs.append(operator.log())
     assert [line for log in logs for line in log.splitlines() if "orbidden" in line] == []
+    done = site.cluster.audit.since(mark, "stoker")
+    refused = {each.resource for each in done if each.status == HTTPStatus.FORBIDDEN}
+    # The page asks what Prometheus may do, for which it may have a role of its own.
+    assert refused <= {"subjectaccessreviews"}
     # An apply that makes an object needs `create`, though it is a patch.
-    made = {one.resource for one in site.cluster.audit.since(mark, "stoker") if one.status == 201}
+    made = {one.resource for one in done if one.status == HTTPStatus.CREATED}
     grants = granted(objects)
     site.used |= {one for one in grants if one[0] == "create" and one[1].split(".")[0] in made}
     assert grants - site.used == BY_ADMISSION
@@ -357,11 +379,10 @@ def is_available(cluster: Cluster) -> bool:
     return bool(cluster.api.get(path)["status"].get("availableReplicas") == 2)
 
 
-def test_both_variants_allow_the_same_within_a_namespace(whole: tuple[Cluster, str]) -> None:
+def test_both_variants_allow_the_same_within_a_namespace() -> None:
     """The rules differ in what belongs to the whole cluster, and in nothing else."""
-    cluster, _ = whole
-    wide = [each for each in manifests(cluster.kubectl_path, "cluster") if is_main_role(each)]
-    narrow = [each for each in manifests(cluster.kubectl_path, "namespaced") if is_main_role(each)]
+    wide = [each for each in manifests("cluster") if is_main_role(each)]
+    narrow = [each for each in manifests("namespaced") if is_main_role(each)]
     assert granted(wide) - granted(narrow) == {
         ("list", "namespaces"),
         ("watch", "namespaces"),
@@ -447,7 +468,8 @@ def test_roles_in_some_namespaces_are_enough(site: Site) -> None:
     selector = {"matchLabels": {"team": "b"}}
     shop.put(prometheus("main", serviceMonitorNamespaceSelector=selector), *everything())
     office.put(service_monitor("desk"), rule("up:sum"))
-    with site.started("--namespaces=shop,office") as operator:
+    lease = "--leader-election-id=stoker-operator"
+    with site.started("--namespaces=shop,office", lease) as operator:
         shop.settled("prometheus", "main")
         shop.until("a monitor", lambda: "serviceMonitor/office/desk" in configuration(shop))
         assert "serviceMonitor/shop" not in configuration(shop)

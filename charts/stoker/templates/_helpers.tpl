@@ -78,16 +78,49 @@ capabilities:
   drop: [ALL]
 {{- end -}}
 
+{{/* The Lease by which a leader is elected; the role allows this one. */}}
+{{- define "stoker.lease" -}}
+{{ include "stoker.name" . }}-operator
+{{- end -}}
+
+{{/* Flags by which the operator needs other rights have values of their own, which grant them too. */}}
+{{- define "stoker.checkArgs" -}}
+{{- $instead := dict
+  "namespaces" "`scope` and `namespaces`"
+  "kubelet-service" "`kubelet.service`"
+  "kubelet-endpointslice" "`kubelet.endpointSlices`"
+  "repair-policy-for-statefulsets" "`repair`"
+  "consolidate-monitors" "`consolidate.enabled`"
+  "leader-election-id" "`fullnameOverride`"
+  "leader-election-namespace" "the namespace of the release"
+-}}
+{{- range $argument := .Values.operator.args }}
+{{- $flag := regexReplaceAll "^--?([a-z-]+).*$" $argument "${1}" }}
+{{- if hasKey $instead $flag }}
+{{- fail (printf "operator.args has %s, by which the operator needs other rights: use %s" $argument (get $instead $flag)) }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
 {{/* What the components of deploy/ add to the operator's role. */}}
 {{- define "stoker.rulesOfComponents" -}}
 {{- if .Values.repair.enabled }}
 - apiGroups: [""]
+  {{- if eq .Values.repair.policy "delete" }}
+  resources: [pods]
+  verbs: [delete]
+  {{- else }}
   resources: [pods/eviction]
   verbs: [create]
+  {{- end }}
 {{- end }}
-{{- if or .Values.consolidate.enabled .Values.consolidate.cleanUp }}
+{{- if .Values.consolidate.enabled }}
 - apiGroups: [monitoring.coreos.com]
   resources: [scrapeconfigs]
   verbs: [get, create, patch, delete]
+{{- else if .Values.consolidate.cleanUp }}
+- apiGroups: [monitoring.coreos.com]
+  resources: [scrapeconfigs]
+  verbs: [delete]
 {{- end }}
 {{- end -}}

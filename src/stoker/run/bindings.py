@@ -43,7 +43,8 @@ from stoker.status.bindings import (
 _KINDS: Final = {kind.resource.plural: name for name, kind in WORKLOADS.items()}
 _STATUS: Final = "status"
 _BINDINGS: Final = "/status/bindings"
-# A role that forbids one write forbids all of that kind; asking for each would be a storm.
+# A role that forbids one write forbids all of that kind in its namespace: asking for each would be
+# a storm.
 _FORBIDDEN_FOR: Final = 60.0
 
 
@@ -65,7 +66,7 @@ class Bindings:
         self._enabled = enabled
         self._latest: Latest[ObjectKey] = Latest()
         self._undecided: defaultdict[WorkloadKey, set[ObjectKey]] = defaultdict(set)
-        self._forbidden: dict[str, float] = {}
+        self._forbidden: dict[tuple[str, str], float] = {}
 
     def look(self, keys: Iterable[ObjectKey]) -> None:
         """Something was said, or is no longer true, about these."""
@@ -90,7 +91,7 @@ class Bindings:
 
     async def write(self, key: ObjectKey) -> int:
         """Bring the bindings of a resource up to date; how many writes it took."""
-        wait = self._forbidden.get(key.kind, 0.0) - _clock()
+        wait = self._forbidden.get((key.kind, key.namespace), 0.0) - _clock()
         if wait > 0:
             self.queue.add_after(key, wait)
             return 0
@@ -101,7 +102,7 @@ class Bindings:
         try:
             return await self._write(key, found)
         except Forbidden:
-            self._forbidden[key.kind] = _clock() + _FORBIDDEN_FOR
+            self._forbidden[key.kind, key.namespace] = _clock() + _FORBIDDEN_FOR
             raise
 
     async def _write(self, key: ObjectKey, found: Candidate) -> int:

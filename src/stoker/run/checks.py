@@ -8,6 +8,7 @@ from stoker.errors import WorkloadError
 from stoker.kube.client import Client
 from stoker.kube.errors import Forbidden, NotFound
 from stoker.kube.resources import SERVICE, STORAGE_CLASS
+from stoker.run.refusals import Refusals
 from stoker.select.workload import Owner
 
 _STORAGE_CLASS: Final = "spec.storage.volumeClaimTemplate.spec.storageClassName"
@@ -17,17 +18,17 @@ class AwaitedError(WorkloadError):
     """Something in the cluster must change that nobody tells us of: we must look again."""
 
 
-async def check_cluster(client: Client, owner: Owner, outline: Outline) -> None:
+async def check_cluster(client: Client, owner: Owner, outline: Outline, refusals: Refusals) -> None:
     """WorkloadError where the workload names a storage class or Service that will not do.
 
     Services are watched and storage classes are not.
     """
     if not outline.is_daemon_set:
-        await _check_storage_class(client, owner)
+        await _check_storage_class(client, owner, refusals)
         await _check_service(client, owner, outline)
 
 
-async def _check_storage_class(client: Client, owner: Owner) -> None:
+async def _check_storage_class(client: Client, owner: Owner, refusals: Refusals) -> None:
     storage = owner.spec.storage
     template = storage.volume_claim_template if storage else None
     name = ((template.spec if template else None) or {}).get("storageClassName")
@@ -37,9 +38,9 @@ async def _check_storage_class(client: Client, owner: Owner) -> None:
         await client.get(STORAGE_CLASS, None, name)
     except NotFound:
         raise AwaitedError(_STORAGE_CLASS, f"there is no StorageClass `{name}`") from None
-    except Forbidden:
+    except Forbidden as error:
         # Storage classes belong to the whole cluster; a role in a namespace does not show them.
-        return
+        refusals.tell("whether a StorageClass exists is not checked", error)
 
 
 async def _check_service(client: Client, owner: Owner, outline: Outline) -> None:

@@ -42,7 +42,7 @@ from stoker.settings import lease_name
 KINDS: Final = frozenset({"ServiceMonitor", "PodMonitor", "Probe"})
 _GATHER_SECONDS: Final = 0.3
 _LONGEST_WAIT: Final = 10.0
-# A role that forbids one write forbids all of them; asking for each would be a storm.
+# A role that forbids one write forbids all in its namespace; asking for each would be a storm.
 _FORBIDDEN_FOR: Final = 60.0
 
 
@@ -75,7 +75,7 @@ class Consolidation:
         self._changed: set[ObjectKey] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._since = 0.0
-        self._forbidden_until = 0.0
+        self._forbidden_until: dict[str, float] = {}
         self._log = logger("consolidation")
 
     # --- When -------------------------------------------------------------------------------------
@@ -136,14 +136,15 @@ class Consolidation:
 
     async def keep(self, key: ObjectKey) -> None:
         """Bring the ScrapeConfigs of a monitor up to date."""
-        wait = self._forbidden_until - asyncio.get_running_loop().time()
+        wait = self._forbidden_until.get(key.namespace, 0.0) - asyncio.get_running_loop().time()
         if wait > 0:
             self.queue.add_after(key, wait)
             return
         try:
             await self._keep(key)
         except Forbidden:
-            self._forbidden_until = asyncio.get_running_loop().time() + _FORBIDDEN_FOR
+            until = asyncio.get_running_loop().time() + _FORBIDDEN_FOR
+            self._forbidden_until[key.namespace] = until
             raise
 
     async def _keep(self, key: ObjectKey) -> None:

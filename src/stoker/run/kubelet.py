@@ -168,20 +168,27 @@ class Kubelets:
         """Keep the nodes as objects of one kind, or see to it that there are none."""
         try:
             live = await self._live(each.scope)
+        except (Forbidden, NotFound) as error:
+            # Whoever never wanted them need not let us see them.
+            return self._not_kept(each, error) if each.kept else []
+        except ApiError as error:
+            return self._not_kept(each, error)
+        try:
             planned = self._plan(nodes, each.existing(service, live))
             for wanted in each.wanted(planned):
                 await self._write(wanted)
             for gone in planned.deletions:
                 await self._delete(gone)
         except ApiError as error:
-            if not each.kept and isinstance(error, Forbidden | NotFound):
-                # Whoever never wanted them need not let us see them.
-                return []
-            self._log.warn(f"cannot keep the nodes as {each.kind}", error=str(error))
-            self._count(each, failed=True)
-            return [error]
+            return self._not_kept(each, error)
         self._count(each)
         return []
+
+    def _not_kept(self, each: "_List", error: ApiError) -> list[ApiError]:
+        wanted = "keep the nodes" if each.kept else "remove what is left of the nodes"
+        self._log.warn(f"cannot {wanted} as {each.kind}", error=str(error))
+        self._count(each, failed=True)
+        return [error]
 
     async def _live(self, scope: Scope) -> list[Object]:
         """What the cluster has of a kind."""

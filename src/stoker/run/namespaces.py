@@ -18,6 +18,8 @@ from stoker.kube.reading import Head, typed
 from stoker.kube.reflector import Reflector
 from stoker.kube.resources import NAMESPACE
 from stoker.kube.store import StoreWriter
+from stoker.logs import logger
+from stoker.run.refusals import Refusals
 
 _SECONDS: Final = 30.0
 _READ: Final = typed(Head)
@@ -28,22 +30,24 @@ async def read_one_by_one(
 ) -> None:
     """Keep these namespaces up to date for as long as they may not be listed."""
     writer = StoreWriter(namespaces.store, None)
+    refusals = Refusals(logger("namespaces"))
     await namespaces.settled()
     while True:
         if any(isinstance(error, Forbidden) for error in namespaces.troubles):
             for name in names:
-                await _read(client, writer, name)
+                await _read(client, writer, name, refusals)
         await asyncio.sleep(_SECONDS)
 
 
-async def _read(client: Client, writer: StoreWriter[Head], name: str) -> None:
+async def _read(client: Client, writer: StoreWriter[Head], name: str, refusals: Refusals) -> None:
     key = Key("", name)
     try:
         found = await client.get(NAMESPACE, None, name, accept=METADATA_ONLY)
     except NotFound:
         writer.apply(Deleted(key))
-    except ApiError:
-        return  # not allowed, or not now
+    except ApiError as error:
+        # Not allowed, or not now.
+        refusals.tell("a namespace is known by its name alone", error, namespace=name)
     else:
         head = _READ(msgspec.Raw(msgspec.json.encode(found)))
         writer.apply(Applied(key, head.metadata.resource_version or "", head))

@@ -41,6 +41,7 @@ from stoker.run.leading import lead
 from stoker.run.listeners import Listeners
 from stoker.run.looking import Inside
 from stoker.run.reconcile import Done, Reconciler
+from stoker.run.refusals import Refusals
 from stoker.run.sight import Sight
 from stoker.run.standins import StandingIn
 from stoker.run.statuses import Statuses
@@ -86,6 +87,7 @@ class Operator:
         self._settings = settings
         self._client = client
         self._log = logger("operator")
+        self._refusals = Refusals(self._log)
         self._faults = metrics.counter("task_faults_total")
         for task in _TASKS:
             self._faults.add(0, task)
@@ -437,7 +439,8 @@ class Operator:
         tell(self._log, "a task ended unforeseen, and begins anew", error, task=task)
 
     def _event_failed(self, error: StokerError) -> None:
-        self._log.debug("cannot write an event", err=error)
+        # Events are a courtesy, and there may be many.
+        self._refusals.tell("cannot write an event", error)
 
 
 def _key(kind: str, found: Named) -> WorkloadKey:

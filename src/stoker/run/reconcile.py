@@ -23,12 +23,14 @@ from stoker.generate.split import MAIN_FILE
 from stoker.generate.stream import gzip_member
 from stoker.kube.errors import NotFound
 from stoker.kube.resources import CONFIG_MAP
+from stoker.logs import logger
 from stoker.run.checks import check_cluster
 from stoker.run.claims import grow_claims
 from stoker.run.governing import with_shared_service
 from stoker.run.held import Held
 from stoker.run.judging import aside
 from stoker.run.kinds import WORKLOADS
+from stoker.run.refusals import Refusals
 from stoker.run.surplus import Surplus
 from stoker.run.switching import Found, Switch, switch_of, switched, usual_names
 from stoker.run.tools import Tools
@@ -72,6 +74,7 @@ class Reconciler:
         self._settings = tools.settings
         self._triggers = triggers
         self._surplus = Surplus(tools)
+        self._refusals = Refusals(logger("reconcile"))
 
     def set_aside(self, key: WorkloadKey) -> float | None:
         """After how many seconds a workload has something to do, if it has nothing now."""
@@ -140,7 +143,7 @@ class Reconciler:
         outline = self._tools.outline(owner)
         wanted = await self._wanted(owner, outline, held, kept)
         if changes.own:
-            await check_cluster(self._client, owner, outline)
+            await check_cluster(self._client, owner, outline, self._refusals)
         wanted, switch = self._switched(owner, wanted)
         await self._prepare(wanted)
         for each in wanted:

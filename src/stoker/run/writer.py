@@ -33,6 +33,8 @@ from stoker.kube.errors import (
 )
 from stoker.kube.resources import Resource, resource_of
 from stoker.kube.takeover import claim, claimed
+from stoker.logs import logger
+from stoker.run.refusals import Refusals, rights_named
 
 MANAGER: Final = "stoker"
 """The name under which objects are written."""
@@ -84,6 +86,7 @@ class Writer:
     def __init__(self, client: Client, current: Callable[[ObjectId], ObjectMeta | None]) -> None:
         self._client = client
         self._current = current
+        self._refusals = Refusals(logger("writer"))
         self._checked: dict[ObjectId, _Checked] = {}
         # Objects that are being written, and whether the news came that they were deleted.
         self._in_hand: dict[ObjectId, asyncio.Event] = {}
@@ -117,7 +120,7 @@ class Writer:
         async with self._turns[identity]:
             if self._is_right(identity, digest):
                 return False
-            with self._holding(identity):
+            with self._holding(identity), rights_named(wanted):
                 return await self._write(wanted, identity, digest)
 
     async def check(self, wanted: Object) -> None:
@@ -139,7 +142,7 @@ class Writer:
 
     async def create(self, wanted: Object) -> None:
         """Make an object, unless there is one of its name, whatever that is like."""
-        with suppress(AlreadyExists):
+        with suppress(AlreadyExists), rights_named(wanted):
             await self._client.create(wanted, manager=MANAGER)
 
     async def delete(
@@ -196,7 +199,10 @@ class Writer:
             return False
         try:
             made = await self._client.replace(_carried_along(wanted, metadata), manager=MANAGER)
-        except (Conflict, NotFound, Forbidden, Invalid):
+        except Forbidden as error:
+            self._refusals.tell("cannot replace an object, it is patched instead", error)
+            return False
+        except (Conflict, NotFound, Invalid):
             return False
         except ApiError as error:
             if error.status != _UNSUPPORTED:

@@ -43,10 +43,19 @@
 - apiGroups: [apps]
   resources: [statefulsets, daemonsets]
   verbs: [get, list, watch, create, patch, delete]
-# Workloads share a Service. Who changes its owners must be allowed to delete it in such clusters.
+# Workloads share a Service; one of a user's own is only looked at.
 - apiGroups: [""]
   resources: [services]
-  verbs: [get, list, watch, create, patch, delete]
+  verbs: [get, list, watch, create]
+# Who changes its owners must be allowed to delete it in such clusters.
+- apiGroups: [""]
+  resources: [services]
+  resourceNames:
+    - prometheus-operated
+    - prometheus-agent-operated
+    - alertmanager-operated
+    - thanos-ruler-operated
+  verbs: [patch, delete]
 # How workloads fare; claims that grow with them.
 - apiGroups: [""]
   resources: [pods]
@@ -110,10 +119,19 @@
 - apiGroups: [apps]
   resources: [statefulsets, daemonsets]
   verbs: [get, list, watch, create, patch, delete]
-# Workloads share a Service. Who changes its owners must be allowed to delete it in such clusters.
+# Workloads share a Service; one of a user's own is only looked at.
 - apiGroups: [""]
   resources: [services]
-  verbs: [get, list, watch, create, patch, delete]
+  verbs: [get, list, watch, create]
+# Who changes its owners must be allowed to delete it in such clusters.
+- apiGroups: [""]
+  resources: [services]
+  resourceNames:
+    - prometheus-operated
+    - prometheus-agent-operated
+    - alertmanager-operated
+    - thanos-ruler-operated
+  verbs: [patch, delete]
 # How workloads fare; claims that grow with them.
 - apiGroups: [""]
   resources: [pods]
