@@ -273,7 +273,8 @@ def written(section: Section, source: Any, draft: AlertDraft, path: str) -> Bloc
     names = json_names(model)
     block: Block = {}
     for row in section.rows:
-        value = getattr(source, row.field) if row.field else None
+        # Some fields are of one version of the kind alone.
+        value = getattr(source, row.field, None) if row.field else None
         if value is None or (value == "" and not row.keep_empty):
             continue
         here = below(path, names[row.field])

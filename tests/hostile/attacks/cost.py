@@ -1,0 +1,2 @@
+from tests.hostile.payload import Attack
+ATTACK = Attack("cost")
