@@ -170,8 +170,16 @@ def _of_neighbour(before: Made, after: Made, verdict: Verdict) -> Iterator[str]:
 
 def is_within(before: str, after: str) -> bool:
     """Whether all lines are still there, in their order."""
-    rest = iter(after.splitlines())
-    return all(line in rest for line in before.splitlines())
+    rest = iter(after.split("\n"))
+    return all(line in rest for line in before.split("\n"))
+
+
+def inserted(before: str, after: str) -> str | None:
+    """The lines that stand between the others in one piece; None where that is not all."""
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    start = next((at for at, line in enumerate(old) if line != new[at]), len(old))
+    end = start + len(new) - len(old)
+    return "".join(new[start:end]) if new[:start] + new[end:] == old else None
 
 
 # --- What is the attacker's own -------------------------------------------------------------------
@@ -181,19 +189,19 @@ def _of_own(payload: Payload, before: Made, after: Made) -> Iterator[str]:
     own = f"{ATTACKER}/{payload.name}"
     if payload.kind == "PrometheusRule":
         yield from _of_rules(payload, before, after)
+    elif payload.kind == "AlertmanagerConfig":
+        yield from _of_alerting(_read(before.text), _read(after.text), f"{own}/")
+    else:
+        yield from _of_jobs(payload, inserted(before.text, after.text), own)
+
+
+def _of_jobs(payload: Payload, text: str | None, own: str) -> Iterator[str]:
+    if text is None:
+        yield "more than jobs in one place was added"
         return
-    old, new = _read(before.text), _read(after.text)
-    if payload.kind == "AlertmanagerConfig":
-        yield from _of_alerting(old, new, f"{own}/")
-        return
-    jobs = {job["job_name"]: job for job in new.pop("scrape_configs")}
-    for job in old.pop("scrape_configs"):
-        if jobs.pop(job["job_name"], None) != job:
-            yield f"job {job['job_name']} of the neighbour is another"
-    if old != new:
-        yield "something else than jobs changed"
     start = f"{_JOBS[payload.kind]}/{own}"
-    for name, job in jobs.items():
+    for job in _read(text):
+        name = job["job_name"]
         if name != start and not name.startswith(f"{start}/"):
             yield f"a job of the name {name[:80]!r}"
         if payload.workload == "enforced":
@@ -230,6 +238,8 @@ def _of_alerting(old: Json, new: Json, prefix: str) -> Iterator[str]:
 
 def _of_rules(payload: Payload, before: Made, after: Made) -> Iterator[str]:
     (name,) = after.rules.keys() - before.rules.keys() or {""}
+    if before.text != after.text:
+        yield "a rule changes more than rules"
     groups = _read(after.rules.get(name, "")).get("groups", [])
     given = payload.spec.get("groups") or []
     if [each["name"] for each in groups] != [each["name"] for each in given]:
@@ -253,7 +263,9 @@ def _of_enforced_rules(group: Json) -> Iterator[str]:
         for text in texts:
             plain = text.replace("\\", "")
             reads = text is rule["expr"] or "query" in text.replace("`query`", "").partition("/*")[0]
-            if reads and "vector(1)" != text and f'{LABEL}="{ATTACKER}"' not in plain:
+            if "info(" in text and plain.count(f'{LABEL}="{ATTACKER}"') < 2:
+                yield f"info() reads others: {text[:100]}"
+            if reads and f'{LABEL}="{ATTACKER}"' not in plain:
                 yield f"reads others: {text[:100]}"
 
 

@@ -95,7 +95,7 @@ class Webhook:
             return await self._reviewed_aside(path, body)
         except ReviewError as error:
             raise web.HTTPBadRequest(text=f"the review is not valid: {error}") from None
-        except (msgspec.DecodeError, RecursionError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise web.HTTPBadRequest(text="the body is not JSON, or nested too deeply") from None
 
     async def _reviewed_aside(self, path: str, body: bytes) -> tuple[bytes, Answer]:
