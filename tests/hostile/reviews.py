@@ -179,7 +179,9 @@ def _admissions() -> Iterator[Review]:
     for depth in (60, 5_000):
         where = f"spec.route{'.routes[0]' * 51}"
         body = _json(admission(ROUTES)).replace(b'"DEEP"', _deep_route(depth))
-        yield Review(about=f"{depth} routes deep", at=ALERTING, body=body, allowed=False, path=where)
+        yield Review(
+            about=f"{depth} routes deep", at=ALERTING, body=body, allowed=False, path=where
+        )
     for about, value in {
         "a good one": GOOD,
         "no object": admission(None),
@@ -193,7 +195,9 @@ def _admissions() -> Iterator[Review]:
         "a uid of many letters": admission(thing("PrometheusRule"), uid="x" * 5000),
         "a uid with lines": admission(thing("PrometheusRule"), uid="a\nb\x00"),
         "fields that there are not": admission(thing("PrometheusRule"), evil={"a": [1]}),
-        "no spec at all": admission({"apiVersion": f"{GROUP}/v1", "kind": "PrometheusRule", "spec": {}}),
+        "no spec at all": admission(
+            {"apiVersion": f"{GROUP}/v1", "kind": "PrometheusRule", "spec": {}}
+        ),
     }.items():
         yield Review(about=f"allowed: {about}", at=RULES, body=_json(value))
     twice = _json(GOOD)[:-1] + b',"kind":"AdmissionReview"}'
@@ -209,7 +213,9 @@ def _mutations() -> Iterator[Review]:
         "metadata that is a text": thing("PrometheusRule") | {"metadata": "x"},
         "a spec that is a text": thing("PrometheusRule", "x"),
         "groups that are numbers": thing("PrometheusRule", {"groups": [1, None, "x"]}),
-        "rules that are numbers": thing("PrometheusRule", {"groups": [{"rules": [1, {"labels": 5}]}]}),
+        "rules that are numbers": thing(
+            "PrometheusRule", {"groups": [{"rules": [1, {"labels": 5}]}]}
+        ),
         "huge numbers": _rule(alert="A", expr="up", labels={"a": 10**400, "b": -0.0}),
         "another kind": thing("ServiceMonitor"),
     }.items():

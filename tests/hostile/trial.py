@@ -123,11 +123,18 @@ def _beside_neighbour(payload: Payload, resource: Any, judged: Payload | None) -
 def _of_verdict(payload: Payload, verdict: Verdict) -> Iterator[str]:
     found = [(str(finding.reason), finding.path) for finding in verdict.findings]
     if isinstance(payload.outcome, LeftOut):
-        if not any(each in found for each in ((why, payload.path) for why in payload.outcome.reasons)):
+        if not any(is_meant(payload, *each) for each in found):
             wanted = f"{'/'.join(payload.outcome.reasons)} at {payload.path}"
             yield f"must be left out for {wanted}, and is {found[:3] or 'used'}"
     elif found:
         yield f"must be used, and is left out: {verdict.message[:200]}"
+
+
+def is_meant(payload: Payload, reason: str, path: str) -> bool:
+    """Whether a finding is the one that the payload names; what costs too much is found below."""
+    reasons = payload.outcome.reasons if isinstance(payload.outcome, LeftOut) else ()
+    below = len(reasons) > 1 or "OverBudget" in reasons
+    return reason in reasons and (path == payload.path or (below and path.startswith(payload.path)))
 
 
 @cache
@@ -262,7 +269,9 @@ def _of_enforced_rules(group: Json) -> Iterator[str]:
         texts = [rule["expr"], *(rule.get("annotations") or {}).values(), *rule["labels"].values()]
         for text in texts:
             plain = text.replace("\\", "")
-            reads = text is rule["expr"] or "query" in text.replace("`query`", "").partition("/*")[0]
+            reads = (
+                text is rule["expr"] or "query" in text.replace("`query`", "").partition("/*")[0]
+            )
             if "info(" in text and plain.count(f'{LABEL}="{ATTACKER}"') < 2:
                 yield f"info() reads others: {text[:100]}"
             if reads and f'{LABEL}="{ATTACKER}"' not in plain:

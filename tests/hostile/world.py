@@ -104,10 +104,13 @@ def neighbours() -> list[Json]:
 
 
 def workloads() -> list[Json]:
-    """All workloads of all settings."""
+    """The workloads whose programs are at hand: those of older versions nobody could ask."""
+    settings = {"Prometheus": WORKLOADS, "Alertmanager": ALERTMANAGERS}
     return [
-        *(workload("Prometheus", name) for name in WORKLOADS),
-        *(workload("Alertmanager", name) for name in ALERTMANAGERS),
+        workload(kind, name)
+        for kind, each in settings.items()
+        for name, spec in each.items()
+        if "version" not in spec
     ]
 
 
@@ -146,7 +149,7 @@ def vault() -> Mapping[str, str | bytes]:
         "private-key": private,
         "empty": "",
         "lines": f"{CANARY}\nscrape_configs: []\n- job_name: stolen\n",
-        "quotes": f"{CANARY}\"'`\\\"",
+        "quotes": f'{CANARY}"\'`\\"',
         "template": f"{CANARY}{{{{ end }}}}{{{{ if . }}}}",
         "variable": f"{CANARY}$(POD_NAME)${{HOME}}",
         "tag": f"!!python/object:os.system {CANARY}",

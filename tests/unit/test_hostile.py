@@ -68,7 +68,7 @@ def at_the_door(payload: Payload) -> Iterator[str]:
     wanted = isinstance(payload.outcome, LeftOut) and payload.outcome.webhook
     if answer.allowed == wanted:
         yield f"{'allowed' if answer.allowed else f'refused: {answer.body}'[:300]}"
-    elif wanted and payload.path not in answer.findings:
+    elif wanted and not any(each.startswith(payload.path) for each in answer.findings):
         yield f"refused at {answer.findings[:3]}, not {payload.path}"
 
 

@@ -8,7 +8,13 @@ from tests.hostile.payload import HOOK, Attack, LeftOut, Refused, key
 ATTACK: Final = Attack("conversion")
 
 for _version in ("v1beta1", "v1"):
-    ATTACK.at("ScrapeConfig", "spec.metricsPath", "x\n- job_name: stolen", version=_version, about=f"{_version}: lines in a path")
+    ATTACK.at(
+        "ScrapeConfig",
+        "spec.metricsPath",
+        "x\n- job_name: stolen",
+        version=_version,
+        about=f"{_version}: lines in a path",
+    )
     ATTACK.at(
         "ScrapeConfig",
         "spec.relabelings[0].regex",
@@ -18,7 +24,14 @@ for _version in ("v1beta1", "v1"):
         then=LeftOut(Reason.INVALID_RELABELING),
         about=f"{_version}: a bad expression",
     )
-    ATTACK.at("ScrapeConfig", "spec.relabelings[0].action", "keep", version=_version, then=Refused(), about=f"{_version}: the old spelling")
+    ATTACK.at(
+        "ScrapeConfig",
+        "spec.relabelings[0].action",
+        "keep",
+        version=_version,
+        then=Refused(),
+        about=f"{_version}: the old spelling",
+    )
     ATTACK.at(
         "ScrapeConfig",
         "spec.authorization.credentials",
@@ -27,13 +40,44 @@ for _version in ("v1beta1", "v1"):
         then=LeftOut(Reason.SECRET_NOT_FOUND, webhook=False),
         about=f"{_version}: no Secret",
     )
-    ATTACK.at("ScrapeConfig", "spec.scrapeInterval", "-1s", version=_version, then=Refused(), about=f"{_version}: no duration")
-    ATTACK.at("ScrapeConfig", "spec.httpHeaders[X]", {"values": ["a\nb"]}, version=_version, about=f"{_version}: a header")
+    ATTACK.at(
+        "ScrapeConfig",
+        "spec.scrapeInterval",
+        "-1s",
+        version=_version,
+        then=Refused(),
+        about=f"{_version}: no duration",
+    )
+    ATTACK.at(
+        "ScrapeConfig",
+        "spec.httpHeaders[X]",
+        {"values": ["a\nb"]},
+        version=_version,
+        about=f"{_version}: a header",
+    )
 
 _MATCHER: Final = {"name": "a", "matchType": "=~", "value": "("}
-ATTACK.at("AlertmanagerConfig", "spec.route.matchers[0]", _MATCHER, version="v1beta1", then=LeftOut(path="spec.route.matchers[0].value"))
-ATTACK.at("AlertmanagerConfig", "spec.route.matchers[0]", {"name": "a", "value": "b|c", "regex": True}, version="v1beta1", about="regex is pruned")
-ATTACK.at("AlertmanagerConfig", "spec.route.receiver", "alice/shop/phone", version="v1beta1", then=LeftOut())
+ATTACK.at(
+    "AlertmanagerConfig",
+    "spec.route.matchers[0]",
+    _MATCHER,
+    version="v1beta1",
+    then=LeftOut(path="spec.route.matchers[0].value"),
+)
+ATTACK.at(
+    "AlertmanagerConfig",
+    "spec.route.matchers[0]",
+    {"name": "a", "value": "b|c", "regex": True},
+    version="v1beta1",
+    about="regex is pruned",
+)
+ATTACK.at(
+    "AlertmanagerConfig",
+    "spec.route.receiver",
+    "alice/shop/phone",
+    version="v1beta1",
+    then=LeftOut(),
+)
 ATTACK.whole(
     "AlertmanagerConfig",
     "v1beta1: intervals",
@@ -90,7 +134,12 @@ INTEGRATIONS: Final = {
 }  # fmt: skip
 for _name, _config in INTEGRATIONS.items():
     for _version in ("v1alpha1", "v1beta1"):
-        ATTACK.at("AlertmanagerConfig", f"spec.receivers[0].{_name}[0]", _config | _CLIENT, version=_version)
+        ATTACK.at(
+            "AlertmanagerConfig",
+            f"spec.receivers[0].{_name}[0]",
+            _config | _CLIENT,
+            version=_version,
+        )
 _MAIL: Final = {
     "to": _TEXT, "from": _TEXT, "smarthost": "a.example:25", "hello": _TEXT, "html": _TEXT,
     "authPassword": key("lines"), "authUsername": _TEXT, "headers": [{"key": _TEXT, "value": _TEXT}],

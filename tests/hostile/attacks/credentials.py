@@ -38,7 +38,12 @@ OTHERS: Final = (
     "",
 )
 for _name in OTHERS:
-    ATTACK.at("ServiceMonitor", f"{_END}.bearerTokenSecret", {"name": _name, "key": "token"}, then=_MISSING)
+    ATTACK.at(
+        "ServiceMonitor",
+        f"{_END}.bearerTokenSecret",
+        {"name": _name, "key": "token"},
+        then=_MISSING,
+    )
 ATTACK.at(
     "ServiceMonitor",
     f"{_END}.bearerTokenSecret",
@@ -49,10 +54,30 @@ ATTACK.at(
     {"name": "vault", "key": ""},
     then=_NO_KEY,
 )
-ATTACK.at("ServiceMonitor", f"{_END}.bearerTokenSecret", {"name": "vault", "namespace": "alice", "key": "token"}, then=PRUNED)
-ATTACK.at("ServiceMonitor", f"{_END}.bearerTokenSecret", {"name": "vault"}, then=Refused(f"{_END}.bearerTokenSecret.key"))
-ATTACK.at("ServiceMonitor", f"{_END}.bearerTokenSecret", {"name": 5, "key": "a"}, then=Refused(f"{_END}.bearerTokenSecret.name"))
-ATTACK.at("ServiceMonitor", f"{_END}.bearerTokenSecret", {"name": "none", "key": "a", "optional": True}, then=_MISSING)
+ATTACK.at(
+    "ServiceMonitor",
+    f"{_END}.bearerTokenSecret",
+    {"name": "vault", "namespace": "alice", "key": "token"},
+    then=PRUNED,
+)
+ATTACK.at(
+    "ServiceMonitor",
+    f"{_END}.bearerTokenSecret",
+    {"name": "vault"},
+    then=Refused(f"{_END}.bearerTokenSecret.key"),
+)
+ATTACK.at(
+    "ServiceMonitor",
+    f"{_END}.bearerTokenSecret",
+    {"name": 5, "key": "a"},
+    then=Refused(f"{_END}.bearerTokenSecret.name"),
+)
+ATTACK.at(
+    "ServiceMonitor",
+    f"{_END}.bearerTokenSecret",
+    {"name": "none", "key": "a", "optional": True},
+    then=_MISSING,
+)
 ATTACK.at(
     "AlertmanagerConfig",
     "spec.receivers[0].slackConfigs[0].apiURL",
@@ -60,8 +85,16 @@ ATTACK.at(
     {"name": "../alice/vault", "key": "url"},
     then=_MISSING,
 )
-ATTACK.at("Probe", "spec.basicAuth.username", {"name": "alice", "key": "x"}, beside={"password": key("token")}, then=_MISSING)
-ATTACK.at("ScrapeConfig", "spec.authorization.credentials", {"name": "x", "key": "y"}, then=_MISSING)
+ATTACK.at(
+    "Probe",
+    "spec.basicAuth.username",
+    {"name": "alice", "key": "x"},
+    beside={"password": key("token")},
+    then=_MISSING,
+)
+ATTACK.at(
+    "ScrapeConfig", "spec.authorization.credentials", {"name": "x", "key": "y"}, then=_MISSING
+)
 
 # --- Two of them, or half of one ------------------------------------------------------------------
 
@@ -86,12 +119,25 @@ ATTACK.at(
     then=Refused("spec"),
     about="basic and OAuth by the schema",
 )
-ATTACK.at("ServiceMonitor", f"{_END}.authorization.type", "Basic", "basic", " BASIC ", then=LeftOut())
+ATTACK.at(
+    "ServiceMonitor", f"{_END}.authorization.type", "Basic", "basic", " BASIC ", then=LeftOut()
+)
 ATTACK.at("ServiceMonitor", f"{_END}.authorization.type", "Bearer\r\nX: y", "", "*a")
-ATTACK.at("ServiceMonitor", f"{_END}.basicAuth", {}, then=LeftOut(Reason.REQUIRED, f"{_END}.basicAuth.username"))
+ATTACK.at(
+    "ServiceMonitor",
+    f"{_END}.basicAuth",
+    {},
+    then=LeftOut(Reason.REQUIRED, f"{_END}.basicAuth.username"),
+)
 ATTACK.at("ServiceMonitor", f"{_END}.oauth2", {}, then=Refused(f"{_END}.oauth2.clientId"))
 for _field, _value in (("clientId", {}), ("clientSecret", {"key": ""})):
-    ATTACK.at("ServiceMonitor", f"{_END}.oauth2", _OAUTH | {_field: _value}, then=LeftOut(Reason.REQUIRED, f"{_END}.oauth2.{_field}"), about=f"OAuth without {_field}")
+    ATTACK.at(
+        "ServiceMonitor",
+        f"{_END}.oauth2",
+        _OAUTH | {_field: _value},
+        then=LeftOut(Reason.REQUIRED, f"{_END}.oauth2.{_field}"),
+        about=f"OAuth without {_field}",
+    )
 ATTACK.at(
     "ServiceMonitor",
     f"{_END}.oauth2",
@@ -106,7 +152,12 @@ ATTACK.at(
     then=LeftOut(path=f"{_END}.oauth2.clientId", webhook=False),
     about="OAuth with an empty client",
 )
-ATTACK.at("ServiceMonitor", f"{_END}.oauth2", _OAUTH | {"scopes": ["a\nb", "*"], "endpointParams": {"<<": "*x", "a\n": "b: c"}}, about="OAuth with hostile members")
+ATTACK.at(
+    "ServiceMonitor",
+    f"{_END}.oauth2",
+    _OAUTH | {"scopes": ["a\nb", "*"], "endpointParams": {"<<": "*x", "a\n": "b: c"}},
+    about="OAuth with hostile members",
+)
 ATTACK.at(
     "ServiceMonitor",
     f"{_END}.oauth2",
@@ -163,8 +214,17 @@ for _field in ("caFile", "certFile", "keyFile"):
         "ServiceMonitor", f"{_TLS}.{_field}", "/x", workload="denying", then=_DENIED,
         beside={"caFile": "/x", "certFile": "/x", "keyFile": "/x"}, about=f"{_field}, denied",
     )  # fmt: skip
-ATTACK.at("ScrapeConfig", "spec.fileSDConfigs[0].files", ["/etc/x.json"], workload="denying", then=_DENIED)
-ATTACK.at("ScrapeConfig", "spec.fileSDConfigs[0].files", ["/etc/passwd"], ["*.json/x"], [""], then=Refused("spec.fileSDConfigs[0].files[0]"))
+ATTACK.at(
+    "ScrapeConfig", "spec.fileSDConfigs[0].files", ["/etc/x.json"], workload="denying", then=_DENIED
+)
+ATTACK.at(
+    "ScrapeConfig",
+    "spec.fileSDConfigs[0].files",
+    ["/etc/passwd"],
+    ["*.json/x"],
+    [""],
+    then=Refused("spec.fileSDConfigs[0].files[0]"),
+)
 ATTACK.at("ScrapeConfig", "spec.fileSDConfigs[0].files", ["/etc/x.json", "/etc/*.yml"])
 for _host in ("unix:///var/run/docker.sock", "unix:///etc/shadow"):
     ATTACK.at("ScrapeConfig", "spec.dockerSDConfigs[0].host", _host, about=f"docker at {_host}")
@@ -173,7 +233,12 @@ for _host in ("unix:///var/run/docker.sock", "unix:///etc/shadow"):
         about=f"docker at {_host}, denied",
     )  # fmt: skip
 _CHAT: Final = {"chatID": 1, "apiURL": "http://chat.example"}
-ATTACK.at("AlertmanagerConfig", "spec.receivers[0].telegramConfigs[0].botTokenFile", *FILES[:3], beside=_CHAT)
+ATTACK.at(
+    "AlertmanagerConfig",
+    "spec.receivers[0].telegramConfigs[0].botTokenFile",
+    *FILES[:3],
+    beside=_CHAT,
+)
 ATTACK.at(
     "AlertmanagerConfig",
     "spec.receivers[0].telegramConfigs[0].botTokenFile",

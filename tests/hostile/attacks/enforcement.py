@@ -17,7 +17,12 @@ STEPS: Final = (
     {"action": "labelkeep", "regex": "job|instance|__.*"},
     {"action": "labelmap", "regex": "__meta_(.+)", "replacement": "namespace"},
     {"action": "labelmap", "regex": "(name)space|other_(.+)", "replacement": "$1space"},
-    {"sourceLabels": ["x"], "targetLabel": "${1}space", "regex": "(name).*", "replacement": "alice"},
+    {
+        "sourceLabels": ["x"],
+        "targetLabel": "${1}space",
+        "regex": "(name).*",
+        "replacement": "alice",
+    },
     {"action": "hashmod", "sourceLabels": ["x"], "targetLabel": "namespace", "modulus": 2},
     {"action": "uppercase", "sourceLabels": ["namespace"], "targetLabel": "namespace"},
     {"action": "lowercase", "sourceLabels": ["x"], "targetLabel": "namespace"},
@@ -37,7 +42,10 @@ for _step in STEPS:
     ATTACK.at("ServiceMonitor", f"{_END}.relabelings[0]", _step, **_IN)
     ATTACK.at("ServiceMonitor", f"{_END}.metricRelabelings[0]", _step, **_IN)
 for _kind, _places in {
-    "PodMonitor": ("spec.podMetricsEndpoints[0].relabelings[0]", "spec.podMetricsEndpoints[0].metricRelabelings[0]"),
+    "PodMonitor": (
+        "spec.podMetricsEndpoints[0].relabelings[0]",
+        "spec.podMetricsEndpoints[0].metricRelabelings[0]",
+    ),
     "Probe": ("spec.targets.staticConfig.relabelingConfigs[0]", "spec.metricRelabelings[0]"),
     "ScrapeConfig": ("spec.relabelings[0]", "spec.metricRelabelings[0]"),
 }.items():
@@ -46,13 +54,22 @@ for _kind, _places in {
 ATTACK.at("ServiceMonitor", f"{_END}.honorLabels", True, **_IN)
 ATTACK.at("ServiceMonitor", "spec.targetLabels[0]", "namespace", **_IN)
 ATTACK.at("ServiceMonitor", "spec.jobLabel", "namespace", **_IN)
-ATTACK.at("ServiceMonitor", "spec.namespaceSelector", {"any": True}, {"matchNames": ["alice"]}, **_IN)
+ATTACK.at(
+    "ServiceMonitor", "spec.namespaceSelector", {"any": True}, {"matchNames": ["alice"]}, **_IN
+)
 ATTACK.at("Probe", "spec.targets.staticConfig.labels", {"namespace": "alice"}, **_IN)
-ATTACK.at("ScrapeConfig", "spec.staticConfigs[0].labels", {"namespace": "alice"}, {"__name__": "x"}, **_IN)
+ATTACK.at(
+    "ScrapeConfig", "spec.staticConfigs[0].labels", {"namespace": "alice"}, {"__name__": "x"}, **_IN
+)
 ATTACK.at("ScrapeConfig", "spec.httpSDConfigs[0].url", "http://mallory.example/targets", **_IN)
 ATTACK.at("ScrapeConfig", "spec.honorLabels", True, **_IN)
 ATTACK.at("ScrapeConfig", "spec.params", {"match[]": ['{namespace="alice"}']}, **_IN)
-ATTACK.at("ScrapeConfig", "spec.kubernetesSDConfigs[0]", {"role": "Pod", "namespaces": {"names": ["alice"]}}, **_IN)
+ATTACK.at(
+    "ScrapeConfig",
+    "spec.kubernetesSDConfigs[0]",
+    {"role": "Pod", "namespaces": {"names": ["alice"]}},
+    **_IN,
+)
 
 # --- Expressions ----------------------------------------------------------------------------------
 
@@ -87,7 +104,14 @@ EXPRESSIONS: Final = (
 )
 ATTACK.at("PrometheusRule", _EXPR, *EXPRESSIONS, **_IN)
 _LABELS: Final = "spec.groups[0].rules[0].labels"
-ATTACK.at("PrometheusRule", _LABELS, {"namespace": "alice"}, {"namespace": ""}, {"namespace": "{{ .x }}"}, **_IN)
+ATTACK.at(
+    "PrometheusRule",
+    _LABELS,
+    {"namespace": "alice"},
+    {"namespace": ""},
+    {"namespace": "{{ .x }}"},
+    **_IN,
+)
 ATTACK.at("PrometheusRule", "spec.groups[0].labels", {"namespace": "alice"}, **_IN)
 
 # --- Templates of alerts (T10) --------------------------------------------------------------------
@@ -131,9 +155,20 @@ for _type, _value in (
 ):
     _matcher = {"name": "namespace", "matchType": _type, "value": _value}
     ATTACK.at("AlertmanagerConfig", f"{_ROUTE}.matchers[0]", _matcher)
-    ATTACK.at("AlertmanagerConfig", f"{_ROUTE}.routes[0]", {"matchers": [_matcher], "continue": False})
-    ATTACK.at("AlertmanagerConfig", "spec.inhibitRules[0]", {"sourceMatch": [_matcher], "targetMatch": [_matcher]})
-ATTACK.at("AlertmanagerConfig", "spec.inhibitRules[0]", {"sourceMatch": [], "targetMatch": []}, {"equal": ["namespace"]})
+    ATTACK.at(
+        "AlertmanagerConfig", f"{_ROUTE}.routes[0]", {"matchers": [_matcher], "continue": False}
+    )
+    ATTACK.at(
+        "AlertmanagerConfig",
+        "spec.inhibitRules[0]",
+        {"sourceMatch": [_matcher], "targetMatch": [_matcher]},
+    )
+ATTACK.at(
+    "AlertmanagerConfig",
+    "spec.inhibitRules[0]",
+    {"sourceMatch": [], "targetMatch": []},
+    {"equal": ["namespace"]},
+)
 ATTACK.at("AlertmanagerConfig", f"{_ROUTE}.continue", False, True)
 ATTACK.at(
     "AlertmanagerConfig",

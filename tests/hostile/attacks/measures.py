@@ -26,7 +26,12 @@ _KINDS: Final = {
 }
 for _kind, _places in _KINDS.items():
     for _number, _place in enumerate(_places):
-        ATTACK.at(_kind, _place, *(NOT_DURATIONS[_number:] if _number == 0 else NOT_DURATIONS[:2]), then=REFUSED)
+        ATTACK.at(
+            _kind,
+            _place,
+            *(NOT_DURATIONS[_number:] if _number == 0 else NOT_DURATIONS[:2]),
+            then=REFUSED,
+        )
         ATTACK.at(_kind, _place, *TOO_LONG[: 3 - _number], then=INVALID)
 ATTACK.at("ServiceMonitor", "spec.endpoints[0].scrapeTimeout", "31s", "1y", then=CONFLICT)
 ATTACK.at("ServiceMonitor", "spec.endpoints[0].interval", "0", "0s", "1ms", "", "290y")
@@ -55,7 +60,15 @@ ATTACK.at("AlertmanagerConfig", f"{_HOOK}.maxAlerts", 2**31, 2**63, 1.5, "1", th
 
 for _kind in ("ServiceMonitor", "PodMonitor", "ScrapeConfig"):
     ATTACK.at(_kind, "spec.bodySizeLimit", "x", "10", "10 MB\n", then=REFUSED)
-ATTACK.at("ServiceMonitor", "spec.bodySizeLimit", "x 10MB", "-10MB", "\n10MB", "99999999999999999999EB", then=INVALID)
+ATTACK.at(
+    "ServiceMonitor",
+    "spec.bodySizeLimit",
+    "x 10MB",
+    "-10MB",
+    "\n10MB",
+    "99999999999999999999EB",
+    then=INVALID,
+)
 ATTACK.at("ServiceMonitor", "spec.bodySizeLimit", "0", "10MB", ".5KiB")
 _FACTOR: Final = "spec.nativeHistogramMinBucketFactor"
 ATTACK.at("ServiceMonitor", _FACTOR, "x", "1,5", "NaN", "1e", then=REFUSED)
@@ -74,17 +87,41 @@ ATTACK.at("ServiceMonitor", "spec.endpoints[0].targetPort", -1, 0, 70_000, 2**31
 ATTACK.at("ServiceMonitor", "spec.endpoints[0].targetPort", 2**31, 2**63)
 ATTACK.at("ServiceMonitor", "spec.endpoints[0].targetPort", 1.5, then=REFUSED)
 ATTACK.at("PodMonitor", "spec.podMetricsEndpoints[0].portNumber", 0, 70_000, -1, then=REFUSED)
-ATTACK.at("ScrapeConfig", "spec.dnsSDConfigs[0].port", -1, 70_000, beside={"names": ["a"], "type": "A"}, then=REFUSED)
+ATTACK.at(
+    "ScrapeConfig",
+    "spec.dnsSDConfigs[0].port",
+    -1,
+    70_000,
+    beside={"names": ["a"], "type": "A"},
+    then=REFUSED,
+)
 
 # --- Discoveries ----------------------------------------------------------------------------------
 
 _HTTP: Final = "spec.httpSDConfigs[0]"
 ATTACK.at(
-    "ScrapeConfig", f"{_HTTP}.refreshInterval", "0s", "0", beside={"url": "http://a.example"}, then=INVALID
+    "ScrapeConfig",
+    f"{_HTTP}.refreshInterval",
+    "0s",
+    "0",
+    beside={"url": "http://a.example"},
+    then=INVALID,
 )
-ATTACK.at("ScrapeConfig", f"{_HTTP}.refreshInterval", "-1s", beside={"url": "http://a.example"}, then=REFUSED)
+ATTACK.at(
+    "ScrapeConfig",
+    f"{_HTTP}.refreshInterval",
+    "-1s",
+    beside={"url": "http://a.example"},
+    then=REFUSED,
+)
 _DNS: Final = "spec.dnsSDConfigs[0]"
-ATTACK.at("ScrapeConfig", _DNS, {"names": [], "type": "A", "port": 1}, then=Refused(f"{_DNS}.names"), about="no names")
+ATTACK.at(
+    "ScrapeConfig",
+    _DNS,
+    {"names": [], "type": "A", "port": 1},
+    then=Refused(f"{_DNS}.names"),
+    about="no names",
+)
 ATTACK.at("ScrapeConfig", f"{_DNS}.type", "XYZ", beside={"names": ["a"]}, then=REFUSED)
 
 # --- Times ----------------------------------------------------------------------------------------
@@ -117,10 +154,22 @@ for _field, _value in (
     )
 for _field, _value, _then in (
     ("daysOfMonth[0]", {"start": 0, "end": 1}, LeftOut(path=f"{_INTERVAL}.daysOfMonth[0].start")),
-    ("daysOfMonth[0]", {"start": -1, "end": 1}, LeftOut(Reason.CONFLICT, f"{_INTERVAL}.daysOfMonth[0].end")),
-    ("daysOfMonth[0]", {"start": 5, "end": 2}, LeftOut(Reason.CONFLICT, f"{_INTERVAL}.daysOfMonth[0].end")),
+    (
+        "daysOfMonth[0]",
+        {"start": -1, "end": 1},
+        LeftOut(Reason.CONFLICT, f"{_INTERVAL}.daysOfMonth[0].end"),
+    ),
+    (
+        "daysOfMonth[0]",
+        {"start": 5, "end": 2},
+        LeftOut(Reason.CONFLICT, f"{_INTERVAL}.daysOfMonth[0].end"),
+    ),
     ("daysOfMonth[0]", {"start": 1, "end": 32}, Refused(f"{_INTERVAL}.daysOfMonth[0].end")),
-    ("times[0]", {"startTime": "25:00", "endTime": "26:00"}, Refused(f"{_INTERVAL}.times[0].startTime")),
+    (
+        "times[0]",
+        {"startTime": "25:00", "endTime": "26:00"},
+        Refused(f"{_INTERVAL}.times[0].startTime"),
+    ),
 ):
     ATTACK.whole(
         "AlertmanagerConfig",

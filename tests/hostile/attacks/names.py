@@ -50,7 +50,9 @@ for _name in OF_OTHERS:
             "muteTimeIntervals": [{"name": _name, "timeIntervals": [{"months": ["1"]}]}],
         },
     )
-ATTACK.at("AlertmanagerConfig", "spec.route.groupBy", ["a", "a"], then=Refused("spec.route.groupBy[1]"))
+ATTACK.at(
+    "AlertmanagerConfig", "spec.route.groupBy", ["a", "a"], then=Refused("spec.route.groupBy[1]")
+)
 # Of others, and not of one's own.
 for _name in ("alice/shop/phone", "phone", "null", "default"):
     ATTACK.at("AlertmanagerConfig", "spec.route.receiver", _name, then=INVALID)
@@ -58,7 +60,9 @@ for _field in ("muteTimeIntervals", "activeTimeIntervals"):
     for _name in ("alice/shop/nights", "nights"):
         ATTACK.at("AlertmanagerConfig", f"spec.route.{_field}[0]", _name, then=INVALID)
 ATTACK.at("AlertmanagerConfig", "spec.route.receiver", "", then=LeftOut(Reason.REQUIRED))
-ATTACK.whole("AlertmanagerConfig", "receiver without a name", called(""), Refused("spec.receivers[0].name"))
+ATTACK.whole(
+    "AlertmanagerConfig", "receiver without a name", called(""), Refused("spec.receivers[0].name")
+)
 ATTACK.whole(
     "AlertmanagerConfig",
     "two receivers of one name",
@@ -80,7 +84,12 @@ for _labels, _reason, _path in (
     _then = {"then": LeftOut(_reason, _path)} if _reason else {}
     ATTACK.at("AlertmanagerConfig", "spec.route.groupBy", _labels, **_then)
 ATTACK.at(
-    "AlertmanagerConfig", "spec.route.groupBy[0]", "a.b", "é", workload="old", then=LeftOut(webhook=False)
+    "AlertmanagerConfig",
+    "spec.route.groupBy[0]",
+    "a.b",
+    "é",
+    workload="old",
+    then=LeftOut(webhook=False),
 )
 ATTACK.at("AlertmanagerConfig", "spec.inhibitRules[0].equal[0]", "", then=INVALID)
 
@@ -109,7 +118,9 @@ ATTACK.at(
 )
 _ONE: Final = "spec.groups[0].rules[0]"
 ATTACK.at("PrometheusRule", f"{_ONE}.alert", "a b", "\n", "{{", "é", "__name__", "x" * 3000, '"')
-ATTACK.at("PrometheusRule", f"{_ONE}.record", "a{b}", "{", "a}", beside={"alert": None}, then=INVALID)
+ATTACK.at(
+    "PrometheusRule", f"{_ONE}.record", "a{b}", "{", "a}", beside={"alert": None}, then=INVALID
+)
 ATTACK.at("PrometheusRule", f"{_ONE}.record", "a b", "a-b", "a\nb", '"', beside={"alert": None})
 for _name in ("a b", "a-b", "1a", "é"):
     ATTACK.at(
@@ -125,10 +136,25 @@ ATTACK.at("PrometheusRule", f"{_ONE}.annotations", {"a.b": "x", "日本": "y", "
 
 # --- Monitors -------------------------------------------------------------------------------------
 
-ATTACK.at("ServiceMonitor", "spec.scrapeClass", "nobody", then=LeftOut(Reason.SCRAPE_CLASS_NOT_FOUND, webhook=False))
+ATTACK.at(
+    "ServiceMonitor",
+    "spec.scrapeClass",
+    "nobody",
+    then=LeftOut(Reason.SCRAPE_CLASS_NOT_FOUND, webhook=False),
+)
 ATTACK.at("ServiceMonitor", "spec.scrapeClass", "", then=REFUSED)
-ATTACK.at("ScrapeConfig", "spec.scrapeClass", "no\nbody", then=LeftOut(Reason.SCRAPE_CLASS_NOT_FOUND, webhook=False))
-ATTACK.at("ScrapeConfig", "spec.staticConfigs[0].labels", {"": "x"}, then=LeftOut(path="spec.staticConfigs[0].labels[]"))
+ATTACK.at(
+    "ScrapeConfig",
+    "spec.scrapeClass",
+    "no\nbody",
+    then=LeftOut(Reason.SCRAPE_CLASS_NOT_FOUND, webhook=False),
+)
+ATTACK.at(
+    "ScrapeConfig",
+    "spec.staticConfigs[0].labels",
+    {"": "x"},
+    then=LeftOut(path="spec.staticConfigs[0].labels[]"),
+)
 ATTACK.at(
     "Probe",
     "spec.targets.staticConfig.labels",

@@ -159,7 +159,11 @@ for _text in ('{"a.b"}', "sort_by_label(up, `a`)", "mad_over_time(up[5m])"):
     )  # fmt: skip
 _RULE: Final = "spec.groups[0].rules[0]"
 ATTACK.at(
-    "PrometheusRule", _RULE, {"expr": "up"}, then=LeftOut(Reason.REQUIRED), about="neither alert nor record"
+    "PrometheusRule",
+    _RULE,
+    {"expr": "up"},
+    then=LeftOut(Reason.REQUIRED),
+    about="neither alert nor record",
 )
 ATTACK.at(
     "PrometheusRule",

@@ -164,10 +164,23 @@ for _kind, _place in (
 _MATCHER: Final = "spec.route.matchers[0].value"
 _REGEX: Final = {"name": "namespace", "matchType": "=~"}
 ATTACK.at("AlertmanagerConfig", _MATCHER, *GOOD, beside=_REGEX)
-ATTACK.at("AlertmanagerConfig", _MATCHER, *SAMPLE, *SCRIPTS[1:4], r"\Qa", ")|(", beside=_REGEX, then=INVALID)
+ATTACK.at(
+    "AlertmanagerConfig",
+    _MATCHER,
+    *SAMPLE,
+    *SCRIPTS[1:4],
+    r"\Qa",
+    ")|(",
+    beside=_REGEX,
+    then=INVALID,
+)
 for _place in ("sourceMatch", "targetMatch"):
     ATTACK.at(
-        "AlertmanagerConfig", f"spec.inhibitRules[0].{_place}[0].value", *SAMPLE[-4:], beside=_REGEX, then=INVALID
+        "AlertmanagerConfig",
+        f"spec.inhibitRules[0].{_place}[0].value",
+        *SAMPLE[-4:],
+        beside=_REGEX,
+        then=INVALID,
     )
 ATTACK.at(
     "AlertmanagerConfig",

@@ -246,7 +246,13 @@ for _number, _text in enumerate(URLS):
         vault={f"hostile-{_number}": _text}, then=LeftOut(webhook=False), about=f"urlSecret with {_text!a}",
     )  # fmt: skip
 _RESPONDER: Final = "spec.receivers[0].opsgenieConfigs[0]"
-for _text in ("'{{ toUpper `a` }}'", "{{ 1e999 }}", "{{ .x½ }}", "{{ end }}", "*{{ humanize 1 }}*/"):
+for _text in (
+    "'{{ toUpper `a` }}'",
+    "{{ 1e999 }}",
+    "{{ .x½ }}",
+    "{{ end }}",
+    "*{{ humanize 1 }}*/",
+):
     ATTACK.at(
         "AlertmanagerConfig",
         _RESPONDER,
@@ -260,7 +266,14 @@ for _place in ("pagerdutyConfigs[0].clientURL", "pushoverConfigs[0].url"):
         if _place.startswith("pager")
         else {"userKey": key("token"), "token": key("token")}
     )
-    ATTACK.at("AlertmanagerConfig", f"spec.receivers[0].{_place}", *URLS[:3], "http://a/{{ 1e999 }}", beside=_beside, then=INVALID)
+    ATTACK.at(
+        "AlertmanagerConfig",
+        f"spec.receivers[0].{_place}",
+        *URLS[:3],
+        "http://a/{{ 1e999 }}",
+        beside=_beside,
+        then=INVALID,
+    )
 # Texts of notifications are read when something is sent, and fail for who wrote them.
 _CHAT: Final = {"apiURL": "http://chat.example", "botToken": key("token"), "chatID": 1}
 ATTACK.at(

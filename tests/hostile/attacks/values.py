@@ -11,7 +11,18 @@ from tests.hostile.payload import Attack, LeftOut, key
 
 ATTACK: Final = Attack("values")
 
-STRANGE: Final = ("lines", "quotes", "template", "variable", "tag", "controls", "nul", "words", "empty", "emoji")
+STRANGE: Final = (
+    "lines",
+    "quotes",
+    "template",
+    "variable",
+    "tag",
+    "controls",
+    "nul",
+    "words",
+    "empty",
+    "emoji",
+)
 _NO_TEXT: Final = LeftOut(Reason.KEY_NOT_FOUND, webhook=False)
 _BASIC: Final = {"username": key("token"), "password": key("token")}
 
@@ -41,12 +52,38 @@ ATTACK.at(
 # --- Secrets that hold URLs -----------------------------------------------------------------------
 
 _FIRST: Final = "spec.receivers[0]"
-_BAD: Final = ("words", "bad-url", "ftp-url", "password-url", "newline-url", "nul", "lines", "empty")
-for _place in ("slackConfigs[0].apiURL", "discordConfigs[0].apiURL", "msteamsConfigs[0].webhookUrl"):
+_BAD: Final = (
+    "words",
+    "bad-url",
+    "ftp-url",
+    "password-url",
+    "newline-url",
+    "nul",
+    "lines",
+    "empty",
+)
+for _place in (
+    "slackConfigs[0].apiURL",
+    "discordConfigs[0].apiURL",
+    "msteamsConfigs[0].webhookUrl",
+):
     for _name in _BAD:
-        ATTACK.at("AlertmanagerConfig", f"{_FIRST}.{_place}", key(_name), then=LeftOut(webhook=False))
+        ATTACK.at(
+            "AlertmanagerConfig", f"{_FIRST}.{_place}", key(_name), then=LeftOut(webhook=False)
+        )
     ATTACK.at("AlertmanagerConfig", f"{_FIRST}.{_place}", key("url"), key("padded-url"))
 _HOOK: Final = f"{_FIRST}.webhookConfigs[0].urlSecret"
-for _name in ("words", "bad-url", "ftp-url", "password-url", "newline-url", "template", "template-url", "nul"):
-    ATTACK.at("AlertmanagerConfig", _HOOK, key(_name), beside={"url": None}, then=LeftOut(webhook=False))
+for _name in (
+    "words",
+    "bad-url",
+    "ftp-url",
+    "password-url",
+    "newline-url",
+    "template",
+    "template-url",
+    "nul",
+):
+    ATTACK.at(
+        "AlertmanagerConfig", _HOOK, key(_name), beside={"url": None}, then=LeftOut(webhook=False)
+    )
 ATTACK.at("AlertmanagerConfig", _HOOK, key("url"), key("padded-url"), beside={"url": None})

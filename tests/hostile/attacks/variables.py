@@ -24,11 +24,20 @@ TEXTS: Final = (
     "~root",
 )
 ATTACK.at("ServiceMonitor", "spec.endpoints[0].path", *TEXTS)
-ATTACK.at("ScrapeConfig", "spec.staticConfigs[0].targets[0]", *(text for text in TEXTS if "/" not in text))
 ATTACK.at(
-    "ServiceMonitor", "spec.endpoints[0].relabelings[0].replacement", *TEXTS, beside={"targetLabel": "x"}
+    "ScrapeConfig", "spec.staticConfigs[0].targets[0]", *(text for text in TEXTS if "/" not in text)
 )
-ATTACK.at("AlertmanagerConfig", "spec.receivers[0].webhookConfigs[0].httpConfig.tlsConfig.serverName", *TEXTS[:5])
+ATTACK.at(
+    "ServiceMonitor",
+    "spec.endpoints[0].relabelings[0].replacement",
+    *TEXTS,
+    beside={"targetLabel": "x"},
+)
+ATTACK.at(
+    "AlertmanagerConfig",
+    "spec.receivers[0].webhookConfigs[0].httpConfig.tlsConfig.serverName",
+    *TEXTS[:5],
+)
 ATTACK.at("PrometheusRule", "spec.groups[0].rules[0].labels[team]", *TEXTS)
 # The lines that the operator itself writes to divide targets among shards.
 _SHARES: Final = {
