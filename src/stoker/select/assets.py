@@ -6,7 +6,8 @@ file's name tells where the value comes from.
 """
 
 from collections.abc import Mapping
-from typing import Protocol, TypeAlias
+from hashlib import sha256
+from typing import Final, Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -17,6 +18,9 @@ Reference: TypeAlias = SecretKeySelector | ConfigMapKeySelector | SecretOrConfig
 
 SECRET = "Secret"  # noqa: S105 (a kind)
 CONFIG_MAP = "ConfigMap"
+# A file is a key of a Secret, and the API server takes no longer one.
+_LONGEST_FILE: Final = 253
+_DIGEST: Final = 32
 
 
 class Source(Struct, frozen=True, order=True):
@@ -29,9 +33,16 @@ class Source(Struct, frozen=True, order=True):
 
     @property
     def file_name(self) -> str:
-        """The name of the file that holds the value when it is mounted."""
+        """The name of the file that holds the value when it is mounted.
+
+        It begins with the namespace, so that nobody's file can have the name of another's.
+        """
         prefix = "0" if self.kind == SECRET else "1"
-        return f"{prefix}_{self.namespace}_{self.name}_{self.key}"
+        whole = f"{prefix}_{self.namespace}_{self.name}_{self.key}"
+        if len(whole) <= _LONGEST_FILE:
+            return whole
+        digest = sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]
+        return f"{whole[: _LONGEST_FILE - _DIGEST - 1]}_{digest}"
 
 
 class Missing(Struct, frozen=True):

@@ -53,7 +53,8 @@ at("ScrapeConfig", "spec.metricRelabelings", many("relabelings", _STEP), "relabe
 _HALF: Final = [{"relabelings": [_STEP] * (most("relabelings") // 10)}] * 11
 at("ServiceMonitor", "spec.endpoints", _HALF, "relabelings of many endpoints")
 at("Probe", "spec.targets.staticConfig.static", many("targets", "a"), "targets")
-at("ScrapeConfig", "spec.staticConfigs[0].targets", many("targets", "a"), "targets")
+_TARGETS: Final = [f"a{number}" for number in range(most("targets") + 1)]
+at("ScrapeConfig", "spec.staticConfigs[0].targets", _TARGETS, "targets")
 at(
     "ScrapeConfig",
     "spec.staticConfigs",
@@ -66,7 +67,6 @@ at("PrometheusRule", "spec.groups", _GROUPS, "groups")
 at("PrometheusRule", "spec.groups[0].rules", many("rules", {"record": "a", "expr": "1"}), "rules")
 _LABELS: Final = {f"l{number}": "x" for number in range(most("members") + 1)}
 at("PrometheusRule", f"{_RULE}.labels", _LABELS, "labels")
-at("ScrapeConfig", "spec.params", dict.fromkeys(_LABELS, ["x"]), "parameters")
 _NAMES: Final = [f"l{number}" for number in range(most("items") + 1)]
 at("AlertmanagerConfig", "spec.route.groupBy", _NAMES, "labels to group by (T8)")
 at("ServiceMonitor", "spec.targetLabels", _NAMES, "labels to copy")
@@ -197,7 +197,7 @@ at(
     "500 rules",
     USED,
 )
-at("ScrapeConfig", "spec.staticConfigs[0].targets", ["a:80"] * 2000, "2000 targets", USED)
+at("ScrapeConfig", "spec.staticConfigs[0].targets", _TARGETS[:2000], "2000 targets", USED)
 at("AlertmanagerConfig", "spec.route.groupBy", _NAMES[:500], "500 labels to group by", USED)
 at("PrometheusRule", _SUMMARY, "{{ $value }} " * 2000, "a long annotation", USED)
 at("PrometheusRule", f"{_RULE}.expr", "a" + "+a" * 500, "a long sum", USED)

@@ -123,13 +123,13 @@ LITERAL: Final = (
     "{{ query `secret_metric` | first | value }}",
     '{{ with query "up" }}{{ . }}{{ end }}',
     '{{ query "sum(up)" }}',
+    '{{ "secret" | query }}',
 )
 BUILT: Final = (
     '{{ printf "secret{namespace=%q}" "victim" | query }}',
     '{{ $q := "secret" }}{{ query $q }}',
     "{{ query .Labels.x }}",
     '{{ query (printf "%s" "secret") }}',
-    '{{ "secret" | query }}',
     "{{ query $labels.q }}",
     '{{ define "x" }}{{ query . }}{{ end }}{{ template "x" "secret" }}',
     "{{ range query ($labels.a) }}{{ end }}",

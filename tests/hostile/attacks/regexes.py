@@ -25,6 +25,7 @@ GOOD: Final = (
     "[[:alpha:]]+",
     "[[:^word:]]",
     r"\x{10FFFF}",
+    r"\x{99999}",
     r"\x41",
     r"\a\f\v",
     r"\z",
