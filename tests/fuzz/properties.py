@@ -34,7 +34,7 @@ TAMPERED: Final = "the enforced label can be changed"
 
 # promtool also makes targets of static lists, which Prometheus does after it has loaded a file:
 # a target that comes to nothing is then left out, and no other.
-_OF_A_TARGET: Final = re.compile(r"instance \d+ in group \d+: ")
+OF_A_TARGET: Final = re.compile(r"instance \d+ in group \d+: ")
 # Lines that older versions need and the promtool at hand no longer takes.
 GONE: Final = re.compile(
     r"^ +(?:scrape_classic_histograms|max_retries|api_version): .*\n", re.MULTILINE
@@ -105,7 +105,7 @@ def _refusals(texts: list[str], world: World) -> list[str]:
     """Why Prometheus refuses configurations; empty for those that it can load."""
     agent = world.workload["kind"] == "PrometheusAgent"
     answers = refusals([GONE.sub("", text) for text in texts], agent=agent)
-    return ["" if _OF_A_TARGET.match(answer) else answer for answer in answers]
+    return ["" if OF_A_TARGET.match(answer) else answer for answer in answers]
 
 
 def _refused(world: World, refusal: str) -> list[Problem]:

@@ -1,4 +1,4 @@
-"""Send folders of hostile objects through `stoker render`, and what it makes to promtool and amtool.
+"""Send folders of hostile objects through `stoker render`; promtool and amtool judge what it makes.
 
     python -m tests.hostile [--seed N] [--count M] [--folders K] [--keep DIR]
 

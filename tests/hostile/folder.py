@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -23,11 +24,13 @@ from stoker.offline.manifests import Manifest
 from stoker.offline.world import World, world_of
 from stoker.settings import Capabilities
 from tests import amtool, promtool
-from tests.fuzz.properties import GONE
+from tests.fuzz.properties import GONE, OF_A_TARGET
 from tests.hostile.payload import Json
+from tests.hostile.world import FEATURE
 from tools.build import binaries
 
 _ALERTING: Final = "alertmanager-"
+_FEATURED: Final = "prometheus-monitoring-enforced/"
 _CHECKED: Final = re.compile(r"^Checking (?P<file>\S+)$", re.MULTILINE)
 _ATTEMPTS: Final = 60
 _MADE_SMALL: Final = 5
@@ -71,12 +74,15 @@ def refused(out: Path) -> dict[str, str]:
     rules = [name for name in texts if "/rules/" in name]
     alerting = [name for name in texts if name.startswith(_ALERTING)]
     configs = [name for name in texts if name not in {*rules, *alerting}]
-    found = {}
-    for names, asked in (
-        (rules, rule_refusals),
+    featured = [name for name in rules if name.startswith(_FEATURED)]
+    asking: tuple[tuple[list[str], Callable[[Sequence[str]], list[str]]], ...] = (
+        ([name for name in rules if name not in featured], rule_refusals),
+        (featured, partial(rule_refusals, feature=FEATURE)),
         (alerting, amtool.refusals),
         (configs, configured),
-    ):
+    )
+    found: dict[str, str] = {}
+    for names, asked in asking:
         answers = asked([texts[name].read_text(encoding="utf-8") for name in names])
         found |= {name: answer for name, answer in zip(names, answers, strict=True) if answer}
     return found
@@ -84,23 +90,31 @@ def refused(out: Path) -> dict[str, str]:
 
 def configured(texts: Sequence[str]) -> list[str]:
     """Why promtool refuses each of these configurations, some of which are for older versions."""
-    return promtool.refusals([GONE.sub("", text) for text in texts])
+    answers = promtool.refusals([GONE.sub("", text) for text in texts])
+    return ["" if OF_A_TARGET.match(answer) else answer for answer in answers]
 
 
-def rule_refusals(texts: Sequence[str]) -> list[str]:
+def rule_refusals(texts: Sequence[str], feature: str = "") -> list[str]:
     """Why promtool refuses each of these rule files; empty for one that it takes."""
     batches = (texts[start : start + _AT_ONCE] for start in range(0, len(texts), _AT_ONCE))
-    return [answer for batch in batches for answer in _rules_checked(batch)]
+    return [answer for batch in batches for answer in _rules_checked(batch, feature)]
 
 
-def _rules_checked(texts: Sequence[str]) -> list[str]:
+def _rules_checked(texts: Sequence[str], feature: str) -> list[str]:
     with TemporaryDirectory() as folder:
         files = [Path(folder, f"{number}.yaml") for number in range(len(texts))]
         for file, text in zip(files, texts, strict=True):
             file.write_text(text, newline="", encoding="utf-8")
         tool = str(binaries("promtool")["promtool"])
         done = subprocess.run(
-            [tool, "check", "rules", "--lint=none", *map(str, files)],
+            [
+                tool,
+                f"--enable-feature={feature}",
+                "check",
+                "rules",
+                "--lint=none",
+                *map(str, files),
+            ],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             check=False,
@@ -118,11 +132,10 @@ def _rules_checked(texts: Sequence[str]) -> list[str]:
 
 def blamed(objects: Sequence[Json], found: Mapping[str, str]) -> list[Refusal]:
     """For each refused file the object at fault; of the first few as small as it can be."""
-    refusals = [
+    return [
         _blamed(objects, file, complaint) if number < _MADE_SMALL else Refusal(file, complaint)
         for number, (file, complaint) in enumerate(sorted(found.items()))
     ]
-    return refusals
 
 
 def _blamed(objects: Sequence[Json], file: str, complaint: str) -> Refusal:
@@ -142,8 +155,10 @@ def _may_be_in(manifest: Json, file: str) -> bool:
     kind, metadata = manifest["kind"], manifest["metadata"]
     if "/rules/" in file:
         name = f"/{metadata['namespace']}-{metadata['name']}-"
-        return kind == "PrometheusRule" and name in file
-    return kind != "PrometheusRule" and (kind == "AlertmanagerConfig") == file.startswith(_ALERTING)
+        return bool(kind == "PrometheusRule") and name in file
+    return bool(kind != "PrometheusRule") and (kind == "AlertmanagerConfig") == file.startswith(
+        _ALERTING
+    )
 
 
 def _is_resource(manifest: Json) -> bool:
@@ -170,7 +185,7 @@ def _judge(objects: Sequence[Json], file: str) -> Callable[[list[list[Json]]], l
         if "/rules/" not in file:
             return configured([each.text for each in made])
         texts = ["\n".join(files.values()) for each in made for files in each.contents.rule_files]
-        return rule_refusals(texts)
+        return rule_refusals(texts, FEATURE if file.startswith(_FEATURED) else "")
 
     return asked
 

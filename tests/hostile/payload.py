@@ -188,7 +188,7 @@ class Attack:
 def shown(value: Any) -> str:
     """A value for the name of a payload."""
     text = value if isinstance(value, str) else repr(value)
-    return f"{ascii(text[:60])}{f' ({len(text)})' if len(text) > 60 else ''}"
+    return f"{text[:60]!a}{f' ({len(text)})' if len(text) > 60 else ''}"
 
 
 _STEP: Final = re.compile(r"\.?([^.\[\]]+)|\[([^\]]*)\]")

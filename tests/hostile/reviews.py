@@ -140,27 +140,108 @@ def _no_reviews() -> Iterator[Review]:
 
 _FIRST: Final = "spec.groups[0].rules[0]"
 _WRONG: Final[dict[str, tuple[str, Any, str]]] = {
-    "a bad template": (RULES, _rule(alert="A", expr="up", annotations={"a": "{{"}), f"{_FIRST}.annotations[a]"),
-    "T1": (RULES, _rule(alert="A", expr="up", annotations={"a": '{{ define "__alert_A" }}{{ end }}'}), f"{_FIRST}.annotations[a]"),
+    "a bad template": (
+        RULES,
+        _rule(alert="A", expr="up", annotations={"a": "{{"}),
+        f"{_FIRST}.annotations[a]",
+    ),
+    "T1": (
+        RULES,
+        _rule(alert="A", expr="up", annotations={"a": '{{ define "__alert_A" }}{{ end }}'}),
+        f"{_FIRST}.annotations[a]",
+    ),
     "a bad expression": (RULES, _rule(alert="A", expr="up{"), f"{_FIRST}.expr"),
     "an expression that is an object": (RULES, _rule(alert="A", expr={}), f"{_FIRST}.expr"),
     "a spec that is a list": (RULES, thing("PrometheusRule", []), "spec"),
     "a spec that is null": (RULES, thing("PrometheusRule") | {"spec": None}, "spec"),
     "groups that are a text": (RULES, thing("PrometheusRule", {"groups": "x"}), "spec.groups"),
     "a group that is null": (RULES, thing("PrometheusRule", {"groups": [None]}), "spec.groups[0]"),
-    "a label that is a number": (RULES, _rule(alert="A", expr="up", labels={"a": 5}), f"{_FIRST}.labels[*]"),
-    "a group twice": (RULES, thing("PrometheusRule", {"groups": [{"name": "g"}] * 2}), "spec.groups[1].name"),
+    "a label that is a number": (
+        RULES,
+        _rule(alert="A", expr="up", labels={"a": 5}),
+        f"{_FIRST}.labels[*]",
+    ),
+    "a group twice": (
+        RULES,
+        thing("PrometheusRule", {"groups": [{"name": "g"}] * 2}),
+        "spec.groups[1].name",
+    ),
     "a bad duration": (RULES, _rule(alert="A", expr="up", **{"for": "x"}), f"{_FIRST}.for"),
-    "a limit of many digits": (RULES, thing("PrometheusRule", {"groups": [{"name": "g", "limit": 10**30}]}), "spec.groups[0].limit"),
-    "T2": (ALERTING, thing("AlertmanagerConfig", {"route": {"receiver": "a"}, "receivers": [{"name": "a", "webhookConfigs": [{"url": "http://a/'{{ toUpper `a` }}'"}]}]}, "v1alpha1"), "spec.receivers[0].webhookConfigs[0].url"),
-    "T3": (MONITORS, thing("ServiceMonitor", {"selector": {}, "endpoints": [{"relabelings": [{"action": "drop", "regex": r"\p{Old_Italic}"}]}]}), "spec.endpoints[0].relabelings[0].regex"),
-    "another's receiver": (ALERTING, thing("AlertmanagerConfig", {"route": {"receiver": "alice/a/b"}}, "v1beta1"), "spec.route.receiver"),
-    "a route that is a list": (ALERTING, thing("AlertmanagerConfig", {"route": []}, "v1alpha1"), "spec.route"),
-    "a nested route that is null": (ALERTING, thing("AlertmanagerConfig", {"route": {"receiver": "a", "routes": [None]}, "receivers": [{"name": "a"}]}, "v1beta1"), "spec.route.routes[0]"),
-    "regex in v1beta1": (ALERTING, thing("AlertmanagerConfig", {"route": {"receiver": "a", "routes": [{"matchers": [{"name": "a", "value": "b", "regex": True}]}]}, "receivers": [{"name": "a"}]}, "v1beta1"), "spec.route.routes[0].matchers[0].regex"),
-    "endpoints that are null": (MONITORS, thing("ServiceMonitor", {"selector": {}, "endpoints": [None]}), "spec.endpoints[0]"),
-    "a port that is a list": (MONITORS, thing("ServiceMonitor", {"selector": {}, "endpoints": [{"port": []}]}), "spec.endpoints[0].port"),
-}  # fmt: skip
+    "a limit of many digits": (
+        RULES,
+        thing("PrometheusRule", {"groups": [{"name": "g", "limit": 10**30}]}),
+        "spec.groups[0].limit",
+    ),
+    "T2": (
+        ALERTING,
+        thing(
+            "AlertmanagerConfig",
+            {
+                "route": {"receiver": "a"},
+                "receivers": [
+                    {"name": "a", "webhookConfigs": [{"url": "http://a/'{{ toUpper `a` }}'"}]}
+                ],
+            },
+            "v1alpha1",
+        ),
+        "spec.receivers[0].webhookConfigs[0].url",
+    ),
+    "T3": (
+        MONITORS,
+        thing(
+            "ServiceMonitor",
+            {
+                "selector": {},
+                "endpoints": [{"relabelings": [{"action": "drop", "regex": r"\p{Old_Italic}"}]}],
+            },
+        ),
+        "spec.endpoints[0].relabelings[0].regex",
+    ),
+    "another's receiver": (
+        ALERTING,
+        thing("AlertmanagerConfig", {"route": {"receiver": "alice/a/b"}}, "v1beta1"),
+        "spec.route.receiver",
+    ),
+    "a route that is a list": (
+        ALERTING,
+        thing("AlertmanagerConfig", {"route": []}, "v1alpha1"),
+        "spec.route",
+    ),
+    "a nested route that is null": (
+        ALERTING,
+        thing(
+            "AlertmanagerConfig",
+            {"route": {"receiver": "a", "routes": [None]}, "receivers": [{"name": "a"}]},
+            "v1beta1",
+        ),
+        "spec.route.routes[0]",
+    ),
+    "regex in v1beta1": (
+        ALERTING,
+        thing(
+            "AlertmanagerConfig",
+            {
+                "route": {
+                    "receiver": "a",
+                    "routes": [{"matchers": [{"name": "a", "value": "b", "regex": True}]}],
+                },
+                "receivers": [{"name": "a"}],
+            },
+            "v1beta1",
+        ),
+        "spec.route.routes[0].matchers[0].regex",
+    ),
+    "endpoints that are null": (
+        MONITORS,
+        thing("ServiceMonitor", {"selector": {}, "endpoints": [None]}),
+        "spec.endpoints[0]",
+    ),
+    "a port that is a list": (
+        MONITORS,
+        thing("ServiceMonitor", {"selector": {}, "endpoints": [{"port": []}]}),
+        "spec.endpoints[0].port",
+    ),
+}
 
 
 _SPEC: Final = {"route": {"receiver": "a", "routes": ["DEEP"]}, "receivers": [{"name": "a"}]}
@@ -236,29 +317,95 @@ def _conversions() -> Iterator[Review]:
         ("one and the same", [beta], "v1beta1", True),
         ("a spec that is a list", [ALPHA | {"spec": [1]}], "v1beta1", True),
         ("a spec that is null", [ALPHA | {"spec": None}], "v1beta1", True),
-        ("no metadata", [{"apiVersion": f"{GROUP}/v1alpha1", "kind": "AlertmanagerConfig"}], "v1beta1", True),
+        (
+            "no metadata",
+            [{"apiVersion": f"{GROUP}/v1alpha1", "kind": "AlertmanagerConfig"}],
+            "v1beta1",
+            True,
+        ),
         ("metadata that is a text", [ALPHA | {"metadata": "x"}], "v1beta1", True),
-        ("receivers that are texts", [ALPHA | {"spec": {"receivers": ["a", 5, None]}}], "v1beta1", True),
-        ("a note that is no JSON", [beta | {"metadata": {"annotations": {KEPT: "{"}}}], "v1alpha1", True),
-        ("a note that is deep", [beta | {"metadata": {"annotations": {KEPT: "[" * 5000}}}], "v1alpha1", True),
-        ("a note that is a list", [beta | {"metadata": {"annotations": {KEPT: "[1, null, {}]"}}}], "v1alpha1", True),
-        ("a note that leads nowhere", [beta | {"metadata": {"annotations": {KEPT: '[{"at": ["receivers", 99], "fields": {"a": 1}}]'}}}], "v1alpha1", True),
-        ("a note that changes others", [beta | {"metadata": {"annotations": {KEPT: '[{"at": [], "fields": {"route": {"receiver": "x"}}}]'}}}], "v1alpha1", True),
-        ("annotations that are a list", [beta | {"metadata": {"annotations": [1]}}], "v1alpha1", True),
+        (
+            "receivers that are texts",
+            [ALPHA | {"spec": {"receivers": ["a", 5, None]}}],
+            "v1beta1",
+            True,
+        ),
+        (
+            "a note that is no JSON",
+            [beta | {"metadata": {"annotations": {KEPT: "{"}}}],
+            "v1alpha1",
+            True,
+        ),
+        (
+            "a note that is deep",
+            [beta | {"metadata": {"annotations": {KEPT: "[" * 5000}}}],
+            "v1alpha1",
+            True,
+        ),
+        (
+            "a note that is a list",
+            [beta | {"metadata": {"annotations": {KEPT: "[1, null, {}]"}}}],
+            "v1alpha1",
+            True,
+        ),
+        (
+            "a note that leads nowhere",
+            [
+                beta
+                | {
+                    "metadata": {
+                        "annotations": {KEPT: '[{"at": ["receivers", 99], "fields": {"a": 1}}]'}
+                    }
+                }
+            ],
+            "v1alpha1",
+            True,
+        ),
+        (
+            "a note that changes others",
+            [
+                beta
+                | {
+                    "metadata": {
+                        "annotations": {
+                            KEPT: '[{"at": [], "fields": {"route": {"receiver": "x"}}}]'
+                        }
+                    }
+                }
+            ],
+            "v1alpha1",
+            True,
+        ),
+        (
+            "annotations that are a list",
+            [beta | {"metadata": {"annotations": [1]}}],
+            "v1alpha1",
+            True,
+        ),
         ("a ScrapeConfig", [thing("ScrapeConfig", version="v1alpha1")], "v1", True),
-        ("a ScrapeConfig of texts", [thing("ScrapeConfig", {"relabelings": "x", "kubernetesSDConfigs": [5]}, "v1alpha1")], "v1beta1", True),
+        (
+            "a ScrapeConfig of texts",
+            [thing("ScrapeConfig", {"relabelings": "x", "kubernetesSDConfigs": [5]}, "v1alpha1")],
+            "v1beta1",
+            True,
+        ),
         ("a ScrapeConfig back", [thing("ScrapeConfig", version="v1")], "v1alpha1", True),
         ("an object that is a text", ["x"], "v1beta1", False),
         ("an object that is null", [ALPHA, None], "v1beta1", False),
         ("an object of no kind", [{}], "v1beta1", False),
-        ("an object of another group", [ALPHA | {"apiVersion": "evil.example/v1"}], "v1beta1", False),
+        (
+            "an object of another group",
+            [ALPHA | {"apiVersion": "evil.example/v1"}],
+            "v1beta1",
+            False,
+        ),
         ("a version that there is not", [ALPHA], "v9", False),
         ("a version with lines", [ALPHA], "v1\nx", False),
         ("a version of many letters", [ALPHA], "v" * 100_000, False),
         ("a kind of many letters", [ALPHA | {"kind": "x" * 100_000}], "v1beta1", False),
         ("another kind", [thing("Prometheus", {})], "v1beta1", False),
         ("a kind that is a list", [ALPHA | {"kind": ["x"]}], "v1beta1", False),
-    ):  # fmt: skip
+    ):
         body = _json(conversion(objects, version))
         yield Review(about=f"converted: {about}", at=CONVERT, body=body, allowed=done)
 

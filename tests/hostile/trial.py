@@ -143,8 +143,11 @@ def _kept(kind: str, name: str) -> tuple[Kept, Made]:
     owner: Any = typed(workload(kind, name))
     assets = Contents(contents({}))
     kept = kept_of(owner, Capabilities(), assets, None)
-    resources = [typed(_uid(_stored(each))) for each in neighbours()]
-    wanted = [each for each in resources if (type(each).__name__ == "AlertmanagerConfig") == (kind == "Alertmanager")]  # fmt: skip
+    resources: list[Any] = [typed(_uid(_stored(each))) for each in neighbours()]
+    alerting = kind == "Alertmanager"
+    wanted = [
+        each for each in resources if (type(each).__name__ == "AlertmanagerConfig") == alerting
+    ]
     kept.put_all({key_of(each): each for each in wanted}, assets)
     assert all(verdict.accepted for verdict in kept.verdicts.values()), kept.verdicts
     return kept, _made(kept, assets)

@@ -21,6 +21,7 @@ from tests.hostile.payload import VERSIONS as _VERSIONS
 HOME: Final = "monitoring"
 NEIGHBOUR: Final = "alice"
 LABEL: Final = "namespace"
+FEATURE: Final = "promql-experimental-functions"
 CANARY: Final = "c4nary"
 """In every value of every Secret; it may stand in configurations and nowhere else."""
 
@@ -32,13 +33,19 @@ _SELECTS: Final[Json] = {
 WORKLOADS: Final[Mapping[str, Json]] = {
     "main": {},
     "old": {"version": "v2.45.0"},
-    "enforced": {"enforcedNamespaceLabel": LABEL, "enableFeatures": ["promql-experimental-functions"]},
+    "enforced": {
+        "enforcedNamespaceLabel": LABEL,
+        "enableFeatures": [FEATURE],
+    },
     "denying": {"arbitraryFSAccessThroughSMs": {"deny": True}},
     "legacy": {"nameValidationScheme": "Legacy"},
-}  # fmt: skip
+}
 ALERTMANAGERS: Final[Mapping[str, Json]] = {"main": {}, "old": {"version": "v0.24.0"}}
 _PROMETHEUS: Final = {"scrapeInterval": "30s", "evaluationInterval": "30s", **_SELECTS}
-_ALERTMANAGER: Final = {"alertmanagerConfigSelector": {}, "alertmanagerConfigNamespaceSelector": {}}
+_ALERTMANAGER: Final[Json] = {
+    "alertmanagerConfigSelector": {},
+    "alertmanagerConfigNamespaceSelector": {},
+}
 
 _MATCHER: Final = {"name": "severity", "matchType": "=", "value": "page"}
 NEIGHBOURS: Final[Mapping[str, Json]] = {
@@ -191,7 +198,7 @@ def secrets(vaults: Mapping[str, Mapping[str, str | bytes]]) -> list[Json]:
 
 def contents(extra: Mapping[str, str | bytes]) -> dict[tuple[str, str, str], Any]:
     """The same for the core: what the neighbour's and the attacker's Secrets hold."""
-    values = {NEIGHBOUR: vault(), ATTACKER: vault() | extra}
+    values = {NEIGHBOUR: vault(), ATTACKER: {**vault(), **extra}}
     return {
         (kind, namespace, VAULT): held
         for namespace, held in values.items()

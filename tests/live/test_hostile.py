@@ -218,7 +218,7 @@ def webhook(tmp_path: Path) -> Iterator[Webhook]:
 
 
 def test_the_webhook_answers_every_body_and_goes_on(webhook: Webhook) -> None:
-    """What is no review is 400 and never 500, what is one is answered, and it is alive after all."""
+    """What is no review is 400 and never 500, what is one is answered; and it is still there."""
     wrong = [f"{each.about}: {found}" for each in REVIEWS for found in wrongs(webhook, each)]
     assert not wrong, "\n".join(wrong)
     assert webhook.get("/healthz") == 200

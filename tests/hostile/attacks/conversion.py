@@ -3,7 +3,7 @@
 from typing import Final
 
 from stoker.validate.findings import Reason
-from tests.hostile.payload import HOOK, Attack, LeftOut, Refused, key
+from tests.hostile.payload import HOOK, Attack, Json, LeftOut, Refused, key
 
 ATTACK: Final = Attack("conversion")
 
@@ -116,22 +116,52 @@ _CLIENT: Final = {
 }
 _TEXT: Final = 'x"\n- name: y\n  a: {b: [c'
 _PAIR: Final = [{"key": _TEXT, "value": _TEXT}]
-INTEGRATIONS: Final = {
-    "slackConfigs": {"apiURL": key("url"), "channel": _TEXT, "text": _TEXT, "fields": [{"title": _TEXT, "value": _TEXT}]},
-    "opsgenieConfigs": {"apiKey": key("lines"), "message": _TEXT, "details": _PAIR, "responders": [{"name": _TEXT, "type": "team"}]},
-    "pagerdutyConfigs": {"routingKey": key("quotes"), "details": _PAIR, "severity": _TEXT, "client": _TEXT},
+INTEGRATIONS: Final[dict[str, Json]] = {
+    "slackConfigs": {
+        "apiURL": key("url"),
+        "channel": _TEXT,
+        "text": _TEXT,
+        "fields": [{"title": _TEXT, "value": _TEXT}],
+    },
+    "opsgenieConfigs": {
+        "apiKey": key("lines"),
+        "message": _TEXT,
+        "details": _PAIR,
+        "responders": [{"name": _TEXT, "type": "team"}],
+    },
+    "pagerdutyConfigs": {
+        "routingKey": key("quotes"),
+        "details": _PAIR,
+        "severity": _TEXT,
+        "client": _TEXT,
+    },
     "victoropsConfigs": {"apiKey": key("nul"), "routingKey": _TEXT, "customFields": _PAIR},
-    "pushoverConfigs": {"userKey": key("controls"), "token": key("nul"), "title": _TEXT, "retry": "1d"},
+    "pushoverConfigs": {
+        "userKey": key("controls"),
+        "token": key("nul"),
+        "title": _TEXT,
+        "retry": "1d",
+    },
     "telegramConfigs": {"botToken": key("lines"), "chatID": -1, "message": _TEXT},
     "webexConfigs": {"roomID": _TEXT, "message": _TEXT},
     "wechatConfigs": {"apiSecret": key("quotes"), "corpID": _TEXT, "message": _TEXT},
     "discordConfigs": {"apiURL": key("url"), "title": _TEXT, "message": _TEXT},
     "msteamsConfigs": {"webhookUrl": key("url"), "title": _TEXT, "text": _TEXT},
     "msteamsv2Configs": {"webhookURL": key("url"), "title": _TEXT, "text": _TEXT},
-    "rocketchatConfigs": {"token": key("token"), "tokenID": key("token"), "text": _TEXT, "fields": [{"title": _TEXT, "value": _TEXT}]},
-    "snsConfigs": {"topicARN": _TEXT, "message": _TEXT, "attributes": {_TEXT: _TEXT}, "sigv4": {"region": "x"}},
+    "rocketchatConfigs": {
+        "token": key("token"),
+        "tokenID": key("token"),
+        "text": _TEXT,
+        "fields": [{"title": _TEXT, "value": _TEXT}],
+    },
+    "snsConfigs": {
+        "topicARN": _TEXT,
+        "message": _TEXT,
+        "attributes": {_TEXT: _TEXT},
+        "sigv4": {"region": "x"},
+    },
     "webhookConfigs": {"url": "http://a.example", "payload": _TEXT},
-}  # fmt: skip
+}
 for _name, _config in INTEGRATIONS.items():
     for _version in ("v1alpha1", "v1beta1"):
         ATTACK.at(
@@ -141,9 +171,15 @@ for _name, _config in INTEGRATIONS.items():
             version=_version,
         )
 _MAIL: Final = {
-    "to": _TEXT, "from": _TEXT, "smarthost": "a.example:25", "hello": _TEXT, "html": _TEXT,
-    "authPassword": key("lines"), "authUsername": _TEXT, "headers": [{"key": _TEXT, "value": _TEXT}],
+    "to": _TEXT,
+    "from": _TEXT,
+    "smarthost": "a.example:25",
+    "hello": _TEXT,
+    "html": _TEXT,
+    "authPassword": key("lines"),
+    "authUsername": _TEXT,
+    "headers": [{"key": _TEXT, "value": _TEXT}],
     "tlsConfig": {"ca": {"secret": key("certificate")}},
-}  # fmt: skip
+}
 for _version in ("v1alpha1", "v1beta1"):
     ATTACK.at("AlertmanagerConfig", "spec.receivers[0].emailConfigs[0]", _MAIL, version=_version)

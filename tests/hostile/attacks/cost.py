@@ -6,6 +6,7 @@ Sizes come from the table of limits, so that a limit that is raised is still tri
 from typing import Any, Final
 
 from stoker.limits import DEFAULTS
+
 from tests.hostile.payload import HOOK, USED, Attack, Json, LeftOut, Outcome, key
 
 ATTACK: Final = Attack("cost")
@@ -118,7 +119,12 @@ at("PrometheusRule", _SUMMARY, "{{ " + text("template-length", "("), "a deep pip
 for _about, _name in {"": text("name-length"), " of a megabyte (T9)": "x" * 400_000}.items():
     _reference = {"name": _name, "key": "a"}
     at("ServiceMonitor", f"{_END}.bearerTokenSecret", _reference, f"the name of a Secret{_about}")
-at("AlertmanagerConfig", "spec.receivers[0].webhookConfigs[0].urlSecret", {"name": "a", "key": text("name-length")}, "the name of a key")  # fmt: skip
+at(
+    "AlertmanagerConfig",
+    "spec.receivers[0].webhookConfigs[0].urlSecret",
+    {"name": "a", "key": text("name-length")},
+    "the name of a key",
+)
 
 # --- How heavy ------------------------------------------------------------------------------------
 
@@ -149,7 +155,13 @@ def _nested(depth: int) -> Json:
 
 
 _DEEP: Final = LeftOut((OVER, "InvalidValue"), "spec.route.routes[0]")
-at("AlertmanagerConfig", "spec.route.routes[0]", _nested(60), "60 routes deep", LeftOut(path=f"spec.route{'.routes[0]' * 51}"))  # fmt: skip
+at(
+    "AlertmanagerConfig",
+    "spec.route.routes[0]",
+    _nested(60),
+    "60 routes deep",
+    LeftOut(path=f"spec.route{'.routes[0]' * 51}"),
+)
 at(
     "AlertmanagerConfig",
     "spec.route.routes[0]",
@@ -201,4 +213,11 @@ at("ScrapeConfig", "spec.staticConfigs[0].targets", _TARGETS[:2000], "2000 targe
 at("AlertmanagerConfig", "spec.route.groupBy", _NAMES[:500], "500 labels to group by", USED)
 at("PrometheusRule", _SUMMARY, "{{ $value }} " * 2000, "a long annotation", USED)
 at("PrometheusRule", f"{_RULE}.expr", "a" + "+a" * 500, "a long sum", USED)
-at("ServiceMonitor", f"{_END}.relabelings[0].regex", "|".join(["namespace-of-somebody"] * 400), "many names", USED, beside=_KEEP)  # fmt: skip
+at(
+    "ServiceMonitor",
+    f"{_END}.relabelings[0].regex",
+    "|".join(["namespace-of-somebody"] * 400),
+    "many names",
+    USED,
+    beside=_KEEP,
+)

@@ -8,6 +8,7 @@ from tests.hostile.payload import (
     PRUNED,
     USED,
     Attack,
+    Json,
     LeftOut,
     Refused,
     key,
@@ -104,12 +105,13 @@ _OAUTH: Final = {
     "clientSecret": key("token"),
     "tokenUrl": "http://login.example",
 }
-for _about, _both in {
+BOTH: Final[dict[str, Json]] = {
     "basic and token": {"basicAuth": _BASIC, "bearerTokenSecret": key("token")},
     "basic and OAuth": {"basicAuth": _BASIC, "oauth2": _OAUTH},
     "header and OAuth": {"authorization": {"credentials": key("token")}, "oauth2": _OAUTH},
     "token and file": {"bearerTokenSecret": key("token"), "bearerTokenFile": "/x"},
-}.items():
+}
+for _about, _both in BOTH.items():
     ATTACK.at("ServiceMonitor", _END, {"port": "web", **_both}, then=CONFLICT, about=_about)
 ATTACK.at(
     "ScrapeConfig",
@@ -173,23 +175,63 @@ _PAIR: Final = {"cert": {"secret": key("certificate")}, "keySecret": key("privat
 _BAD_PEM: Final = Reason.INVALID_CERTIFICATE
 for _about, _tls, _then in (
     ("all that is right", {"ca": {"configMap": key("certificate")}, **_PAIR}, None),
-    ("ca of words", {"ca": {"secret": key("words")}}, LeftOut(_BAD_PEM, f"{_TLS}.ca", webhook=False)),
+    (
+        "ca of words",
+        {"ca": {"secret": key("words")}},
+        LeftOut(_BAD_PEM, f"{_TLS}.ca", webhook=False),
+    ),
     ("ca empty", {"ca": {"secret": key("empty")}}, LeftOut(_BAD_PEM, f"{_TLS}.ca", webhook=False)),
-    ("ca of half a block", {"ca": {"secret": key("half-pem")}}, LeftOut(_BAD_PEM, f"{_TLS}.ca", webhook=False)),
-    ("ca that is a key", {"ca": {"secret": key("private-key")}}, LeftOut(_BAD_PEM, f"{_TLS}.ca", webhook=False)),
-    ("ca of bytes", {"ca": {"secret": key("bytes")}}, LeftOut(Reason.KEY_NOT_FOUND, f"{_TLS}.ca", webhook=False)),
+    (
+        "ca of half a block",
+        {"ca": {"secret": key("half-pem")}},
+        LeftOut(_BAD_PEM, f"{_TLS}.ca", webhook=False),
+    ),
+    (
+        "ca that is a key",
+        {"ca": {"secret": key("private-key")}},
+        LeftOut(_BAD_PEM, f"{_TLS}.ca", webhook=False),
+    ),
+    (
+        "ca of bytes",
+        {"ca": {"secret": key("bytes")}},
+        LeftOut(Reason.KEY_NOT_FOUND, f"{_TLS}.ca", webhook=False),
+    ),
     ("ca with more behind it", {"ca": {"secret": key("pem-and-yaml")}}, None),
-    ("ca of nobody", {"ca": {"secret": {"name": "x", "key": "y"}}}, LeftOut(Reason.SECRET_NOT_FOUND, f"{_TLS}.ca", webhook=False)),
-    ("ca of two", {"ca": {"secret": key("certificate"), "configMap": key("certificate")}}, LeftOut(Reason.CONFLICT, f"{_TLS}.ca")),
-    ("ca twice", {"ca": {"secret": key("certificate")}, "caFile": "/x"}, LeftOut(Reason.CONFLICT, f"{_TLS}.caFile")),
+    (
+        "ca of nobody",
+        {"ca": {"secret": {"name": "x", "key": "y"}}},
+        LeftOut(Reason.SECRET_NOT_FOUND, f"{_TLS}.ca", webhook=False),
+    ),
+    (
+        "ca of two",
+        {"ca": {"secret": key("certificate"), "configMap": key("certificate")}},
+        LeftOut(Reason.CONFLICT, f"{_TLS}.ca"),
+    ),
+    (
+        "ca twice",
+        {"ca": {"secret": key("certificate")}, "caFile": "/x"},
+        LeftOut(Reason.CONFLICT, f"{_TLS}.caFile"),
+    ),
     ("certificate alone", {"cert": {"secret": key("certificate")}}, LeftOut(Reason.CONFLICT, _TLS)),
     ("key alone", {"keySecret": key("private-key")}, LeftOut(Reason.CONFLICT, _TLS)),
-    ("key that is none", {"cert": {"secret": key("certificate")}, "keySecret": key("words")}, LeftOut(_BAD_PEM, _TLS, webhook=False)),
-    ("certificate that is a key", {"cert": {"secret": key("private-key")}, "keySecret": key("private-key")}, LeftOut(_BAD_PEM, _TLS, webhook=False)),
-    ("versions the wrong way round", {"minVersion": "TLS13", "maxVersion": "TLS10"}, LeftOut(Reason.CONFLICT, f"{_TLS}.maxVersion")),
+    (
+        "key that is none",
+        {"cert": {"secret": key("certificate")}, "keySecret": key("words")},
+        LeftOut(_BAD_PEM, _TLS, webhook=False),
+    ),
+    (
+        "certificate that is a key",
+        {"cert": {"secret": key("private-key")}, "keySecret": key("private-key")},
+        LeftOut(_BAD_PEM, _TLS, webhook=False),
+    ),
+    (
+        "versions the wrong way round",
+        {"minVersion": "TLS13", "maxVersion": "TLS10"},
+        LeftOut(Reason.CONFLICT, f"{_TLS}.maxVersion"),
+    ),
     ("no such version", {"minVersion": "SSL3"}, Refused(f"{_TLS}.minVersion")),
     ("name of a server", {"serverName": "a\n: b"}, None),
-):  # fmt: skip
+):
     ATTACK.at("ServiceMonitor", _TLS, _tls, about=_about, then=_then or USED)
 
 # --- Files of the container -----------------------------------------------------------------------
@@ -206,14 +248,23 @@ _DENIED: Final = LeftOut(Reason.FILE_ACCESS_FORBIDDEN, webhook=False)
 for _file in FILES:
     ATTACK.at("ServiceMonitor", f"{_END}.bearerTokenFile", _file, about=f"token from {_file}")
     ATTACK.at(
-        "ServiceMonitor", f"{_END}.bearerTokenFile", _file, workload="denying", then=_DENIED,
+        "ServiceMonitor",
+        f"{_END}.bearerTokenFile",
+        _file,
+        workload="denying",
+        then=_DENIED,
         about=f"token from {_file}, denied",
-    )  # fmt: skip
+    )
 for _field in ("caFile", "certFile", "keyFile"):
     ATTACK.at(
-        "ServiceMonitor", f"{_TLS}.{_field}", "/x", workload="denying", then=_DENIED,
-        beside={"caFile": "/x", "certFile": "/x", "keyFile": "/x"}, about=f"{_field}, denied",
-    )  # fmt: skip
+        "ServiceMonitor",
+        f"{_TLS}.{_field}",
+        "/x",
+        workload="denying",
+        then=_DENIED,
+        beside={"caFile": "/x", "certFile": "/x", "keyFile": "/x"},
+        about=f"{_field}, denied",
+    )
 ATTACK.at(
     "ScrapeConfig", "spec.fileSDConfigs[0].files", ["/etc/x.json"], workload="denying", then=_DENIED
 )
@@ -229,9 +280,13 @@ ATTACK.at("ScrapeConfig", "spec.fileSDConfigs[0].files", ["/etc/x.json", "/etc/*
 for _host in ("unix:///var/run/docker.sock", "unix:///etc/shadow"):
     ATTACK.at("ScrapeConfig", "spec.dockerSDConfigs[0].host", _host, about=f"docker at {_host}")
     ATTACK.at(
-        "ScrapeConfig", "spec.dockerSDConfigs[0].host", _host, workload="denying", then=_DENIED,
+        "ScrapeConfig",
+        "spec.dockerSDConfigs[0].host",
+        _host,
+        workload="denying",
+        then=_DENIED,
         about=f"docker at {_host}, denied",
-    )  # fmt: skip
+    )
 _CHAT: Final = {"chatID": 1, "apiURL": "http://chat.example"}
 ATTACK.at(
     "AlertmanagerConfig",
@@ -249,30 +304,98 @@ ATTACK.at(
 
 # --- Proxies --------------------------------------------------------------------------------------
 
-for _about, _proxy, _then in (
-    ("proxy from two places", {"proxyUrl": "http://a", "proxyFromEnvironment": True}, LeftOut(Reason.CONFLICT, f"{_END}.proxyUrl")),
+PROXIES: Final[tuple[tuple[str, Json, LeftOut | None], ...]] = (
+    (
+        "proxy from two places",
+        {"proxyUrl": "http://a", "proxyFromEnvironment": True},
+        LeftOut(Reason.CONFLICT, f"{_END}.proxyUrl"),
+    ),
     ("no proxy to except", {"noProxy": "10.0.0.0/8"}, LeftOut(Reason.CONFLICT, f"{_END}.noProxy")),
-    ("headers for no proxy", {"proxyConnectHeader": {"X": [key("token")]}}, LeftOut(Reason.CONFLICT, f"{_END}.proxyConnectHeader")),
-    ("header of nobody", {"proxyUrl": "http://a", "proxyConnectHeader": {"X": [{"name": "x", "key": "y"}]}}, LeftOut(Reason.SECRET_NOT_FOUND, f"{_END}.proxyConnectHeader[X][0]", webhook=False)),
-    ("header with lines", {"proxyUrl": "http://a", "proxyConnectHeader": {"X": [key("lines")]}}, None),
+    (
+        "headers for no proxy",
+        {"proxyConnectHeader": {"X": [key("token")]}},
+        LeftOut(Reason.CONFLICT, f"{_END}.proxyConnectHeader"),
+    ),
+    (
+        "header of nobody",
+        {"proxyUrl": "http://a", "proxyConnectHeader": {"X": [{"name": "x", "key": "y"}]}},
+        LeftOut(Reason.SECRET_NOT_FOUND, f"{_END}.proxyConnectHeader[X][0]", webhook=False),
+    ),
+    (
+        "header with lines",
+        {"proxyUrl": "http://a", "proxyConnectHeader": {"X": [key("lines")]}},
+        None,
+    ),
     ("exceptions with lines", {"proxyUrl": "http://a", "noProxy": "a\nb: c"}, None),
-):  # fmt: skip
-    ATTACK.at("ServiceMonitor", _END, {"port": "web", **_proxy}, about=_about, then=_then or USED)
+)
+for _about, _proxy, _wrong in PROXIES:
+    ATTACK.at("ServiceMonitor", _END, {"port": "web", **_proxy}, about=_about, then=_wrong or USED)
 
 # --- Discoveries and receivers that need a key ----------------------------------------------------
 
-for _kind, _place, _value, _then in (
+NEEDED: Final[tuple[tuple[str, str, Json, LeftOut | Refused | None], ...]] = (
     ("ScrapeConfig", "spec.ec2SDConfigs[0]", {"accessKey": key("token")}, None),
-    ("ScrapeConfig", "spec.ec2SDConfigs[0]", {"accessKey": {"name": "x", "key": "y"}}, LeftOut(Reason.SECRET_NOT_FOUND, "spec.ec2SDConfigs[0].accessKey", webhook=False)),
-    ("ScrapeConfig", "spec.consulSDConfigs[0]", {"server": "a", "tokenRef": {"name": "x", "key": "y"}}, LeftOut(Reason.SECRET_NOT_FOUND, "spec.consulSDConfigs[0].tokenRef", webhook=False)),
-    ("ScrapeConfig", "spec.consulSDConfigs[0]", {"server": " "}, LeftOut(Reason.REQUIRED, "spec.consulSDConfigs[0].server")),
-    ("ScrapeConfig", "spec.ovhcloudSDConfigs[0]", {"applicationKey": "a", "applicationSecret": key("empty"), "consumerKey": key("token"), "service": "VPS"}, LeftOut(Reason.INVALID_VALUE, "spec.ovhcloudSDConfigs[0].applicationSecret", webhook=False)),
+    (
+        "ScrapeConfig",
+        "spec.ec2SDConfigs[0]",
+        {"accessKey": {"name": "x", "key": "y"}},
+        LeftOut(Reason.SECRET_NOT_FOUND, "spec.ec2SDConfigs[0].accessKey", webhook=False),
+    ),
+    (
+        "ScrapeConfig",
+        "spec.consulSDConfigs[0]",
+        {"server": "a", "tokenRef": {"name": "x", "key": "y"}},
+        LeftOut(Reason.SECRET_NOT_FOUND, "spec.consulSDConfigs[0].tokenRef", webhook=False),
+    ),
+    (
+        "ScrapeConfig",
+        "spec.consulSDConfigs[0]",
+        {"server": " "},
+        LeftOut(Reason.REQUIRED, "spec.consulSDConfigs[0].server"),
+    ),
+    (
+        "ScrapeConfig",
+        "spec.ovhcloudSDConfigs[0]",
+        {
+            "applicationKey": "a",
+            "applicationSecret": key("empty"),
+            "consumerKey": key("token"),
+            "service": "VPS",
+        },
+        LeftOut(Reason.INVALID_VALUE, "spec.ovhcloudSDConfigs[0].applicationSecret", webhook=False),
+    ),
     ("AlertmanagerConfig", "spec.receivers[0].webhookConfigs[0]", {}, LeftOut(Reason.REQUIRED)),
     ("AlertmanagerConfig", "spec.receivers[0].pagerdutyConfigs[0]", {}, LeftOut(Reason.REQUIRED)),
-    ("AlertmanagerConfig", "spec.receivers[0].telegramConfigs[0]", {"botToken": key("token")}, Refused("spec.receivers[0].telegramConfigs[0].chatID")),
-    ("AlertmanagerConfig", "spec.receivers[0].victoropsConfigs[0]", {"apiKey": key("token"), "routingKey": ""}, Refused("spec.receivers[0].victoropsConfigs[0].routingKey")),
-    ("AlertmanagerConfig", "spec.receivers[0].snsConfigs[0]", {"message": "x"}, LeftOut(Reason.REQUIRED)),
-    ("AlertmanagerConfig", "spec.receivers[0].emailConfigs[0]", {"to": ""}, Refused("spec.receivers[0].emailConfigs[0].to")),
-    ("AlertmanagerConfig", "spec.receivers[0].webexConfigs[0]", {"roomID": "x"}, LeftOut(Reason.REQUIRED, "spec.receivers[0].webexConfigs[0].httpConfig.authorization")),
-):  # fmt: skip
-    ATTACK.at(_kind, _place, _value, then=_then or USED)
+    (
+        "AlertmanagerConfig",
+        "spec.receivers[0].telegramConfigs[0]",
+        {"botToken": key("token")},
+        Refused("spec.receivers[0].telegramConfigs[0].chatID"),
+    ),
+    (
+        "AlertmanagerConfig",
+        "spec.receivers[0].victoropsConfigs[0]",
+        {"apiKey": key("token"), "routingKey": ""},
+        Refused("spec.receivers[0].victoropsConfigs[0].routingKey"),
+    ),
+    (
+        "AlertmanagerConfig",
+        "spec.receivers[0].snsConfigs[0]",
+        {"message": "x"},
+        LeftOut(Reason.REQUIRED),
+    ),
+    (
+        "AlertmanagerConfig",
+        "spec.receivers[0].emailConfigs[0]",
+        {"to": ""},
+        Refused("spec.receivers[0].emailConfigs[0].to"),
+    ),
+    (
+        "AlertmanagerConfig",
+        "spec.receivers[0].webexConfigs[0]",
+        {"roomID": "x"},
+        LeftOut(Reason.REQUIRED, "spec.receivers[0].webexConfigs[0].httpConfig.authorization"),
+    ),
+)
+for _kind, _place, _given, _need in NEEDED:
+    ATTACK.at(_kind, _place, _given, then=_need or USED)

@@ -6,7 +6,7 @@ objects are taken, and the runner looks at what is written for them.
 
 from typing import Final
 
-from tests.hostile.payload import Attack, LeftOut
+from tests.hostile.payload import Attack, Json, LeftOut
 
 ATTACK: Final = Attack("enforcement")
 
@@ -37,7 +37,7 @@ STEPS: Final = (
     {"targetLabel": "__name__", "replacement": "alice_metric"},
     {"action": "dropequal", "sourceLabels": ["a"], "targetLabel": "namespace"},
 )
-_IN: Final = {"workload": "enforced"}
+_IN: Final[Json] = {"workload": "enforced"}
 for _step in STEPS:
     ATTACK.at("ServiceMonitor", f"{_END}.relabelings[0]", _step, **_IN)
     ATTACK.at("ServiceMonitor", f"{_END}.metricRelabelings[0]", _step, **_IN)

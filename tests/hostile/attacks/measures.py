@@ -1,6 +1,6 @@
 """Durations, sizes and numbers: out of range, of another shape, or with a meaning of their own."""
 
-from typing import Final
+from typing import Any, Final
 
 from stoker.validate.findings import Reason
 from tests.hostile.payload import CONFLICT, INVALID, REFUSED, Attack, LeftOut, Refused
@@ -8,8 +8,21 @@ from tests.hostile.payload import CONFLICT, INVALID, REFUSED, Attack, LeftOut, R
 ATTACK: Final = Attack("measures")
 
 NOT_DURATIONS: Final = (
-    "-1s", "1.5s", "10", "s", "30m1h", "1s ", " 1s", "1s\n", "１s", "1S", "5 m", "1y1y", "NaN", "1h-1m",
-)  # fmt: skip
+    "-1s",
+    "1.5s",
+    "10",
+    "s",
+    "30m1h",
+    "1s ",
+    " 1s",
+    "1s\n",
+    "１s",
+    "1S",
+    "5 m",
+    "1y1y",
+    "NaN",
+    "1h-1m",
+)
 TOO_LONG: Final = ("999999999y", "9" * 40 + "s", "300y")
 
 _KINDS: Final = {
@@ -134,25 +147,26 @@ for _field, _values in {
 }.items():
     for _value in _values:
         ATTACK.at("AlertmanagerConfig", f"{_INTERVAL}.{_field}[0]", _value, then=REFUSED)
-for _field, _value in (
+RANGES: Final[tuple[tuple[str, Any], ...]] = (
     ("months[0]", "december:january"),
     ("weekdays[0]", "saturday:monday"),
     ("years[0]", "2030:2020"),
     ("times[0]", {"startTime": "10:00", "endTime": "09:00"}),
     ("times[0]", {"startTime": "10:00"}),
-):
+)
+for _field, _range in RANGES:
     ATTACK.whole(
         "AlertmanagerConfig",
-        f"{_field} {_value}",
+        f"{_field} {_range}",
         {
             "muteTimeIntervals": [
-                {"name": "x", "timeIntervals": [{_field.partition("[")[0]: [_value]}]}
+                {"name": "x", "timeIntervals": [{_field.partition("[")[0]: [_range]}]}
             ]
         },
         INVALID,
         f"{_INTERVAL}.{_field}",
     )
-for _field, _value, _then in (
+DAYS: Final[tuple[tuple[str, Any, LeftOut | Refused], ...]] = (
     ("daysOfMonth[0]", {"start": 0, "end": 1}, LeftOut(path=f"{_INTERVAL}.daysOfMonth[0].start")),
     (
         "daysOfMonth[0]",
@@ -170,13 +184,14 @@ for _field, _value, _then in (
         {"startTime": "25:00", "endTime": "26:00"},
         Refused(f"{_INTERVAL}.times[0].startTime"),
     ),
-):
+)
+for _field, _range, _then in DAYS:
     ATTACK.whole(
         "AlertmanagerConfig",
-        f"{_field} {_value}",
+        f"{_field} {_range}",
         {
             "muteTimeIntervals": [
-                {"name": "x", "timeIntervals": [{_field.partition("[")[0]: [_value]}]}
+                {"name": "x", "timeIntervals": [{_field.partition("[")[0]: [_range]}]}
             ]
         },
         _then,

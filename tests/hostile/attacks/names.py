@@ -8,6 +8,7 @@ from tests.hostile.payload import (
     HOOK,
     INVALID,
     REFUSED,
+    USED,
     Attack,
     Json,
     LeftOut,
@@ -81,8 +82,8 @@ for _labels, _reason, _path in (
     (["...", "a"], Reason.CONFLICT, "spec.route.groupBy"),
     ([""], Reason.INVALID_VALUE, "spec.route.groupBy[0]"),
 ):
-    _then = {"then": LeftOut(_reason, _path)} if _reason else {}
-    ATTACK.at("AlertmanagerConfig", "spec.route.groupBy", _labels, **_then)
+    _then = LeftOut(_reason, _path) if _reason else USED
+    ATTACK.at("AlertmanagerConfig", "spec.route.groupBy", _labels, then=_then)
 ATTACK.at(
     "AlertmanagerConfig",
     "spec.route.groupBy[0]",

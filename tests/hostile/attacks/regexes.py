@@ -3,7 +3,7 @@
 from typing import Final
 
 from stoker.validate.findings import Reason
-from tests.hostile.payload import INVALID, RELABELING, Attack, LeftOut
+from tests.hostile.payload import INVALID, RELABELING, Attack, Json, LeftOut
 
 ATTACK: Final = Attack("regexes")
 
@@ -150,8 +150,14 @@ ATTACK.at("ServiceMonitor", _STEP, r"\Qa", r".*\Q", beside=_KEEP, then=RELABELIN
 
 # The same judge in every other place, with a few of each.
 SAMPLE: Final = (
-    *BAD[:5], r"\C", "(?=x)", "a{1001}", "(", "(" * 1001 + ")" * 1001, r"\p{Old_Italic}"
-)  # fmt: skip
+    *BAD[:5],
+    r"\C",
+    "(?=x)",
+    "a{1001}",
+    "(",
+    "(" * 1001 + ")" * 1001,
+    r"\p{Old_Italic}",
+)
 for _kind, _place in (
     ("ServiceMonitor", "spec.endpoints[0].metricRelabelings[0].regex"),
     ("PodMonitor", "spec.podMetricsEndpoints[0].relabelings[0].regex"),
@@ -193,9 +199,12 @@ ATTACK.at(
 # Of a matcher that is none, a value is no expression.
 for _text in SAMPLE[-3:]:
     ATTACK.at(
-        "AlertmanagerConfig", _MATCHER, _text, beside={"name": "a", "matchType": "="},
+        "AlertmanagerConfig",
+        _MATCHER,
+        _text,
+        beside={"name": "a", "matchType": "="},
         about=f"equal to {_text[:20]}",
-    )  # fmt: skip
+    )
 
 _EXPR: Final = "spec.groups[0].rules[0].expr"
 
@@ -217,26 +226,39 @@ ATTACK.at(
 )
 ATTACK.at("PrometheusRule", _EXPR, selector("(", "!~"), then=INVALID)
 
-# Prometheus 2.45 was built with Go 1.20: no such group, no scripts of Unicode 15, names as they are.
+# Prometheus 2.45 was built with Go 1.20: no such group, and no scripts of Unicode 15.
 _OLD: Final = LeftOut(Reason.INVALID_RELABELING, webhook=False)
 NEWER: Final = ("(?<a>x)", r"\p{Kawi}", r"\p{greek}")
-_TO_OLD: Final = {"workload": "old", "then": _OLD}
+_TO_OLD: Final[Json] = {"workload": "old", "then": _OLD}
 for _text in NEWER:
     ATTACK.at("ServiceMonitor", _STEP, _text, beside=_KEEP, about=f"regex {_text} of today")
     ATTACK.at(
         "ServiceMonitor", _STEP, _text, beside=_KEEP, about=f"regex {_text} for 2.45", **_TO_OLD
     )
 ATTACK.at(
-    "ServiceMonitor", _STEP, r"\p{Old_Italic}", beside=_KEEP, workload="old",
+    "ServiceMonitor",
+    _STEP,
+    r"\p{Old_Italic}",
+    beside=_KEEP,
+    workload="old",
     about="a script that Go 1.20 knows by this name",
-)  # fmt: skip
+)
 for _text in NEWER[:2]:
     ATTACK.at("PrometheusRule", _EXPR, selector(_text), about=f"matcher {_text} of today")
     ATTACK.at(
-        "PrometheusRule", _EXPR, selector(_text), about=f"matcher {_text} for 2.45",
-        then=LeftOut(webhook=False), workload="old",
-    )  # fmt: skip
+        "PrometheusRule",
+        _EXPR,
+        selector(_text),
+        about=f"matcher {_text} for 2.45",
+        then=LeftOut(webhook=False),
+        workload="old",
+    )
     ATTACK.at(
-        "AlertmanagerConfig", _MATCHER, _text, beside=_REGEX, about=f"matcher {_text} for 0.24",
-        then=LeftOut(webhook=False), workload="old",
-    )  # fmt: skip
+        "AlertmanagerConfig",
+        _MATCHER,
+        _text,
+        beside=_REGEX,
+        about=f"matcher {_text} for 0.24",
+        then=LeftOut(webhook=False),
+        workload="old",
+    )

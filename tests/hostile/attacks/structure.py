@@ -4,7 +4,7 @@ All of them are strings and stay strings: the object is used, or refused for wha
 hold. Nothing of it may end its line, open a mapping, or be read as another type.
 """
 
-from typing import Final
+from typing import Any, Final
 
 from stoker.validate.findings import Reason
 from tests.hostile.payload import (
@@ -155,7 +155,9 @@ ATTACK.at(
     beside={"action": "labelmap", "regex": "a"},
     then=RELABELING,
 )
-ATTACK.at("ServiceMonitor", f"{_STEP}.sourceLabels[0]", "", beside={"targetLabel": "a"}, then=RELABELING)  # fmt: skip
+ATTACK.at(
+    "ServiceMonitor", f"{_STEP}.sourceLabels[0]", "", beside={"targetLabel": "a"}, then=RELABELING
+)
 ATTACK.at(
     "ServiceMonitor",
     f"{_STEP}.modulus",
@@ -252,10 +254,13 @@ for _value, _path in (
     ({"receiver": "alice/shop/phone"}, f"{_NESTED}.receiver"),
     ({"routes": "x"}, f"{_NESTED}.routes"),
     ({"continue": "yes"}, f"{_NESTED}.continue"),
-    ({"matchers": [{"name": "a", "matchType": "==", "value": "b"}]}, f"{_NESTED}.matchers[0].matchType"),
+    (
+        {"matchers": [{"name": "a", "matchType": "==", "value": "b"}]},
+        f"{_NESTED}.matchers[0].matchType",
+    ),
     ({"matchers": [{"name": "a", "values": "b"}]}, f"{_NESTED}.matchers[0].values"),
     ({"muteTimeIntervals": ["alice/shop/nights"]}, f"{_NESTED}.muteTimeIntervals[0]"),
-):  # fmt: skip
+):
     ATTACK.at("AlertmanagerConfig", _NESTED, _value, then=LeftOut(path=_path))
 ATTACK.at("AlertmanagerConfig", _NESTED, None, then=LeftOut())
 ATTACK.at(
@@ -267,7 +272,7 @@ ATTACK.at(
 
 # --- Fields that there are not --------------------------------------------------------------------
 
-for _kind, _place, _value in (
+UNKNOWN: Final[tuple[tuple[str, str, Any], ...]] = (
     ("ServiceMonitor", "spec.endpoints[0].scrape_configs", [{}]),
     ("ServiceMonitor", "spec.additionalScrapeConfigs", {"name": "vault", "key": "lines"}),
     ("PodMonitor", "spec.podMetricsEndpoints[0].bearerTokenFile", "/var/run/secrets/token"),
@@ -280,12 +285,13 @@ for _kind, _place, _value in (
     ("AlertmanagerConfig", "spec.global", {"smtp_smarthost": "evil.example:25"}),
     ("AlertmanagerConfig", "spec.templates", ["/etc/*.tmpl"]),
     ("AlertmanagerConfig", "spec.route.match", {"namespace": "alice"}),
-):
-    ATTACK.at(_kind, _place, _value, then=PRUNED)
+)
+for _kind, _place, _given in UNKNOWN:
+    ATTACK.at(_kind, _place, _given, then=PRUNED)
 
 # --- Other types than the schema has --------------------------------------------------------------
 
-for _kind, _place, _value in (
+MISTYPED: Final[tuple[tuple[str, str, Any], ...]] = (
     ("ServiceMonitor", "spec.endpoints", {"port": "web"}),
     ("ServiceMonitor", "spec.endpoints[0].path", ["/"]),
     ("ServiceMonitor", "spec.endpoints[0].honorLabels", "true"),
@@ -298,6 +304,8 @@ for _kind, _place, _value in (
     ("PrometheusRule", "spec.groups[0].rules[0].expr", {"a": "b"}),
     ("AlertmanagerConfig", "spec.route", []),
     ("AlertmanagerConfig", "spec.receivers[0].name", 5),
-):
-    _then = Refused(f"{_place}.{next(iter(_value))}") if _place.endswith(("params", "labels")) else REFUSED  # fmt: skip
-    ATTACK.at(_kind, _place, _value, then=_then)
+)
+for _kind, _place, _given in MISTYPED:
+    # Of a mapping, the member is named.
+    _inside = f".{next(iter(_given))}" if _place.endswith(("params", "labels")) else ""
+    ATTACK.at(_kind, _place, _given, then=Refused(_place + _inside))

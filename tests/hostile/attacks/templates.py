@@ -166,12 +166,16 @@ ATTACK.at("PrometheusRule", "spec.groups[0].rules[0].labels[severity]", *GOOD[:3
 # A recording rule has no templates: these are texts.
 for _text in (*BAD[:2], "{{"):
     ATTACK.at(
-        "PrometheusRule", "spec.groups[0].rules[0].labels[severity]", _text,
+        "PrometheusRule",
+        "spec.groups[0].rules[0].labels[severity]",
+        _text,
         about=f"label {_text} of a record",
-    )  # fmt: skip
+    )
     ATTACK.payloads[-1].spec["groups"][0]["rules"][0] = {
-        "record": "a", "expr": "up", "labels": {"severity": _text},
-    }  # fmt: skip
+        "record": "a",
+        "expr": "up",
+        "labels": {"severity": _text},
+    }
 # Each annotation is a template of its own; two may define the same name.
 ATTACK.at(
     "PrometheusRule",
@@ -183,9 +187,13 @@ ATTACK.at("PrometheusRule", _SUMMARY, '{{ define "__alert_" }}x{{ end }}', about
 for _function in ("toDuration 1", "now", "urlQueryEscape `a`"):
     ATTACK.at("PrometheusRule", _SUMMARY, f"{{{{ {_function} }}}}")
     ATTACK.at(
-        "PrometheusRule", _SUMMARY, f"{{{{ {_function} }}}}", workload="old",
-        then=LeftOut(webhook=False), about=f"{_function} for an old Prometheus",
-    )  # fmt: skip
+        "PrometheusRule",
+        _SUMMARY,
+        f"{{{{ {_function} }}}}",
+        workload="old",
+        then=LeftOut(webhook=False),
+        about=f"{_function} for an old Prometheus",
+    )
 
 # --- AlertmanagerConfigs --------------------------------------------------------------------------
 
@@ -242,9 +250,14 @@ ATTACK.at(
 _HOOKS: Final = "spec.receivers[0].webhookConfigs[0].urlSecret"
 for _number, _text in enumerate(URLS):
     ATTACK.at(
-        "AlertmanagerConfig", _HOOKS, key(f"hostile-{_number}"), beside={"url": None},
-        vault={f"hostile-{_number}": _text}, then=LeftOut(webhook=False), about=f"urlSecret with {_text!a}",
-    )  # fmt: skip
+        "AlertmanagerConfig",
+        _HOOKS,
+        key(f"hostile-{_number}"),
+        beside={"url": None},
+        vault={f"hostile-{_number}": _text},
+        then=LeftOut(webhook=False),
+        about=f"urlSecret with {_text!a}",
+    )
 _RESPONDER: Final = "spec.receivers[0].opsgenieConfigs[0]"
 for _text in (
     "'{{ toUpper `a` }}'",

@@ -7,7 +7,7 @@ looked for wherever something is said about the object.
 from typing import Final
 
 from stoker.validate.findings import Reason
-from tests.hostile.payload import Attack, LeftOut, key
+from tests.hostile.payload import Attack, Json, LeftOut, key
 
 ATTACK: Final = Attack("values")
 
@@ -26,16 +26,20 @@ STRANGE: Final = (
 _NO_TEXT: Final = LeftOut(Reason.KEY_NOT_FOUND, webhook=False)
 _BASIC: Final = {"username": key("token"), "password": key("token")}
 
-_PLACES: Final = (
+_PLACES: Final[tuple[tuple[str, str, Json], ...]] = (
     ("ServiceMonitor", "spec.endpoints[0].bearerTokenSecret", {}),
     ("ServiceMonitor", "spec.endpoints[0].basicAuth.password", {"username": key("token")}),
     ("PodMonitor", "spec.podMetricsEndpoints[0].authorization.credentials", {}),
     ("Probe", "spec.basicAuth.username", {"password": key("token")}),
     ("ScrapeConfig", "spec.httpHeaders[X-A].secrets[0]", {}),
     ("ScrapeConfig", "spec.ec2SDConfigs[0].secretKey", {"accessKey": key("token")}),
-    ("AlertmanagerConfig", "spec.receivers[0].webhookConfigs[0].httpConfig.authorization.credentials", {}),
+    (
+        "AlertmanagerConfig",
+        "spec.receivers[0].webhookConfigs[0].httpConfig.authorization.credentials",
+        {},
+    ),
     ("AlertmanagerConfig", "spec.receivers[0].pagerdutyConfigs[0].routingKey", {}),
-)  # fmt: skip
+)
 for _number, (_kind, _place, _beside) in enumerate(_PLACES):
     # All of them in the first place, and three others each in the rest.
     _some = STRANGE if _number == 0 else [STRANGE[(_number * 3 + step) % 10] for step in range(3)]
