@@ -21,6 +21,7 @@ from stoker.decide import decide
 from stoker.errors import DecodeError
 from stoker.generate.block import text_of
 from stoker.select.choice import Monitor
+from stoker.validate.findings import Reason
 from tests.fuzz.enforcement import tampered_jobs
 from tests.fuzz.world import NAMESPACES, World, assets, typed
 from tests.promtool import refusals
@@ -43,6 +44,10 @@ GONE: Final = re.compile(
 
 class UnfaithfulError(Exception):
     """A YAML reader gets something else than what was written."""
+
+
+class UnforeseenError(Exception):
+    """A resource that stoker fails on; it says so, and goes on, which is no excuse here."""
 
 
 class Problem(Struct, frozen=True):
@@ -135,6 +140,9 @@ def _configured(world: World, report: Report) -> str:
     if decision.problem:
         report.counts["workloads refused"] += 1
         return ""
+    for verdict in decision.verdicts:
+        if any(finding.reason is Reason.UNFORESEEN for finding in verdict.findings):
+            raise UnforeseenError(verdict.message)
     accepted = sum(verdict.accepted for verdict in decision.verdicts)
     report.counts["workloads accepted"] += 1
     report.counts["accepted"] += accepted

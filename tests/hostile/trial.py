@@ -24,6 +24,7 @@ from stoker.decide import Kept, kept_of, key_of
 from stoker.errors import DecodeError
 from stoker.select.assets import Contents
 from stoker.settings import Capabilities
+from stoker.validate.findings import Reason
 from stoker.validate.verdicts import Verdict
 from tests.fuzz.enforcement import safe
 from tests.hostile.payload import ATTACKER, Json, LeftOut, Payload, Pruned, Refused
@@ -110,6 +111,8 @@ def _beside_neighbour(payload: Payload, resource: Any, judged: Payload | None) -
     verdict, ignored = found
     if judged:
         yield from _of_verdict(judged, verdict)
+    if any(finding.reason is Reason.UNFORESEEN for finding in verdict.findings):
+        yield verdict.message
     said = "".join((verdict.message, *map(str, ignored)))
     if CANARY in said:
         yield f"the value of a Secret is told: {said[:200]}"

@@ -89,6 +89,10 @@ class Noted:
         self.sources.add(source)
         return self._assets.value(source)
 
+    def reads(self) -> dict[Source, "str | Missing"]:
+        """All that was asked for, with the answers."""
+        return {source: self._assets.value(source) for source in self.sources}
+
 
 class Contents(Struct, frozen=True):
     """Assets from dictionaries: {(kind, namespace, name): {key: text, or bytes}}."""

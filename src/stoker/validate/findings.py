@@ -35,6 +35,7 @@ class Reason(StrEnum):
     SCRAPE_CLASS_NOT_FOUND = "ScrapeClassNotFound"
     UNSUPPORTED_VERSION = "UnsupportedVersion"
     FILE_ACCESS_FORBIDDEN = "FileAccessForbidden"
+    UNFORESEEN = "Unforeseen"
 
 
 class Finding(Struct, frozen=True):
