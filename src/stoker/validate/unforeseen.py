@@ -6,11 +6,9 @@ used, and says so; the others are configured. Only the place of the failure is t
 error may quote what was read from a Secret.
 """
 
-from pathlib import PurePath
-
 from stoker.validate.findings import Finding, Reason
 
-_PACKAGE = "stoker"
+_PACKAGE = "/stoker/"
 
 
 def unforeseen(error: Exception) -> Finding:
@@ -26,9 +24,8 @@ def _place(error: Exception) -> str:
     """The innermost of our own lines that it went through."""
     place, trace = "an unknown line", error.__traceback__
     while trace is not None:
-        parts = PurePath(trace.tb_frame.f_code.co_filename).parts
-        if _PACKAGE in parts:
-            start = len(parts) - parts[::-1].index(_PACKAGE)
-            place = f"{'/'.join(parts[start:])}:{trace.tb_lineno}"
+        _, ours, module = trace.tb_frame.f_code.co_filename.rpartition(_PACKAGE)
+        if ours:
+            place = f"{module}:{trace.tb_lineno}"
         trace = trace.tb_next
     return place
