@@ -14,13 +14,14 @@ from msgspec import Struct
 from stoker.api.common import SecretOrConfigMap
 from stoker.api.core import ConfigMapKeySelector, SecretKeySelector
 
+# A file is a key of a Secret, and the API server takes no longer one.
+_LONGEST_FILE: Final = 253
+_DIGEST: Final = 32
+
 Reference: TypeAlias = SecretKeySelector | ConfigMapKeySelector | SecretOrConfigMap
 
 SECRET = "Secret"  # noqa: S105 (a kind)
 CONFIG_MAP = "ConfigMap"
-# A file is a key of a Secret, and the API server takes no longer one.
-_LONGEST_FILE: Final = 253
-_DIGEST: Final = 32
 
 
 class Source(Struct, frozen=True, order=True):

@@ -26,6 +26,7 @@ class Reason(StrEnum):
     REQUIRED = "Required"
     CONFLICT = "Conflict"
     DUPLICATE = "Duplicate"
+    UNFORESEEN = "Unforeseen"
     INVALID_SELECTOR = "InvalidSelector"
     INVALID_RELABELING = "InvalidRelabeling"
     INVALID_CERTIFICATE = "InvalidCertificate"
@@ -35,7 +36,6 @@ class Reason(StrEnum):
     SCRAPE_CLASS_NOT_FOUND = "ScrapeClassNotFound"
     UNSUPPORTED_VERSION = "UnsupportedVersion"
     FILE_ACCESS_FORBIDDEN = "FileAccessForbidden"
-    UNFORESEEN = "Unforeseen"
 
 
 class Finding(Struct, frozen=True):
