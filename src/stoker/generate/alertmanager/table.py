@@ -273,7 +273,7 @@ def written(section: Section, source: Any, draft: AlertDraft, path: str) -> Bloc
     names = json_names(model)
     block: Block = {}
     for row in section.rows:
-        # Some fields are of one version of the kind alone.
+        # v1beta1 has not every field of v1alpha1.
         value = getattr(source, row.field, None) if row.field else None
         if value is None or (value == "" and not row.keep_empty):
             continue
