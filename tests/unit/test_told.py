@@ -9,6 +9,7 @@ from stoker.api.core import ObjectMeta
 from stoker.kube.errors import ApiError
 from stoker.run.events import Events, Subject
 from stoker.select.assets import CONFIG_MAP, SECRET, Source
+from stoker.validate.findings import Finding, Reason
 
 LONGEST_KEY = 253
 LONGEST_NOTE = 1024
@@ -33,6 +34,29 @@ def test_the_name_of_a_file_is_one_that_a_secret_can_hold() -> None:
     }
     assert len(names) == 5
     assert all(len(name) <= LONGEST_KEY for name in names)
+
+
+@pytest.mark.parametrize("text", ["x" * 100_000, "é" * 100_000])
+def test_a_finding_stays_small_whatever_it_quotes(text: str) -> None:
+    """It is kept for each workload, beside the object itself."""
+    found = Finding(f"spec.params[{text}]", Reason.INVALID_VALUE, f"`{text}` is not a duration")
+    assert len(found.path) == len(found.message) == 1000
+    assert found.path.startswith("spec.params[")
+    assert found.message.endswith("…")
+    short = Finding("spec.x", Reason.INVALID_VALUE, "is wrong")
+    assert (short.path, short.message) == ("spec.x", "is wrong")
+
+
+def test_what_an_event_said_is_remembered_in_few_letters() -> None:
+    """Long notes about many objects would be kept for as long as the operator runs."""
+    events = Events(Written(), print)  # type: ignore[arg-type]
+    subject = Subject("v1", "Thing", ObjectMeta(namespace="mallory", name="x", uid="1"))
+    for _ in range(2):
+        events.warn(subject, "me", "long " * 10_000)
+    assert events._line.qsize() == 1
+    assert sum(map(len, events._said.values())) <= LONGEST_NOTE
+    events.known("2", "me", "long " * 10_000)
+    assert sum(map(len, events._said.values())) <= 2 * LONGEST_NOTE
 
 
 def test_a_short_name_of_a_file_stays_as_it_is() -> None:

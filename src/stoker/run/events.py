@@ -62,7 +62,7 @@ class Events:
 
     def warn(self, subject: Subject, about: str, note: str, action: str = SELECTING) -> None:
         """Say what is wrong with an object; `about` tells apart who says it."""
-        key = (subject.metadata.uid or "", about)
+        key, note = (subject.metadata.uid or "", about), _bounded(note)
         if self._said.get(key) == note or self._line.full():
             return
         self.known(*key, note)
@@ -70,7 +70,7 @@ class Events:
 
     def known(self, uid: str, about: str, note: str) -> None:
         """Somebody before us has said it: it is not said again."""
-        _remember(self._said, (uid, about), note)
+        _remember(self._said, (uid, about), _bounded(note))
 
     def settled(self, uid: str, about: str) -> None:
         """Nothing is wrong any longer: the same is said again if it comes back."""
@@ -121,7 +121,7 @@ class Events:
             "action": action,
             "reason": INVALID_CONFIGURATION,
             "regarding": {name: value for name, value in regarding.items() if value},
-            "note": _bounded(note),
+            "note": note,
             "type": "Warning",
         }
 
