@@ -2,7 +2,7 @@
 
 It has no authentication of its own, so a body may be anything. `status` is that of the answer: 400
 for what is no review, 200 for a review. Of a review that is one, `allowed` tells whether the object
-is taken, or all objects were converted, and `path` where something was found wrong.
+is taken, or all objects were converted, and `path` where, or above where, something is wrong.
 """
 
 import json
@@ -147,7 +147,7 @@ _WRONG: Final[dict[str, tuple[str, Any, str]]] = {
     ),
     "T1": (
         RULES,
-        _rule(alert="A", expr="up", annotations={"a": '{{ define "__alert_A" }}{{ end }}'}),
+        _rule(alert="A", expr="up", annotations={"a": '{{ define "__alert_A" }}x{{ end }}'}),
         f"{_FIRST}.annotations[a]",
     ),
     "a bad expression": (RULES, _rule(alert="A", expr="up{"), f"{_FIRST}.expr"),
@@ -258,7 +258,7 @@ def _admissions() -> Iterator[Review]:
         body = _json(admission(given))
         yield Review(about=f"refused: {about}", at=at, body=body, allowed=False, path=path)
     for depth in (60, 5_000):
-        where = f"spec.route{'.routes[0]' * 51}"
+        where = "spec.route.routes[0].routes[0]"
         body = _json(admission(ROUTES)).replace(b'"DEEP"', _deep_route(depth))
         yield Review(
             about=f"{depth} routes deep", at=ALERTING, body=body, allowed=False, path=where
@@ -428,7 +428,9 @@ def _nestings() -> Iterator[Review]:
             deep = b"[" * depth + b"]" * depth
             body = _json(admission(thing(kind, BASES[kind] | {"evil": 0}, version)))
             body = body.replace(b'"evil": 0', b'"evil": ' + deep)
-            yield Review(about=f"nested: {size}, {at}", at=at, body=body)
+            about, judged = f"nested: {size}, {at}", at != MUTATE
+            path = "spec.evil" if judged else ""
+            yield Review(about=about, at=at, body=body, allowed=not judged, path=path)
     for size, depth in _DEPTHS.items():
         body = _json(conversion([ROUTES])).replace(b'"DEEP"', _deep_route(depth // 8))
         yield Review(about=f"nested: {size}, {CONVERT}", at=CONVERT, body=body)
