@@ -15,7 +15,7 @@ from stoker.api.kinds import version_of
 from stoker.web.reviews import Answer, Reviewer, ReviewError, rules_reader
 from tests.hostile import CLASSES, PAYLOADS
 from tests.hostile.payload import KINDS, LeftOut, Payload, Refused
-from tests.hostile.reviews import REVIEWS, Review, admission
+from tests.hostile.reviews import REVIEWS, Review, admission, conversion
 from tests.hostile.trial import problems
 from tests.hostile.world import CANARY
 
@@ -77,6 +77,19 @@ def test_every_body_of_a_review_is_answered() -> None:
     answered = zip(REVIEWS, aside(lambda: [wrongs(each) for each in REVIEWS]), strict=True)
     wrong = [f"{each.about}: {found}" for each, several in answered for found in several]
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("value", [None, 5, ["x"], {"a": "b"}, "x" * 1_000_000, "\n\x00"])
+def test_what_is_told_of_a_review_is_a_short_text(value: Any) -> None:
+    """It is logged, and anybody may send a review."""
+    named = dict.fromkeys(("namespace", "name", "operation"), value)
+    given = admission({"apiVersion": "monitoring.coreos.com/v1", "kind": "PrometheusRule"}, **named)
+    answers = [REVIEWER.answer("/admission-prometheusrules/validate", given)]
+    if isinstance(value, str):
+        answers.append(REVIEWER.answer("/convert", conversion([], value)))
+    for answer in answers:
+        assert all(isinstance(each, str | int) for each in answer.subject.values())
+        assert all(len(str(each)) <= 253 for each in answer.subject.values())
 
 
 def wrongs(review: Review) -> list[str]:
