@@ -21,6 +21,7 @@ from stoker.decide import decide
 from stoker.errors import DecodeError
 from stoker.generate.block import text_of
 from stoker.select.choice import Monitor
+from stoker.validate.findings import Reason
 from tests.fuzz.enforcement import tampered_jobs
 from tests.fuzz.world import NAMESPACES, World, assets, typed
 from tests.promtool import refusals
@@ -34,15 +35,19 @@ TAMPERED: Final = "the enforced label can be changed"
 
 # promtool also makes targets of static lists, which Prometheus does after it has loaded a file:
 # a target that comes to nothing is then left out, and no other.
-_OF_A_TARGET: Final = re.compile(r"instance \d+ in group \d+: ")
+OF_A_TARGET: Final = re.compile(r"instance \d+ in group \d+: ")
 # Lines that older versions need and the promtool at hand no longer takes.
-_GONE: Final = re.compile(
+GONE: Final = re.compile(
     r"^ +(?:scrape_classic_histograms|max_retries|api_version): .*\n", re.MULTILINE
 )
 
 
 class UnfaithfulError(Exception):
     """A YAML reader gets something else than what was written."""
+
+
+class UnforeseenError(Exception):
+    """A resource that stoker fails on; it says so, and goes on, which is no excuse here."""
 
 
 class Problem(Struct, frozen=True):
@@ -104,8 +109,8 @@ def _singles(world: World) -> list[World]:
 def _refusals(texts: list[str], world: World) -> list[str]:
     """Why Prometheus refuses configurations; empty for those that it can load."""
     agent = world.workload["kind"] == "PrometheusAgent"
-    answers = refusals([_GONE.sub("", text) for text in texts], agent=agent)
-    return ["" if _OF_A_TARGET.match(answer) else answer for answer in answers]
+    answers = refusals([GONE.sub("", text) for text in texts], agent=agent)
+    return ["" if OF_A_TARGET.match(answer) else answer for answer in answers]
 
 
 def _refused(world: World, refusal: str) -> list[Problem]:
@@ -135,6 +140,9 @@ def _configured(world: World, report: Report) -> str:
     if decision.problem:
         report.counts["workloads refused"] += 1
         return ""
+    for verdict in decision.verdicts:
+        if any(finding.reason is Reason.UNFORESEEN for finding in verdict.findings):
+            raise UnforeseenError(verdict.message)
     accepted = sum(verdict.accepted for verdict in decision.verdicts)
     report.counts["workloads accepted"] += 1
     report.counts["accepted"] += accepted

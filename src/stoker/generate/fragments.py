@@ -49,11 +49,12 @@ from stoker.generate.split import (
     too_large,
 )
 from stoker.generate.stream import Stream, gzip_member
-from stoker.select.assets import Assets, Source
+from stoker.select.assets import Assets, Noted, Source
 from stoker.select.references import ObjectKey, References
 from stoker.select.workload import Workload
 from stoker.validate.budget import stopped
 from stoker.validate.findings import Finding, Reason
+from stoker.validate.unforeseen import unforeseen
 from stoker.validate.verdicts import Verdict, judge, select
 
 ResourceKey: TypeAlias = tuple[str, str]
@@ -202,7 +203,7 @@ class KeptConfiguration:
         for start in range(0, len(keys), _AT_ONCE):
             texts: dict[tuple[int, str], str | None] = {}
             for key in keys[start : start + _AT_ONCE]:
-                verdict, made = self._made(resources[key], assets)
+                verdict, made = self._judged(resources[key], assets)
                 self._note(key, verdict, made.ignored)
                 texts[self._place(key)] = made.text or None
             self._jobs.change(texts)
@@ -315,6 +316,15 @@ class KeptConfiguration:
     def _place(self, key: ResourceKey) -> tuple[int, str]:
         kind, name = key
         return self._order.get(kind, len(self._order)), name
+
+    def _judged(self, resource: Resource, assets: Assets) -> tuple[Verdict, Fragment]:
+        """What becomes of a resource, even of one that we fail on."""
+        noted = Noted(assets)
+        try:
+            return self._made(resource, noted)
+        except Exception as error:
+            kind, reads = type(resource).__name__, noted.reads()
+            return Verdict(kind, resource, (unforeseen(error),), reads), _NOTHING
 
     def _made(self, resource: Resource, assets: Assets) -> tuple[Verdict, Fragment]:
         verdict = judge(self._workload, resource, assets)

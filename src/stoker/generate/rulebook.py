@@ -29,6 +29,7 @@ from stoker.generate.fragments import ResourceKey
 from stoker.generate.rules import (
     CONFIG_MAP_LIMIT,
     Enforcement,
+    RuleFile,
     enforcement_of,
     file_name,
     rule_file,
@@ -40,6 +41,7 @@ from stoker.select.choice import RULE_KIND
 from stoker.select.workload import Workload
 from stoker.settings import DEFAULT_THANOS_VERSION
 from stoker.validate.rules import Reader, prometheus_reader, thanos_reader
+from stoker.validate.unforeseen import unforeseen
 from stoker.validate.verdicts import Verdict
 from stoker.version import parse_version
 
@@ -99,12 +101,19 @@ class KeptRules:
 
     def put(self, key: ResourceKey, rule: PrometheusRule) -> None:
         """Add a PrometheusRule that applies to the workload, or take another state of it."""
-        made = rule_file(rule, self._terms.reader, self._terms.enforcement)
+        made = self._made(rule)
         self.remove(key)
         self._pending[made.name] = None if made.findings else made.text
         self._verdicts[key] = Verdict(RULE_KIND.name, rule, made.findings)
         if made.ignored:
             self._ignored[key] = made.ignored
+
+    def _made(self, rule: PrometheusRule) -> RuleFile:
+        """The file of a PrometheusRule, even of one that we fail on."""
+        try:
+            return rule_file(rule, self._terms.reader, self._terms.enforcement)
+        except Exception as error:
+            return RuleFile(file_name(rule.metadata), findings=(unforeseen(error),))
 
     def put_all(self, rules: Mapping[ResourceKey, PrometheusRule]) -> None:
         """Add or change many."""

@@ -32,6 +32,7 @@ SELECTING: Final = "SelectingConfigurationResources"
 RECONCILING: Final = "Reconciling"
 
 _LONGEST_NOTE: Final = 1024
+_MORE: Final = "…".encode()
 _LONGEST_NAME: Final = 200
 _REMEMBERED: Final = 20_000
 _WAITING: Final = 1_000
@@ -61,7 +62,7 @@ class Events:
 
     def warn(self, subject: Subject, about: str, note: str, action: str = SELECTING) -> None:
         """Say what is wrong with an object; `about` tells apart who says it."""
-        key = (subject.metadata.uid or "", about)
+        key, note = (subject.metadata.uid or "", about), _bounded(note)
         if self._said.get(key) == note or self._line.full():
             return
         self.known(*key, note)
@@ -69,7 +70,7 @@ class Events:
 
     def known(self, uid: str, about: str, note: str) -> None:
         """Somebody before us has said it: it is not said again."""
-        _remember(self._said, (uid, about), note)
+        _remember(self._said, (uid, about), _bounded(note))
 
     def settled(self, uid: str, about: str) -> None:
         """Nothing is wrong any longer: the same is said again if it comes back."""
@@ -120,15 +121,23 @@ class Events:
             "action": action,
             "reason": INVALID_CONFIGURATION,
             "regarding": {name: value for name, value in regarding.items() if value},
-            "note": note if len(note) <= _LONGEST_NOTE else f"{note[: _LONGEST_NOTE - 1]}…",
+            "note": note,
             "type": "Warning",
         }
+
+
+def _bounded(note: str) -> str:
+    """As much of a note as an event can hold; the API server counts bytes."""
+    encoded = note.encode("utf-8", "replace")
+    if len(encoded) <= _LONGEST_NOTE:
+        return encoded.decode()
+    return encoded[: _LONGEST_NOTE - len(_MORE)].decode(errors="ignore") + _MORE.decode()
 
 
 def _name(metadata: ObjectMeta, about: str, note: str) -> str:
     """The same for the same words about the same object."""
     said = "\n".join((metadata.uid or "", about, note))
-    digest = hashlib.sha256(said.encode()).hexdigest()[:16]
+    digest = hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:16]
     return f"{(metadata.name or '')[:_LONGEST_NAME].rstrip('.-')}.{digest}"
 
 

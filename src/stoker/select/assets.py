@@ -6,12 +6,17 @@ file's name tells where the value comes from.
 """
 
 from collections.abc import Mapping
-from typing import Protocol, TypeAlias
+from hashlib import sha256
+from typing import Final, Protocol, TypeAlias
 
 from msgspec import Struct
 
 from stoker.api.common import SecretOrConfigMap
 from stoker.api.core import ConfigMapKeySelector, SecretKeySelector
+
+# A file is a key of a Secret, and the API server takes no longer one.
+_LONGEST_FILE: Final = 253
+_DIGEST: Final = 32
 
 Reference: TypeAlias = SecretKeySelector | ConfigMapKeySelector | SecretOrConfigMap
 
@@ -30,9 +35,16 @@ class Source(Struct, frozen=True, order=True):
 
     @property
     def file_name(self) -> str:
-        """The name of the file that holds the value when it is mounted."""
+        """The name of the file that holds the value when it is mounted.
+
+        It begins with the namespace, so that nobody's file can have the name of another's.
+        """
         prefix = "0" if self.kind == SECRET else "1"
-        return f"{prefix}_{self.namespace}_{self.name}_{self.key}"
+        whole = f"{prefix}_{self.namespace}_{self.name}_{self.key}"
+        if len(whole) <= _LONGEST_FILE:
+            return whole
+        digest = sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]
+        return f"{whole[: _LONGEST_FILE - _DIGEST - 1]}_{digest}"
 
 
 class Missing(Struct, frozen=True):
@@ -85,6 +97,10 @@ class Noted:
         """The text behind a key, or why there is none."""
         self.sources.add(source)
         return self._assets.value(source)
+
+    def reads(self) -> dict[Source, "str | Missing"]:
+        """All that was asked for, with the answers."""
+        return {source: self._assets.value(source) for source in self.sources}
 
 
 class Contents(Struct, frozen=True):

@@ -26,6 +26,7 @@ class Reason(StrEnum):
     REQUIRED = "Required"
     CONFLICT = "Conflict"
     DUPLICATE = "Duplicate"
+    UNFORESEEN = "Unforeseen"
     INVALID_SELECTOR = "InvalidSelector"
     INVALID_RELABELING = "InvalidRelabeling"
     INVALID_CERTIFICATE = "InvalidCertificate"
@@ -39,12 +40,24 @@ class Reason(StrEnum):
     OVER_BUDGET = "OverBudget"
 
 
+# Findings quote what a tenant wrote, and are kept for each workload: they must stay small.
+_LONGEST: Final = 1000
+
+
 class Finding(Struct, frozen=True):
-    """Something wrong with an object; `path` leads there (`spec.endpoints[0].interval`)."""
+    """Something wrong with an object; `path` leads there (`spec.endpoints[0].interval`).
+
+    Of a path or a message that is very long only the start is kept.
+    """
 
     path: str
     reason: Reason
     message: str
+
+    def __post_init__(self) -> None:
+        for name, text in (("path", self.path), ("message", self.message)):
+            if len(text) > _LONGEST:
+                msgspec.structs.force_setattr(self, name, f"{text[: _LONGEST - 1]}…")
 
     def __str__(self) -> str:
         return f"{self.path}: {self.message}" if self.path else self.message

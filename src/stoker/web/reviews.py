@@ -50,6 +50,7 @@ VALIDATED: Final = "prometheus-operator-validated"
 _MOST_FINDINGS: Final = 8
 _MOST_WARNINGS: Final = 16
 _LONGEST_WARNING: Final = 240
+_LONGEST_NAME: Final = 253
 # What depends on a Secret, a ConfigMap or one workload's own settings.
 _ELSEWHERE: Final = frozenset(
     {
@@ -199,10 +200,15 @@ def _admission(review: Any, judge_object: Callable[[Object], _Verdict]) -> Answe
         patch = json.dumps(verdict.patch).encode()
         response |= {"patchType": "JSONPatch", "patch": base64.b64encode(patch).decode()}
     body = {"apiVersion": version, "kind": "AdmissionReview", "response": response}
-    subject = {name: request.get(name) for name in ("namespace", "name", "operation")}
+    subject = {name: _named(request.get(name)) for name in ("namespace", "name", "operation")}
     return Answer(
         body, not verdict.findings, subject, tuple(finding.path for finding in verdict.findings)
     )
+
+
+def _named(value: Any) -> str:
+    """A name for logs and metrics: whoever sends a review may have put anything in its place."""
+    return value[:_LONGEST_NAME] if isinstance(value, str) else ""
 
 
 def _counts(request: Object) -> bool:
@@ -294,7 +300,7 @@ def _conversion(review: Any) -> Answer:
         }
     body = {"apiVersion": version, "kind": "ConversionReview", "response": response}
     done = response["result"]["status"] == "Success"
-    subject = {"objects": len(objects), "version": desired}
+    subject = {"objects": len(objects), "version": _named(desired)}
     return Answer(body, done, subject, tuple(findings))
 
 

@@ -67,7 +67,7 @@ def reply_of(reviewer: Reviewer, asked: Question) -> Reply:
         body = msgspec.json.encode(answer.body)
     except ReviewError as error:
         return Reply(status=400, problem=f"the review is not valid: {error}")
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return Reply(status=400, problem="the body is not JSON, or nested too deeply")
     return Reply(body, answer.allowed, dict(answer.subject), answer.findings)
 

@@ -47,6 +47,7 @@ from stoker.validate.alertmanager.global_section import global_settings
 from stoker.validate.alertmanager.scope import AlertScope
 from stoker.validate.budget import Meter, stopped
 from stoker.validate.findings import Finding, Reason
+from stoker.validate.unforeseen import unforeseen
 from stoker.validate.verdicts import Verdict
 
 KIND: Final = "AlertmanagerConfig"
@@ -307,6 +308,14 @@ class KeptAlerting:
     # --- One AlertmanagerConfig -------------------------------------------------------------------
 
     def _made(self, key: ResourceKey, resource: Config, assets: Assets) -> tuple[Verdict, Piece]:
+        """What becomes of an object, even of one that we fail on."""
+        noted = Noted(assets)
+        try:
+            return self._joined(key, resource, noted)
+        except Exception as error:
+            return Verdict(KIND, resource, (unforeseen(error),), noted.reads()), Piece({})
+
+    def _joined(self, key: ResourceKey, resource: Config, assets: Assets) -> tuple[Verdict, Piece]:
         verdict, piece = judged(resource, self._terms, assets)
         if self._is_root(key):
             return verdict, Piece({})
