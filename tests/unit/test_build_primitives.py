@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from stoker.api.alertmanager import ClusterTlsConfig
 from stoker.api.core import Object
 from stoker.api.decode import convert
 from stoker.api.prometheus import Prometheus, PrometheusAgent
@@ -56,6 +57,7 @@ from stoker.build.services import (
 from stoker.build.webconfig import web_config_mount
 from stoker.build.xxh64 import xxh64
 from stoker.errors import WorkloadError
+from stoker.generate.clustertls import cluster_tls_text
 from stoker.generate.webconfig import web_config_text
 from stoker.select.workload import Scraper, Workload, workload_of
 from stoker.settings import Capabilities, ObjectSettings, Reloader
@@ -531,6 +533,20 @@ def test_a_web_server_is_told_tls_http2_and_headers() -> None:
     )
 
 
+def test_members_of_a_cluster_are_told_how_clients_prove_themselves_before_by_whom() -> None:
+    """The order is prometheus-operator's, so that the file does not change at a takeover."""
+    server = {"certFile": "/c", "keyFile": "/k", "clientCAFile": "/ca", "clientAuthType": "any"}
+    tls = convert(ClusterTlsConfig, {"server": server, "client": {}})
+    assert cluster_tls_text(tls, "/t") == (
+        "tls_server_config:\n"
+        "  key_file: /k\n"
+        "  cert_file: /c\n"
+        "  client_auth_type: any\n"
+        "  client_ca_file: /ca\n"
+        "tls_client_config: {}\n"
+    )
+
+
 def test_a_header_cannot_become_structure() -> None:
     """What a user writes stays a string."""
     settings = web(httpConfig={"headers": {"contentSecurityPolicy": "a: b\n# c"}})
@@ -659,6 +675,7 @@ def test_an_agents_service_has_only_a_web_port() -> None:
     owner = convert(PrometheusAgent, {"metadata": {"name": "edge"}})
     made = governing_service(owner, seen(owner), ObjectSettings())
     assert made["metadata"]["name"] == "prometheus-agent-operated"
+    assert made["metadata"]["labels"]["operated-prometheus"] == "true"
     assert [port["name"] for port in made["spec"]["ports"]] == ["web"]
 
 
