@@ -286,16 +286,23 @@ def test_an_argument_that_we_set_is_refused(ours: str, name: str) -> None:
     [
         (("my/own:tag", "base", "v1", "t", "s"), "my/own:tag"),
         (("  ", "base", "v1", None, None), "base:v1"),
-        ((None, "base", "v1", "t", None), "base:t"),
+        ((None, "base", "v1", "t", None), "docker.io/library/base:t"),
+        ((None, "a/b", "v1", "t", None), "docker.io/a/b:t"),
+        ((None, "index.docker.io/a", "v1", "t", None), "docker.io/library/a:t"),
+        ((None, "localhost/a", "v1", "t", None), "localhost/a:t"),
+        ((None, "host:5000/a/b", "v1", "t", None), "host:5000/a/b:t"),
         ((None, "base", "v1", "t", "abcd"), "base@sha256:abcd"),
         ((None, "host:5000/a/b-c__d", "v1", "", ""), "host:5000/a/b-c__d:v1"),
         ((None, "host/a:pinned", "v1", None, None), "host/a:pinned"),
+        ((None, "host/a:pinned", "v1", "t", "abcd"), "host/a:pinned"),
         ((None, f"a@sha256:{'0' * 64}", "v1", None, "abcd"), f"a@sha256:{'0' * 64}"),
-        ((None, "base", None, None, None), "base"),
     ],
 )
 def test_the_most_exact_wish_names_the_image(given: Any, image: str) -> None:
-    """The image itself, a digest, a tag, the version; never two tags or two digests."""
+    """The image itself, a digest, a tag, the version; never two of them.
+
+    With a tag the name is spelt out, as by prometheus-operator: another text would roll pods.
+    """
     assert image_path(*given) == image
 
 
@@ -305,6 +312,18 @@ def test_a_base_image_that_is_none_stops_the_workload(base: str) -> None:
     with pytest.raises(WorkloadError) as caught:
         image_path(None, base, "v1", None, None)
     assert caught.value.path == "spec.image"
+
+
+@pytest.mark.parametrize(
+    ("version", "tag", "path"), [("", None, "spec.version"), ("v1", "-t", "spec.tag")]
+)
+def test_an_image_needs_a_version_or_a_tag_that_is_one(
+    version: str, tag: str | None, path: str
+) -> None:
+    """Whatever `latest` is must not run by accident."""
+    with pytest.raises(WorkloadError) as caught:
+        image_path(None, "base", version, tag, None)
+    assert caught.value.path == path
 
 
 # --- containers over containers
