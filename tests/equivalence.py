@@ -133,6 +133,8 @@ def _plain(job: dict[str, Any]) -> dict[str, Any]:
     for each in made.get("kubernetes_sd_configs", ()):
         if "namespaces" in each:
             each["namespaces"]["names"] = list(dict.fromkeys(each["namespaces"]["names"]))
+        asked = [one for one in each.pop("selectors", ()) if one.get("label") or one.get("field")]
+        each.update({"selectors": asked} if asked else {})
     for each in made.get("static_configs", ()):
         each["targets"] = list(dict.fromkeys(each["targets"]))
     return made

@@ -4,7 +4,8 @@ The folder is `$STOKER_CONFORMANCE`, or `../shared/conformance` beside the repos
 in it, and in its `derived/`, is a suite, and each file a case, read when its turn comes. Three
 things are different: `promql-derived` is one file with a list of cases, `crds/` holds the peer's
 CustomResourceDefinitions (a case each, the CRD itself being what is expected), and a very long
-string is written as `{"$repeat": "a", "$count": 1000}`.
+string is written as `{"$repeat": "a", "$count": 1000}`. What the peer made of whole namespaces lies
+in a folder beside it, `worlds`.
 """
 
 import json
@@ -17,6 +18,7 @@ from msgspec import Struct
 
 ROOT: Final = Path(__file__).parents[2]
 CRDS: Final = "crds"
+WORLDS: Final = "worlds"
 _LIST: Final = "cases.json"
 
 
@@ -64,6 +66,11 @@ def suites(folder: Path) -> dict[str, Suite]:
     return {
         path.name: Suite(path.name, path) for path in found if path.name not in (CRDS, "derived")
     }
+
+
+def recorded_worlds(folder: Path) -> Suite:
+    """What the peer made of whole namespaces: a folder of its own, beside that of all suites."""
+    return Suite(WORLDS, folder.parent / WORLDS)
 
 
 def peer_crds(folder: Path) -> Suite:

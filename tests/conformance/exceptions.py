@@ -4,6 +4,8 @@ An excepted case is still replayed, and one that passes needs no exception: that
 in our own tests, is a name that no recorded case has.
 """
 
+import re
+from collections.abc import Collection
 from fnmatch import fnmatchcase
 from typing import Final
 
@@ -95,6 +97,69 @@ EXCEPTIONS: Final[tuple[Exempt, ...]] = (
         for number in ("007", "008")
     ),
 )
+
+
+# --- Whole namespaces -----------------------------------------------------------------------------
+
+
+class Deliberate(Struct, frozen=True):
+    """A class of differences in whole namespaces: what their lines look like, and why they are."""
+
+    line: str
+    reason: str
+
+
+DELIBERATE: Final = (
+    Deliberate(r"args\[\d+\]: expected '--silences\.max-per-silence-bytes=", _NO_SUCH_FLAG),
+    Deliberate(r"args\[\d+\]: expected '--web\.timeout=\d+', got '.*s'", _NO_TIMEOUT),
+    Deliberate(
+        "no pods by the peer: (storage of no size|affinity without a topologyKey)",
+        "the API server refuses it, and us as well; offline there is none to ask",
+    ),
+    Deliberate(
+        r"^Alertmanager \S+: no pods by the peer: alertmanagerConfig/",
+        "G2: one AlertmanagerConfig that cannot be used does not stop all others",
+    ),
+    Deliberate(
+        ": begun by the peer, without pods: ",
+        "O6: nothing is written for a workload that cannot be finished",
+    ),
+    Deliberate(r"\.yaml groups.*\.(interval|for): expected '', got nothing", _EMPTY_DURATION),
+    Deliberate(
+        r"scrapeConfig/\S+: left out: spec\.scalewaySDConfigs\[\d+\]\.accessKey: is not",
+        "G5: Prometheus refuses the whole file: it looks at the form of the key",
+    ),
+    Deliberate(
+        r"scrapeConfig/\S+: left out: spec\.kubernetesSDConfigs\[\d+\]: settings of", _NO_SERVER
+    ),
+    Deliberate(
+        r"scrapeConfig/\S+: left out: spec\.azureSDConfigs\[\d+\]\.tlsConfig",
+        "G5: the peer drops credentials and TLS of Azure unless one logs in by OAuth",
+    ),
+    Deliberate(
+        r"alertmanagerConfig/\S+: left out: \S+: needs `\w+`: there is no global",
+        "G2: Alertmanager refuses the whole file",
+    ),
+    Deliberate(
+        r"external_labels\.\w+: expected '\$\(TOPOLOGY_ZONE\)', got nothing",
+        "G3: without zones nobody fills in the placeholder",
+    ),
+    Deliberate(r"scrape_configs\.scrapeConfig/\S+: expected nothing, got", _UNUSED),
+)
+
+
+def is_deliberate(line: str) -> bool:
+    """Whether a difference is one on purpose."""
+    return any(re.search(each.line, line) for each in DELIBERATE)
+
+
+def unseen(found: Collection[str]) -> list[str]:
+    """The classes of which there is no difference among these."""
+    return [
+        f"nothing differs as in `{each.line}`: is it needed? ({each.reason})"
+        for each in DELIBERATE
+        if not any(re.search(each.line, line) for line in found)
+    ]
 
 
 def exception_for(suite: str, name: str) -> Exempt | None:

@@ -26,10 +26,14 @@ _SHOWN_DIFFERENCES: Final = 8
 
 
 class Outcome(Struct, frozen=True):
-    """What became of a case; suites of text tell whether it is `exact` or equal once parsed."""
+    """What became of a case; suites of text tell whether it is `exact` or equal once parsed.
+
+    `on_purpose`: all that differs is of a class that is meant to.
+    """
 
     difference: str = ""
     exact: bool | None = None
+    on_purpose: bool = False
 
     @property
     def passed(self) -> bool:

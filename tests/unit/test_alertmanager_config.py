@@ -585,6 +585,20 @@ def test_days_are_hours_where_go_reads_a_duration() -> None:
             "receivers[0].pushover_configs[0].retry",
         ),
         (BASE + "tracing: {endpoint: e, compression: zstd}", "tracing.compression"),
+        (BASE + "tracing: {}", "tracing.endpoint"),
+        (BASE + "global: {http_config: {oauth2: {}}}", "global.http_config.oauth2.client_id"),
+        (
+            BASE + "global: {http_config: {basic_auth: {}, bearer_token: x}}",
+            "global.http_config.bearer_token",
+        ),
+        *(
+            (
+                f"route: {{receiver: a}}\nreceivers: [{{name: a, {kind}_configs: "
+                "[{webhook_url: 'http://a', webhook_url_file: /a}]}]",
+                f"receivers[0].{kind}_configs[0].webhook_url_file",
+            )
+            for kind in ("discord", "msteams", "msteamsv2")
+        ),
         (BASE + "event_recorder: true", "event_recorder"),
         ("receivers: [{name: a}]", "route"),
         ("route: {receiver: a, matchers: [a=b]}\nreceivers: [{name: a}]", "route.matchers"),

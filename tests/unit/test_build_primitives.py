@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from stoker.api.alertmanager import ClusterTlsConfig
 from stoker.api.core import Object
 from stoker.api.decode import convert
 from stoker.api.prometheus import Prometheus, PrometheusAgent
@@ -56,6 +57,7 @@ from stoker.build.services import (
 from stoker.build.webconfig import web_config_mount
 from stoker.build.xxh64 import xxh64
 from stoker.errors import WorkloadError
+from stoker.generate.clustertls import cluster_tls_text
 from stoker.generate.webconfig import web_config_text
 from stoker.select.workload import Scraper, Workload, workload_of
 from stoker.settings import Capabilities, ObjectSettings, Reloader
@@ -284,16 +286,23 @@ def test_an_argument_that_we_set_is_refused(ours: str, name: str) -> None:
     [
         (("my/own:tag", "base", "v1", "t", "s"), "my/own:tag"),
         (("  ", "base", "v1", None, None), "base:v1"),
-        ((None, "base", "v1", "t", None), "base:t"),
+        ((None, "base", "v1", "t", None), "docker.io/library/base:t"),
+        ((None, "a/b", "v1", "t", None), "docker.io/a/b:t"),
+        ((None, "index.docker.io/a", "v1", "t", None), "docker.io/library/a:t"),
+        ((None, "localhost/a", "v1", "t", None), "localhost/a:t"),
+        ((None, "host:5000/a/b", "v1", "t", None), "host:5000/a/b:t"),
         ((None, "base", "v1", "t", "abcd"), "base@sha256:abcd"),
         ((None, "host:5000/a/b-c__d", "v1", "", ""), "host:5000/a/b-c__d:v1"),
         ((None, "host/a:pinned", "v1", None, None), "host/a:pinned"),
+        ((None, "host/a:pinned", "v1", "t", "abcd"), "host/a:pinned"),
         ((None, f"a@sha256:{'0' * 64}", "v1", None, "abcd"), f"a@sha256:{'0' * 64}"),
-        ((None, "base", None, None, None), "base"),
     ],
 )
 def test_the_most_exact_wish_names_the_image(given: Any, image: str) -> None:
-    """The image itself, a digest, a tag, the version; never two tags or two digests."""
+    """The image itself, a digest, a tag, the version; never two of them.
+
+    With a tag the name is spelt out, as by prometheus-operator: another text would roll pods.
+    """
     assert image_path(*given) == image
 
 
@@ -303,6 +312,18 @@ def test_a_base_image_that_is_none_stops_the_workload(base: str) -> None:
     with pytest.raises(WorkloadError) as caught:
         image_path(None, base, "v1", None, None)
     assert caught.value.path == "spec.image"
+
+
+@pytest.mark.parametrize(
+    ("version", "tag", "path"), [("", None, "spec.version"), ("v1", "-t", "spec.tag")]
+)
+def test_an_image_needs_a_version_or_a_tag_that_is_one(
+    version: str, tag: str | None, path: str
+) -> None:
+    """Whatever `latest` is must not run by accident."""
+    with pytest.raises(WorkloadError) as caught:
+        image_path(None, "base", version, tag, None)
+    assert caught.value.path == path
 
 
 # --- containers over containers
@@ -531,6 +552,20 @@ def test_a_web_server_is_told_tls_http2_and_headers() -> None:
     )
 
 
+def test_members_of_a_cluster_are_told_how_clients_prove_themselves_before_by_whom() -> None:
+    """The order is prometheus-operator's, so that the file does not change at a takeover."""
+    server = {"certFile": "/c", "keyFile": "/k", "clientCAFile": "/ca", "clientAuthType": "any"}
+    tls = convert(ClusterTlsConfig, {"server": server, "client": {}})
+    assert cluster_tls_text(tls, "/t") == (
+        "tls_server_config:\n"
+        "  key_file: /k\n"
+        "  cert_file: /c\n"
+        "  client_auth_type: any\n"
+        "  client_ca_file: /ca\n"
+        "tls_client_config: {}\n"
+    )
+
+
 def test_a_header_cannot_become_structure() -> None:
     """What a user writes stays a string."""
     settings = web(httpConfig={"headers": {"contentSecurityPolicy": "a: b\n# c"}})
@@ -659,6 +694,7 @@ def test_an_agents_service_has_only_a_web_port() -> None:
     owner = convert(PrometheusAgent, {"metadata": {"name": "edge"}})
     made = governing_service(owner, seen(owner), ObjectSettings())
     assert made["metadata"]["name"] == "prometheus-agent-operated"
+    assert made["metadata"]["labels"]["operated-prometheus"] == "true"
     assert [port["name"] for port in made["spec"]["ports"]] == ["web"]
 
 

@@ -395,8 +395,15 @@ def test_the_api_server_can_select_instead() -> None:
 
 
 def test_an_empty_selector_asks_the_api_server_for_everything() -> None:
-    """There is no selector to write then."""
-    assert "selectors" not in discovery(pod_job(selectorMechanism="RoleSelector"))
+    """Empty text selects all; prometheus-operator writes it, so it is no change at a takeover."""
+    everything = [{"role": "pod", "label": ""}]
+    assert discovery(pod_job(selectorMechanism="RoleSelector"))["selectors"] == everything
+
+
+def test_a_daemon_set_says_nothing_of_labels_that_it_does_not_select() -> None:
+    """Its agents ask for the pods of their node, and equal questions are asked once."""
+    job = pod_job(None, a_draft(daemon_set=True), selectorMechanism="RoleSelector")
+    assert discovery(job)["selectors"] == [{"role": "pod", "field": "spec.nodeName=$(NODE_NAME)"}]
 
 
 def test_prometheus_that_cannot_ask_the_api_server_relabels() -> None:

@@ -273,6 +273,15 @@ def test_an_empty_authorization_of_ionos_gives_way_to_oauth2() -> None:
     entry = {"datacenterID": "dc", "authorization": {}, "oauth2": OAUTH2}
     job = job_of({"ionosSDConfigs": [entry]})
     assert list(job["ionos_sd_configs"][0]) == ["oauth2", "datacenter_id"]
+    written = {"type": "Basic", "credentials": key("id")}
+    job = job_of({"ionosSDConfigs": [entry | {"authorization": written}]})
+    assert list(job["ionos_sd_configs"][0]) == ["oauth2", "datacenter_id"]
+
+
+def test_an_empty_authorization_of_ionos_is_a_bearer_without_a_token() -> None:
+    """As of every other object with an authorization, and as prometheus-operator writes it."""
+    job = job_of({"ionosSDConfigs": [{"datacenterID": "dc", "authorization": {}}]})
+    assert job["ionos_sd_configs"] == [{"authorization": {"type": "Bearer"}, "datacenter_id": "dc"}]
 
 
 def test_empty_lists_and_strings_count_as_unset() -> None:

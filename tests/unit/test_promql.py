@@ -4,8 +4,10 @@ How hostile and random texts fare is in `test_promql_properties.py`.
 """
 
 import math
+from typing import Any
 
 import pytest
+from msgspec import Struct
 
 from stoker.promql import (
     NEWEST,
@@ -20,7 +22,7 @@ from stoker.promql import (
     to_text,
 )
 from stoker.promql.functions import FUNCTIONS
-from stoker.promql.nodes import Binary, Signed
+from stoker.promql.nodes import Binary, Duration, Number, Signed
 from stoker.promql.numbers import number_of, short_text
 from tests.unit.promql_expressions import FEATURES
 
@@ -100,6 +102,11 @@ EXPERIMENTAL = {
     "foo offset (5m) @ 1 == b": "foo @ 1.000 offset (5m) == b",
     "foo offset (5m) @ 1 * b": "foo @ 1.000 offset +(5m) * b",
     "foo offset (5m)*2 @ 1 * b": "foo @ 1.000 offset +((5m) * 2) * b",
+    "foo offset (5m)*2": "foo offset (5m) * 2",
+    "foo offset (1+2) - 3": "foo offset (1 + 2) - 3",
+    "foo offset ++5 % 3": "foo offset (5 % 3)",
+    "foo offset +-5 ^ 2": "foo offset (-5 ^ 2)",
+    "foo offset (min_of(1, 2)) @ 1 * b": "foo @ 1.000 offset +(min_of(1, 2)) * b",
     "foo @ 1 anchored": "foo @ 1.000 anchored",
     "foo[5m] @ 1 Smoothed": "foo[5m] smoothed @ 1.000",
     "a + fill(-1) b": "a + fill (-1) b",
@@ -406,3 +413,81 @@ def test_an_octal_number_too_large_for_64_bits_is_read_as_decimal() -> None:
     assert number_of("0" + "7" * 22) == float("7" * 22)
     assert number_of("0x" + "f" * 16) is None
     assert math.isnan(number_of("NaN") or 0)
+
+
+# --- Amounts of time in parentheses ---------------------------------------------------------------
+
+
+BEFORE, SINCE = options_for((3, 14, 0)), options_for((3, 15, 0))
+
+
+@pytest.mark.parametrize(
+    ("text", "before", "since"),
+    [
+        ("a offset (5)", "a offset 5s", "a offset (5)"),
+        ("a offset +(5m)", "a offset 5m", "a offset (5m)"),
+        ("a offset -(90)", "a offset -1m30s", "a offset -(90)"),
+        ("a offset (0)", "a", "a offset (0)"),
+        ("a[(300)]", "a[5m]", "a[(300)]"),
+        ("a[5m:(60)]", "a[5m:1m]", "a[5m:(60)]"),
+        ("a offset (5) + 1", "a offset (5 + 1)", "a offset (5) + 1"),
+        ("a[(-2) ^ 2]", "a[(-2) ^ 2]", "a[(-2) ^ 2]"),
+    ],
+)
+def test_an_amount_in_parentheses_is_calculated_since_prometheus_3_15(
+    text: str, before: str, since: str
+) -> None:
+    """Before, it is the amount; both are printed as the Prometheus of the version prints them."""
+    assert to_text(parse(text, BEFORE)) == before
+    assert to_text(parse(text, SINCE)) == since
+
+
+@pytest.mark.parametrize("text", ["a[(0)]", "a[(-5m)]", "a offset (5m / (0))", "a[5m % (0s)]"])
+def test_nothing_in_parentheses_is_refused_by_a_prometheus_that_sees_through_them(
+    text: str,
+) -> None:
+    """One rule that it refuses would stop all the others."""
+    with pytest.raises(ParseError):
+        parse(text, BEFORE)
+    parse(text, SINCE)
+
+
+def outline(value: Any) -> Any:
+    """What a tree means: no places in the text, and no parentheses around amounts of time."""
+    if isinstance(value, Duration) and value.operator == "":
+        return outline(value.right)
+    if isinstance(value, Number):
+        return value.value
+    if isinstance(value, tuple):
+        return tuple(map(outline, value))
+    if not isinstance(value, Struct):
+        return value
+    names = (name for name in value.__struct_fields__ if name not in ("span", "place", "wrapped"))
+    return type(value).__name__, *(outline(getattr(value, name)) for name in names)
+
+
+AMOUNTS = ("5", "-5", "+-5", "(5m)", "-(5)", "((0.5))", "step()", "-step()", "min_of(1, (2))")
+OFFSETS = sorted(
+    {
+        form.format(left, operator, right)
+        for left in AMOUNTS
+        for right in AMOUNTS
+        for operator in "+*^"
+        for form in ("({0})", "({0} {1} {2})", "({0}) {1} {2}", "+-{0} {1} {2}", "-({0} {1} {2})")
+    }
+)
+
+
+@pytest.mark.parametrize("options", [BEFORE, SINCE], ids=["before", "since"])
+@pytest.mark.parametrize("form", ["a offset {}", "a offset {} @ 0 * b", "a[{}]", "a[5m:{}]"])
+def test_a_calculated_amount_is_read_again_as_it_was_meant(form: str, options: Options) -> None:
+    """Prometheus itself prints offsets of which an operator is no longer, or becomes, a part."""
+    count = 0
+    for offset in OFFSETS:
+        try:
+            tree = parse(form.format(offset), options)
+        except ParseError:
+            continue
+        assert outline(parse(to_text(tree), options)) == outline(tree), form.format(offset)
+        count += 1
+    assert count > len(OFFSETS) / 2

@@ -32,6 +32,7 @@ def test_each_object_is_a_file(tmp_path: Path, capsys: Captured) -> None:
         LIST,
         "configmap-monitoring-prometheus-main-rulefiles-0.yaml",
         "readable/prometheus-monitoring-main/prometheus.yaml",
+        "secret-monitoring-prometheus-main-thanos-prometheus-http-client-file.yaml",
         "secret-monitoring-prometheus-main-tls-assets-0.yaml",
         "secret-monitoring-prometheus-main-web-config.yaml",
         "secret-monitoring-prometheus-main.yaml",

@@ -77,6 +77,7 @@ def test_a_server_becomes_all_its_objects(tmp_path: Path, capsys: Captured) -> N
         "ConfigMap prometheus-main-rulefiles-0",
         "Secret prometheus-main-tls-assets-0",
         "Secret prometheus-main-web-config",
+        "Secret prometheus-main-thanos-prometheus-http-client-file",
         "Secret prometheus-main",
         "Service prometheus-operated",
         "StatefulSet prometheus-main",

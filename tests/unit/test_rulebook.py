@@ -17,7 +17,13 @@ from stoker.errors import WorkloadError
 from stoker.generate import rulebook
 from stoker.generate.fragments import ResourceKey
 from stoker.generate.rulebook import KeptRules, RuleTerms, prometheus_terms, thanos_terms
-from stoker.generate.rules import CONFIG_MAP_LIMIT, file_name, rule_file
+from stoker.generate.rules import (
+    CONFIG_MAP_LIMIT,
+    MOUNTED_BY_PROMETHEUS,
+    MOUNTED_BY_RULER,
+    file_name,
+    rule_file,
+)
 from stoker.select.assets import Contents
 from stoker.select.workload import Workload
 from stoker.settings import Capabilities
@@ -73,7 +79,7 @@ def changed(before: ConfigMaps, after: ConfigMaps) -> list[int]:
 
 def filled(sizes: Mapping[str, int]) -> tuple[KeptRules, ConfigMaps]:
     """Kept rules of these sizes, and their ConfigMaps."""
-    kept = KeptRules(terms())
+    kept = KeptRules(terms(), MOUNTED_BY_PROMETHEUS)
     kept.put_all({key_of(name): rule(name, size=size) for name, size in sizes.items()})
     return kept, kept.config_maps()
 
@@ -96,7 +102,7 @@ def made() -> Iterator[list[str]]:
 
 def test_a_rule_that_is_rejected_has_a_verdict_and_the_others_have_files() -> None:
     """The finding names the path; nobody else is affected (G5, S2)."""
-    kept = KeptRules(terms())
+    kept = KeptRules(terms(), MOUNTED_BY_PROMETHEUS)
     kept.put_all({key_of("good"): rule("good"), key_of("bad"): rule("bad", "up ==")})
     good, bad = kept.verdicts[key_of("good")], kept.verdicts[key_of("bad")]
     assert isinstance(good, Verdict)
@@ -109,7 +115,7 @@ def test_a_rule_that_is_rejected_has_a_verdict_and_the_others_have_files() -> No
 
 def test_what_the_version_ignores_is_told_by_rule() -> None:
     """Prometheus does not know Thanos' own field; once the rule is gone, so is the note."""
-    kept = KeptRules(terms())
+    kept = KeptRules(terms(), MOUNTED_BY_PROMETHEUS)
     kept.put(key_of("a"), rule("a"))
     (ignored,) = kept.ignored[key_of("a")]
     assert ignored.path == "spec.groups[0].partial_response_strategy"
@@ -120,7 +126,9 @@ def test_what_the_version_ignores_is_told_by_rule() -> None:
 
 def test_a_thanos_ruler_gets_its_own_field() -> None:
     """The same rules, for another reader."""
-    kept = KeptRules(thanos_terms(convert(ThanosRulerSpec, {"enforcedNamespaceLabel": "ns"})))
+    kept = KeptRules(
+        thanos_terms(convert(ThanosRulerSpec, {"enforcedNamespaceLabel": "ns"})), MOUNTED_BY_RULER
+    )
     kept.put(key_of("a"), rule("a"))
     (text,) = texts(kept.config_maps()).values()
     assert "partial_response_strategy: warn" in text
@@ -139,7 +147,7 @@ def test_a_version_that_cannot_be_read_is_a_fault_of_the_workload(version: str) 
 
 def test_without_rules_there_is_one_empty_config_map() -> None:
     """Pods mount it, so it must be there."""
-    assert KeptRules(terms()).config_maps() == [{}]
+    assert KeptRules(terms(), MOUNTED_BY_PROMETHEUS).config_maps() == [{}]
 
 
 def test_a_rule_that_is_made_again_with_another_uid_leaves_nothing_behind() -> None:
@@ -286,12 +294,75 @@ def test_the_first_answer_begins_with_what_the_config_maps_hold() -> None:
     kept.put(key_of("a"), rule("a", size=HALF + 5000))
     before = kept.config_maps()
     assert places(before) == [["b"], ["c", "d"], ["a"]]
-    again = KeptRules(terms())
+    again = KeptRules(terms(), MOUNTED_BY_PROMETHEUS)
     for name in "bcd":
         again.put(key_of(name), rule(name, size=HALF))
     again.put(key_of("a"), rule("a", size=HALF + 5000))
     found = [*before[:-1], {**before[-1], "unknown.yaml": "x"}]
     assert again.config_maps(found) == before
+
+
+# --- Pods that stay -------------------------------------------------------------------------------
+
+
+def of_ruler(sizes: Mapping[str, int]) -> KeptRules:
+    """The rules of a ThanosRuler, of these sizes."""
+    kept = KeptRules(thanos_terms(convert(ThanosRulerSpec, {})), MOUNTED_BY_RULER)
+    for name, size in sizes.items():
+        kept.put(key_of(name), rule(name, size=size))
+    return kept
+
+
+def test_config_maps_that_pods_mount_because_they_exist_stay_when_they_are_empty() -> None:
+    """A ThanosRuler mounts what exists: to take one away would replace its pods."""
+    kept = of_ruler(dict.fromkeys("abcdef", HALF))
+    assert places(kept.config_maps()) == [["a", "b"], ["c", "d"], ["e", "f"]]
+    for name in "bcdef":
+        kept.remove(key_of(name))
+    assert places(kept.config_maps()) == [["a"], [], []]
+    kept.put(key_of("z"), rule("z", size=CONFIG_MAP_LIMIT - 1000))
+    assert places(kept.config_maps()) == [["a"], ["z"], []]
+
+
+def test_a_prometheus_gives_back_no_more_config_maps_than_its_pods_mount_anyway() -> None:
+    """It mounts three of them whether they exist or not, and more because they exist."""
+    kept, before = filled(dict.fromkeys("abcdefgh", HALF))
+    assert len(before) == MOUNTED_BY_PROMETHEUS + 1
+    for name in "cdefgh":
+        kept.remove(key_of(name))
+    assert places(kept.config_maps()) == [["a", "b"], [], [], []]
+
+
+def test_config_maps_of_a_peer_are_taken_over_as_many_as_they_are() -> None:
+    """Of what the peer wrote we may leave something out, and its pods must stay."""
+    taken, large = "shop-a-1.yaml", CONFIG_MAP_LIMIT - 1000
+    theirs = [{taken: "groups: []\n"}, {"shop-b-1.yaml": "groups: [{}]\n"}, {}]
+    kept = of_ruler({"a": large})
+    kept.put(key_of("b"), rule("b", "up =="))
+    assert places(kept.config_maps(theirs)) == [["a"], [], []]
+    again = of_ruler({"a": large})
+    assert places(again.config_maps(kept.config_maps())) == [["a"], [], []]
+
+
+def test_files_do_not_move_where_no_config_map_would_go() -> None:
+    """Two would be enough after a restart, but pods mount the third."""
+    kept = of_ruler(dict.fromkeys("abcdef", HALF))
+    before = kept.config_maps()
+    again = of_ruler(dict.fromkeys("bdf", HALF))
+    assert places(again.config_maps(before)) == [["b"], ["d"], ["f"]]
+    again.put(key_of("f"), rule("f"))
+    again.remove(key_of("b"))
+    assert places(again.config_maps()) == [[], ["d"], ["f"]]
+
+
+def test_all_are_filled_anew_rather_than_one_more_is_mounted() -> None:
+    """There is room enough, but in two places; one more ConfigMap would replace all pods."""
+    kept = of_ruler(dict.fromkeys("abcd", HALF))
+    kept.config_maps()
+    for name in "bc":
+        kept.remove(key_of(name))
+    kept.put(key_of("e"), rule("e", size=CONFIG_MAP_LIMIT - 1000))
+    assert places(kept.config_maps()) == [["a", "d"], ["e"]]
 
 
 # --- Any history ----------------------------------------------------------------------------------
@@ -310,7 +381,8 @@ def test_any_history_leads_to_what_is_made_at_once(
     history: list[list[PrometheusRule | str | RuleTerms]],
 ) -> None:
     """Verdicts, ignored fields and texts are those of a fresh one; no ConfigMap is overfull."""
-    kept, wanted, current = KeptRules(TERMS[0]), dict[ResourceKey, PrometheusRule](), TERMS[0]
+    kept, current = KeptRules(TERMS[0], MOUNTED_BY_PROMETHEUS), TERMS[0]
+    wanted: dict[ResourceKey, PrometheusRule] = {}
     for batch in history:
         for change in batch:
             if isinstance(change, RuleTerms):
@@ -322,7 +394,7 @@ def test_any_history_leads_to_what_is_made_at_once(
             else:
                 wanted[key_of(change.metadata.name or "")] = change
                 kept.put(key_of(change.metadata.name or ""), change)
-        fresh = KeptRules(current)
+        fresh = KeptRules(current, MOUNTED_BY_PROMETHEUS)
         fresh.put_all(wanted)
         found = kept.config_maps()
         assert texts(found) == texts(fresh.config_maps())
@@ -350,6 +422,9 @@ def test_one_change_writes_one_config_map(sizes: dict[str, int], data: st.DataOb
     (place,) = [number for number, held in enumerate(before) if f"shop-{name}-1.yaml" in held]
     if f"shop-{name}-1.yaml" in after[place]:
         assert changed(before, after) == [place]
+    elif len(changed(before, after)) > 2:
+        # All were filled anew, as one more than pods mount would have rolled them.
+        assert len(after) <= max(len(before), MOUNTED_BY_PROMETHEUS)
     else:
         assert len(changed(before, after)) == 2
 

@@ -226,6 +226,15 @@ def test_a_bad_rule_is_refused_at_its_path(
     assert not rule_file(one_rule(**members), reader()).text
 
 
+def test_what_a_version_does_not_know_is_no_mistake_of_a_recording_rule() -> None:
+    """It is left out, so nobody refuses it."""
+    rule = one_rule(**RECORD, keep_firing_for="5m")
+    for old in (reader("v2.41.0"), thanos_reader(parse_version("0.30.0"))):
+        assert found(rule, old) == []
+        assert "keep_firing_for" not in rule_file(rule, old).text
+    assert found(rule) == [(f"{RULE}.keep_firing_for", Reason.CONFLICT)]
+
+
 def test_names_of_groups_are_needed_and_differ() -> None:
     """Prometheus refuses a file with two groups of one name, or with one of none."""
     groups = rule_of({"name": "a"}, {"name": "a"}, {"name": ""})

@@ -20,12 +20,13 @@ from stoker.api.decode import convert
 from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
 from stoker.api.prometheus import PrometheusSpec
 from stoker.api.prometheus_common import PrometheusCommonSpec
+from stoker.api.scrapeconfig.discovery.hosters import IonosDiscovery, LinodeDiscovery
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.api.workload import WebTlsConfig
 from stoker.select.assets import Contents
 from stoker.select.workload import Workload
 from stoker.validate.findings import Finding, Reason
-from stoker.validate.http import oauth2_settings, tls_settings
+from stoker.validate.http import oauth2_settings, one_kind_of_credentials, tls_settings
 from stoker.validate.monitors import pod_monitor, probe, service_monitor
 from stoker.validate.pem import ca_problem, pair_problem
 from stoker.validate.relabel import relabelings
@@ -346,6 +347,14 @@ def test_broken_material_is_a_finding_and_never_an_error(noise: bytes, position:
         f"-----BEGIN PRIVATE KEY-----\n{b64encode(noise).decode()}\n-----END PRIVATE KEY-----"
     )
     assert isinstance(pair_problem(text, key_block), str)
+
+
+def test_an_authorization_that_must_be_written_excludes_nothing() -> None:
+    """IONOS' is required by the schema, also of those who use OAuth 2.0."""
+    given_both = {"authorization": {}, "oauth2": {"tokenUrl": "http://token"}}
+    assert list(one_kind_of_credentials(convert(IonosDiscovery, given_both), "")) == []
+    chosen = convert(LinodeDiscovery, given_both)
+    assert [one.reason for one in one_kind_of_credentials(chosen, "")] == [Reason.CONFLICT]
 
 
 def test_an_oauth2_client_needs_an_id_and_a_token_server() -> None:

@@ -16,13 +16,17 @@ _REFERENCE: Final = re.compile(
 )
 
 
+_TAG: Final = re.compile(r"\w[\w.-]{0,127}", re.ASCII)
+_HUB: Final = "docker.io"
+
+
 def image_path(
     image: str | None, base_image: str, version: str | None, tag: str | None, sha: str | None
 ) -> str:
     """The image to run: the user's own, or the base image at a digest, a tag or else the version.
 
     `base_image` is the user's or else the operator's; one that says itself which version it is
-    stays as it is. WorkloadError if it is not an image.
+    stays as it is. WorkloadError if it is not an image, or nothing says which version is meant.
     """
     if image and image.strip():
         return image
@@ -30,7 +34,26 @@ def image_path(
     if not found:
         reason = f"this is unset, and the base image `{base_image}` is not the name of an image"
         raise WorkloadError("spec.image", reason)
-    if sha and not found["digest"]:
+    if found["tag"] or found["digest"]:
+        return base_image
+    if sha:
         return f"{base_image}@sha256:{sha}"
-    chosen = None if found["tag"] or found["digest"] else tag or version
-    return f"{base_image}:{chosen}" if chosen else base_image
+    if tag:
+        return _tagged(base_image, tag)
+    if not version:
+        raise WorkloadError("spec.version", f"must be set: the base image `{base_image}` has none")
+    return f"{base_image}:{version}"
+
+
+def _tagged(base_image: str, tag: str) -> str:
+    """An image at a tag: spelt out, as prometheus-operator spells it there and nowhere else."""
+    if not _TAG.fullmatch(tag):
+        raise WorkloadError("spec.tag", f"`{tag}` is not the tag of an image")
+    host, slash, rest = base_image.partition("/")
+    if not slash or not (set(".:") & set(host) or host == "localhost" or host != host.lower()):
+        host, rest = _HUB, base_image
+    elif host == f"index.{_HUB}":
+        host = _HUB
+    if host == _HUB and "/" not in rest:
+        rest = f"library/{rest}"
+    return f"{host}/{rest}:{tag}"

@@ -27,7 +27,12 @@ from stoker.build.services import governing_service
 from stoker.build.site import Site, TlsAssets
 from stoker.build.thanos import HTTP_CLIENT_FILE, HTTP_CLIENT_TEXT
 from stoker.errors import WorkloadError
-from stoker.generate.rules import config_map, config_map_name, names_to_mount
+from stoker.generate.rules import (
+    MOUNTED_BY_PROMETHEUS,
+    config_map,
+    config_map_name,
+    names_to_mount,
+)
 from stoker.generate.sharding import shard_count
 from stoker.generate.webconfig import web_config_text
 
@@ -69,7 +74,8 @@ def _mounted(site: Site, contents: Contents) -> Iterator[Object]:
     yield web_config_secret(
         owner, workload, settings, web_config_text(workload.spec.web, WEB_CONFIG)
     )
-    if isinstance(workload.spec, PrometheusSpec) and workload.spec.thanos:
+    if isinstance(workload.spec, PrometheusSpec):
+        # Without a sidecar, too, as prometheus-operator does: nothing comes or goes with one.
         data = {HTTP_CLIENT_FILE: HTTP_CLIENT_TEXT}
         yield secret(owner, settings, thanos_http_client_name(workload), data)
     yield from reversed(config_secrets(owner, workload, settings, contents.config_files))
@@ -87,7 +93,8 @@ def _running(site: Site, contents: Contents) -> Iterator[Object]:
         if site.workload.agent:
             made = agent.stateful_set(site, shard, tls_assets=assets, config_files=files)
         else:
-            rules = names_to_mount(prefix_of(site.workload), len(contents.rule_files))
+            count = len(contents.rule_files)
+            rules = names_to_mount(prefix_of(site.workload), count, MOUNTED_BY_PROMETHEUS)
             made = prometheus.stateful_set(
                 site, shard, rule_config_maps=rules, tls_assets=assets, config_files=files
             )

@@ -32,11 +32,15 @@ class Port(Struct, frozen=True):
 
 
 class Governing(Struct, frozen=True):
-    """The Service of a kind. The user may rename the port `web`."""
+    """The Service of a kind. The user may rename the port `web`.
+
+    `label` is what the label `operated-…` ends in, where that is not the application.
+    """
 
     application: str
     ports: tuple[Port, ...]
     publish_not_ready: bool = False
+    label: str = ""
 
 
 _GRPC: Final = Port("grpc", 10901)
@@ -62,7 +66,8 @@ def governing_service(owner: Resource, workload: Workload, settings: ObjectSetti
     spec = workload.spec
     sidecar = isinstance(spec, PrometheusSpec) and spec.thanos is not None
     ports = (_PROMETHEUS_WEB, _GRPC) if sidecar else (_PROMETHEUS_WEB,)
-    kind = Governing(application_name(workload), ports)
+    # Servers and agents have one label: those of prometheus-operator have it, and users select it.
+    kind = Governing(application_name(workload), ports, label="prometheus")
     return service_of(kind, owner, settings, spec.port_name)
 
 
@@ -95,7 +100,7 @@ def service_of(
     }
     if kind.publish_not_ready:
         spec["publishNotReadyAddresses"] = True
-    labels = {f"operated-{kind.application}": "true"}
+    labels = {f"operated-{kind.label or kind.application}": "true"}
     meta = metadata(owner, settings, f"{kind.application}-operated", labels=labels)
     meta["ownerReferences"] = [owner_reference(owner, sole=False)]
     return {"apiVersion": "v1", "kind": "Service", "metadata": meta, "spec": spec}

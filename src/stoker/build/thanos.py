@@ -97,7 +97,7 @@ def merging_arguments(spec: PrometheusSpec, version: Version) -> list[Argument]:
 
 
 def _image(site: Site, sidecar: ThanosSidecar) -> str:
-    version = sidecar.version or DEFAULT_THANOS_VERSION
+    version = DEFAULT_THANOS_VERSION if sidecar.version is None else sidecar.version
     base = sidecar.base_image or site.settings.thanos_base_image
     try:
         return image_path(sidecar.image, base, version, sidecar.tag, sidecar.sha)

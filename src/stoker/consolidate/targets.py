@@ -4,7 +4,7 @@ Discovery and steps are read back from the job that the monitor has. The generat
 of a ScrapeConfig the first step and, where there are shards, the last ones; those are left out.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from stoker.api.common import RelabelConfig, SafeTlsConfig
@@ -34,16 +34,18 @@ def discovery_of(block: Block, server: ApiServerConfig | None) -> KubernetesDisc
     return KubernetesDiscovery(
         role=_ROLES[block["role"]],
         namespaces=KubernetesNamespaces(names=names) if names else None,
-        selectors=tuple(map(_selector, block.get("selectors") or ())) or None,
+        selectors=tuple(_selectors(block)) or None,
         attach_metadata=KubernetesMetadata(**attached) if attached else None,
         **_way_to(server),
     )
 
 
-def _selector(block: Block) -> KubernetesSelector:
-    return KubernetesSelector(
-        role=_ROLES[block["role"]], label=block.get("label"), field=block.get("field")
-    )
+def _selectors(block: Block) -> Iterator[KubernetesSelector]:
+    """What is asked of the API server; empty text, which the schema refuses, asks for nothing."""
+    for each in block.get("selectors") or ():
+        label, field = each.get("label") or None, each.get("field")
+        if label or field:
+            yield KubernetesSelector(role=_ROLES[each["role"]], label=label, field=field)
 
 
 def _way_to(server: ApiServerConfig | None) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from stoker.errors import WorkloadError
 from stoker.generate.draft import Ignored
 from stoker.generate.fragments import OWN, ResourceKey
 from stoker.generate.rulebook import KeptRules, thanos_terms
+from stoker.generate.rules import MOUNTED_BY_RULER
 from stoker.generate.thanosruler import RemoteWriteFile, remote_write_file
 from stoker.select.assets import Assets, Noted
 from stoker.select.choice import Candidate
@@ -37,7 +38,7 @@ class KeptRuler:
     def __init__(self, ruler: ThanosRuler, capabilities: Capabilities, assets: Assets) -> None:
         self.version: Version = _version(ruler)
         self._limits = capabilities.limits
-        self._rules = KeptRules(thanos_terms(ruler.spec, self._limits))
+        self._rules = KeptRules(thanos_terms(ruler.spec, self._limits), MOUNTED_BY_RULER)
         self._ruler = ruler
         self._set_remote_write(assets)
 

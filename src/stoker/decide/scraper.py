@@ -16,7 +16,7 @@ from stoker.generate.draft import Ignored
 from stoker.generate.fragments import KeptConfiguration, ResourceKey, StandIns
 from stoker.generate.prometheus import Additional
 from stoker.generate.rulebook import KeptRules, prometheus_terms
-from stoker.generate.rules import names_to_mount
+from stoker.generate.rules import MOUNTED_BY_PROMETHEUS, names_to_mount
 from stoker.select.assets import Assets, Missing, Source, source_of
 from stoker.select.choice import RULE_KIND, Candidate, Monitor
 from stoker.select.references import ObjectKey
@@ -53,8 +53,8 @@ class KeptScraper:
     ) -> None:
         self._capabilities = capabilities
         workload = workload_of(scraper, capabilities)
-        self._rules = KeptRules(prometheus_terms(workload))
-        self._mounted: list[str] = names_to_mount(prefix_of(workload), 1)
+        self._rules = KeptRules(prometheus_terms(workload), MOUNTED_BY_PROMETHEUS)
+        self._mounted = names_to_mount(prefix_of(workload), 1, MOUNTED_BY_PROMETHEUS)
         self._additional = _additional(workload, assets)
         mounted = () if workload.agent else self._mounted
         self._configuration = KeptConfiguration(
@@ -158,7 +158,7 @@ class KeptScraper:
 
     def _mount(self, count: int, assets: Assets) -> None:
         """Name as many ConfigMaps with rules in the configuration as there are."""
-        mounted = names_to_mount(prefix_of(self.workload), count)
+        mounted = names_to_mount(prefix_of(self.workload), count, MOUNTED_BY_PROMETHEUS)
         if mounted != self._mounted:
             self._mounted = mounted
             self._configuration.set_workload(self.workload, assets, self._additional, mounted)

@@ -61,11 +61,11 @@ def _server(tls: WebTlsConfig, directory: str) -> Block:
         (
             ("key_file", _path(private_key(tls.key_secret), directory, tls.key_file)),
             ("cert_file", _path(credential(tls.cert, "cert"), directory, tls.cert_file)),
+            ("client_auth_type", tls.client_auth_type),
             (
                 "client_ca_file",
                 _path(credential(tls.client_ca, "ca"), directory, tls.client_ca_file),
             ),
-            ("client_auth_type", tls.client_auth_type),
             ("min_version", tls.min_version),
             ("max_version", tls.max_version),
             ("cipher_suites", tls.cipher_suites),

@@ -100,14 +100,14 @@ def namespaces_of(selector: NamespaceSelector | None, draft: Draft) -> tuple[str
     return tuple(sorted(set(names))) if draft.workload.daemon_set else names
 
 
-def role_selector(role: str, label: str = "", field: str = "") -> list[Block]:
-    """The selector of a role; none where nothing is asked for."""
-    block: Block = {"role": role}
-    if label:
-        block["label"] = label
+def role_selector(role: str, label: str | None = None, field: str = "") -> list[Block]:
+    """The selector of a role; none where nothing is asked for.
+
+    A label of empty text asks for everything, and is written; beside a field it says nothing.
+    """
     if field:
-        block["field"] = field
-    return [block] if label or field else []
+        return [{"role": role, **({"label": label} if label else {}), "field": field}]
+    return [{"role": role, "label": label}] if label is not None else []
 
 
 _SELECTORS: Final = Key("selectors", since="2.17.0")
@@ -116,6 +116,11 @@ _SELECTORS: Final = Key("selectors", since="2.17.0")
 def selected_by_api(spec: MonitorSpec, draft: Draft) -> bool:
     """Whether the API server is asked to apply a monitor's selector, rather than relabeling."""
     return spec.selector_mechanism == "RoleSelector" and _SELECTORS.known_to(draft.version)
+
+
+def selected_labels(spec: MonitorSpec, draft: Draft) -> str | None:
+    """What the API server is asked for in place of relabeling; None where it is not."""
+    return selector_text(spec.selector) if selected_by_api(spec, draft) else None
 
 
 def selector_text(selector: LabelSelector) -> str:

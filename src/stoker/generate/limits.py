@@ -29,7 +29,7 @@ class Limit(Struct, frozen=True):
 
     key: Key
     json_name: str
-    globally: Key = Key("global", since="2.45.0")
+    globally: Key | None = Key("global", since="2.45.0")
     amount: Callable[[Any], int] = int
 
 
@@ -45,7 +45,10 @@ LIMITS: Final = (
         Key("global", since="2.47.0"),
     ),
 )
-BODY_SIZE_LIMIT: Final = Limit(Key("body_size_limit", since="2.28.0"), "bodySizeLimit", amount=size)
+# The global one would do here, too; prometheus-operator repeats this one in every job.
+BODY_SIZE_LIMIT: Final = Limit(
+    Key("body_size_limit", since="2.28.0"), "bodySizeLimit", globally=None, amount=size
+)
 
 
 def put_limits(
@@ -58,13 +61,17 @@ def put_limits(
         ceiling = getattr(draft.spec, f"enforced_{key.name}")
         # Under a ceiling, zero is not unlimited but as good as none.
         unset = not wanted if ceiling else wanted is None
-        if unset and (not ceiling or limit.globally.known_to(draft.version)):
+        if unset and (not ceiling or _is_global(limit, draft)):
             continue
         if key.known_to(draft.version):
             written = lowest(wanted, ceiling, limit.amount)
             block |= {} if written is None else {key.name: written}
         elif wanted is not None:
             draft.ignore(below(path, limit.json_name), key.versions)
+
+
+def _is_global(limit: Limit, draft: Draft) -> bool:
+    return limit.globally is not None and limit.globally.known_to(draft.version)
 
 
 def _number(quantity: int | str, _draft: Draft, _path: str) -> float | None:

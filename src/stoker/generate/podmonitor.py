@@ -17,7 +17,7 @@ from stoker.generate.kubernetes import (
     namespaces_of,
     role_selector,
     selected_by_api,
-    selector_text,
+    selected_labels,
 )
 from stoker.generate.limits import attached_metadata
 
@@ -32,7 +32,7 @@ def pod_monitor_jobs(monitor: PodMonitor, draft: Draft) -> Iterator[Block]:
 
 def _discovery(spec: PodMonitorSpec, of: Source) -> Block:
     draft = of.draft
-    labels = selector_text(spec.selector) if selected_by_api(spec, draft) else ""
+    labels = selected_labels(spec, draft)
     return kubernetes_sd_config(
         POD,
         namespaces_of(spec.namespace_selector, draft),

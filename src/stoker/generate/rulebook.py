@@ -9,6 +9,10 @@ with room only when it has outgrown it. The first answer begins with what the Co
 cluster hold; where hardly a third of their room is in use later, all are filled anew. That moves
 files, and Prometheus forgets since when an alert of a moved file is pending, so it must be rare.
 
+Pods mount what exists, and some that do not exist yet. One more than these is another pod template,
+and all pods roll; so all are filled anew before that, and a ConfigMap that is mounted because it
+exists stays when it is empty, be it one of a peer's that is taken over.
+
 The files are kept compressed, one by one, and unpacked by whoever reads them. A ConfigMap that did
 not change is the same object in the next answer, so nobody needs to compare its texts.
 """
@@ -81,8 +85,10 @@ def thanos_terms(spec: ThanosRulerSpec, limits: Limits = NO_CHANGES) -> RuleTerm
 class KeptRules:
     """The rules of one workload: what became of each PrometheusRule, and its ConfigMaps."""
 
-    def __init__(self, terms: RuleTerms) -> None:
+    def __init__(self, terms: RuleTerms, mounted: int) -> None:
+        """`mounted`: how many ConfigMaps pods mount, whether they exist or not."""
         self._terms = terms
+        self._mounted = mounted
         self._verdicts: dict[ResourceKey, Verdict] = {}
         self._ignored: dict[ResourceKey, tuple[Ignored, ...]] = {}
         self._news: set[ResourceKey] = set()
@@ -135,11 +141,15 @@ class KeptRules:
 
         The first answer begins with `before`, what each of them holds now.
         """
+        there = len(before if self._shelves is None else self._shelves)
+        # Those that are mounted because they exist must go on existing.
+        pinned = there if there > self._mounted else 0
+        made = self._shelves or []
         if self._shelves is None:
-            self._shelves = _filled(self._pending, before)
+            made = _filled(self._pending, before, pinned)
         elif self._pending:
-            self._shelves = _rearranged(self._shelves, self._pending)
-        self._pending = {}
+            made = _rearranged(self._shelves, self._pending, self._mounted)
+        self._shelves, self._pending = [*made, *[_EMPTY] * (pinned - len(made))], {}
         return list(self._shelves)
 
     def take_news(self) -> set[ResourceKey]:
@@ -211,14 +221,19 @@ _EMPTY: Final = _Shelf({}, 0)
 
 
 def _filled(
-    files: Mapping[str, str | None], before: Sequence[Mapping[str, str]] = ()
+    files: Mapping[str, str | None], before: Sequence[Mapping[str, str]] = (), pinned: int = 0
 ) -> list[_Shelf]:
     present = {name: text for name, text in files.items() if text is not None}
-    return [_EMPTY.changed(held) for held in split_files(present, before)]
+    return [_EMPTY.changed(held) for held in split_files(present, before, pinned)]
 
 
-def _rearranged(shelves: Sequence[_Shelf], files: Mapping[str, str | None]) -> list[_Shelf]:
-    """The ConfigMaps after these files were changed or, with None, dropped."""
+def _rearranged(
+    shelves: Sequence[_Shelf], files: Mapping[str, str | None], least: int
+) -> list[_Shelf]:
+    """The ConfigMaps after these files were changed or, with None, dropped.
+
+    Pods mount `least` of them at least.
+    """
     kept = [_kept(shelf, files) for shelf in shelves]
     homeless = {
         name: text
@@ -228,10 +243,17 @@ def _rearranged(shelves: Sequence[_Shelf], files: Mapping[str, str | None]) -> l
     placed = _placed(kept, homeless)
     while len(placed) > 1 and not placed[-1]:
         placed.pop()
-    needed = _NEEDED_SHARE * sum(shelf.size for shelf in placed)
-    if needed < (len(placed) - 1) * CONFIG_MAP_LIMIT:
-        return _filled({name: text for shelf in placed for name, text in shelf.items()})
+    mounted = max(len(shelves), least)
+    if len(placed) > mounted or (mounted == least and _is_wasteful(placed)):
+        anew = _filled({name: text for shelf in placed for name, text in shelf.items()})
+        return anew if len(anew) < len(placed) else placed
     return placed
+
+
+def _is_wasteful(shelves: Sequence[_Shelf]) -> bool:
+    """Whether so little room is in use that all should be filled anew."""
+    needed = _NEEDED_SHARE * sum(shelf.size for shelf in shelves)
+    return needed < (len(shelves) - 1) * CONFIG_MAP_LIMIT
 
 
 def _kept(shelf: _Shelf, files: Mapping[str, str | None]) -> _Shelf:

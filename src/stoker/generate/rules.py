@@ -44,8 +44,12 @@ _LOST_LABELS: Final = (
     ' as in `info(x, {cluster=~".+"})`'
 )
 _LONGEST_KEY: Final = 253
-# Pods mount so many ConfigMaps, whether they exist or not.
-_LEAST_MOUNTED: Final = 3
+
+MOUNTED_BY_PROMETHEUS: Final = 3
+"""So many ConfigMaps with rules a Prometheus mounts at least, whether they exist or not."""
+
+MOUNTED_BY_RULER: Final = 1
+"""A ThanosRuler mounts those that exist, of which there is one at least."""
 
 
 class Enforcement(Struct, frozen=True):
@@ -209,16 +213,19 @@ def mounted_names(prefix: str, names: Sequence[str], least: int) -> list[str]:
     return [*names, *spare]
 
 
-def names_to_mount(prefix: str, count: int) -> list[str]:
+def names_to_mount(prefix: str, count: int, least: int) -> list[str]:
     """The ConfigMaps that a workload mounts for as many as there are."""
     names = [config_map_name(prefix, number) for number in range(count)]
-    return mounted_names(prefix, names, _LEAST_MOUNTED)
+    return mounted_names(prefix, names, least)
 
 
 def split_files(
-    files: Mapping[str, str], before: Sequence[Mapping[str, str]] = ()
+    files: Mapping[str, str], before: Sequence[Mapping[str, str]] = (), pinned: int = 0
 ) -> list[dict[str, str]]:
-    """The files of each ConfigMap, at least one; `before` is what each of them holds now."""
+    """The files of each ConfigMap, at least one; `before` is what each of them holds now.
+
+    So many as are `pinned` will be there anyway, so there is nothing to be gained by moving files.
+    """
     anew = _placed(sorted(files), files, [])
     if not any(before):
         return _contents(anew, files)
@@ -227,7 +234,7 @@ def split_files(
     while len(moved) > 1 and not moved[-1]:
         moved.pop()
     # Room is lost over time; where that costs a ConfigMap, all are filled anew.
-    return _contents(moved if len(moved) <= len(anew) else anew, files)
+    return _contents(moved if len(moved) <= max(len(anew), pinned) else anew, files)
 
 
 def _kept(files: Mapping[str, str], before: Sequence[Mapping[str, str]]) -> list[list[str]]:

@@ -25,7 +25,7 @@ from stoker.generate.kubernetes import (
     namespaces_of,
     role_selector,
     selected_by_api,
-    selector_text,
+    selected_labels,
 )
 from stoker.generate.limits import attached_metadata
 
@@ -97,7 +97,7 @@ def _role(spec: ServiceMonitorSpec, draft: Draft) -> Role:
 
 def _discovery(spec: ServiceMonitorSpec, role: Role, of: Source) -> Block:
     draft = of.draft
-    labels = selector_text(spec.selector) if selected_by_api(spec, draft) else ""
+    labels = selected_labels(spec, draft)
     own_node = OWN_NODE if draft.workload.daemon_set else ""
     return kubernetes_sd_config(
         role.key.name,

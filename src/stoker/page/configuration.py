@@ -36,7 +36,7 @@ from stoker.generate.block import text_of
 from stoker.generate.fragments import StandIns, jobs_of
 from stoker.generate.prometheus import Frame, agent_frame, kinds_of, server_frame
 from stoker.generate.rulebook import RuleTerms, prometheus_terms, thanos_terms
-from stoker.generate.rules import names_to_mount, rule_file
+from stoker.generate.rules import MOUNTED_BY_PROMETHEUS, names_to_mount, rule_file
 from stoker.generate.thanosruler import remote_write_text
 from stoker.page.answers import Named, Part
 from stoker.select.assets import Assets, Missing, Source
@@ -206,7 +206,7 @@ def _of_scraper(owner: Scraper, materials: Materials, masked: Masked) -> Layout:
 def _frame(workload: Workload, materials: Materials, masked: Masked) -> Frame:
     if workload.agent:
         return agent_frame(workload, masked)
-    mounted = names_to_mount(prefix_of(workload), materials.rule_files)
+    mounted = names_to_mount(prefix_of(workload), materials.rule_files, MOUNTED_BY_PROMETHEUS)
     return server_frame(workload, masked, rule_config_maps=mounted)
 
 

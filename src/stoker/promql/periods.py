@@ -22,6 +22,7 @@ from stoker.promql.syntax import (
     OPERATORS,
     SIGN_PRECEDENCE,
     UNDERSCORES,
+    WRAPPED_AMOUNTS,
 )
 from stoker.promql.tokens import Token
 
@@ -164,12 +165,14 @@ def _operand(cursor: Cursor) -> Number | Duration:
     return _with_sign(cursor, None, amount(cursor, _WANTED))
 
 
-def _wrapped(cursor: Cursor) -> Duration:
+def _wrapped(cursor: Cursor) -> Number | Duration:
     start = cursor.take().start
     inner = _calculated(cursor, 0)
     span = (start, cursor.expect((")",), "`)`").end)
     if isinstance(inner, Duration):
         return Duration(inner.operator, inner.left, inner.right, True, span)
+    if cursor.options.version < WRAPPED_AMOUNTS:
+        return Number(inner.value, inner.duration, span)
     return Duration("", None, inner, True, span)
 
 

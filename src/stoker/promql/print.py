@@ -1,6 +1,7 @@
 """Tree to text, in the canonical form in which Prometheus prints an expression."""
 
 from collections.abc import Callable
+from math import copysign
 from typing import Any, Final, TypeAlias
 
 from stoker.promql.durations import duration_text, signed_duration_text
@@ -47,8 +48,10 @@ def _joined(waiting: list[Piece]) -> str:
             texts.append(piece)
             continue
         pieces = _PRINTERS[type(piece)](piece)
-        if texts and texts[-1] == _OFFSET and _arithmetic(waiting):
-            pieces = _ended(piece, pieces)
+        if texts and texts[-1] == _OFFSET:
+            pieces = _as_offset(piece, pieces, followed=_arithmetic(waiting))
+            # Operators between the parts of the offset belong to it.
+            texts.append("")
         waiting.extend(reversed(pieces))
     return "".join(texts)
 
@@ -58,17 +61,38 @@ def _arithmetic(waiting: list[Piece]) -> bool:
     return isinstance(following, str) and following[:3] in _ARITHMETIC
 
 
-def _ended(offset: Node | Duration, pieces: list[Piece]) -> list[Piece]:
-    """An offset of which an operator after it does not become a part.
+def _as_offset(offset: Node | Duration, pieces: list[Piece], *, followed: bool) -> list[Piece]:
+    """An offset that is read again as what it is, though Prometheus prints another thing.
 
-    Prometheus prints `a offset (5m) @ 0 * b` as `a @ 0.000 offset (5m) * b`, which is another
-    thing. With a sign, `offset +(5m) * b`, the offset ends at the parenthesis.
+    It prints `a offset (5m) @ 0 * b` as `a @ 0.000 offset (5m) * b`, and the operator becomes part
+    of the offset. With a sign, `offset +(5m) * b`, the offset ends at the parenthesis. And without
+    a parenthesis it ends after one amount: `a offset (5) + 1` is not `a offset 5 + 1`.
     """
-    if not isinstance(offset, Duration) or offset.operator in DURATION_WORDS:
+    if not isinstance(offset, Duration):
         return pieces
     if offset.wrapped:
-        return ["+", *pieces]
-    return pieces if offset.left is None else ["+(", *pieces, ")"]
+        return ["+", *pieces] if followed else pieces
+    if _is_one_amount(offset):
+        return pieces
+    if followed:
+        return ["+(", *pieces, ")"]
+    return pieces if _begins_wrapped(offset) else ["(", *pieces, ")"]
+
+
+def _is_one_amount(offset: Duration) -> bool:
+    """A function, or a sign before something that ends by itself."""
+    if offset.operator in DURATION_WORDS:
+        return True
+    inner = offset.right
+    plain = not isinstance(inner, Duration) or inner.wrapped or inner.operator in DURATION_WORDS
+    return offset.left is None and plain
+
+
+def _begins_wrapped(offset: Duration) -> bool:
+    first: Number | Duration | None = offset
+    while isinstance(first, Duration) and not first.wrapped:
+        first = first.left
+    return isinstance(first, Duration)
 
 
 def _number(node: Number) -> list[Piece]:
@@ -202,7 +226,13 @@ def _inner_duration(node: Duration) -> list[Piece]:
         return [node.operator, *right]
     if node.operator in ("min_of", "max_of"):
         return [f"{node.operator}(", node.left, ", ", *right, ")"]
-    return [node.left, f" {node.operator} ", *right]
+    return [*_base(node.left, node.operator), f" {node.operator} ", *right]
+
+
+def _base(left: Number | Duration, operator: str) -> list[Piece]:
+    """What stands before an operator; a sign would be read as that of the whole power."""
+    negative = isinstance(left, Number) and copysign(1, left.value) < 0
+    return ["(", left, ")"] if operator == "^" and negative else [left]
 
 
 _PRINTERS: Final[dict[type, Callable[[Any], list[Piece]]]] = {

@@ -92,6 +92,11 @@ EXTENDED: Final = {
     for word in ("anchored", "smoothed")
 }
 FILL: Final = Gate("filling in missing series", (3, 10, 0), flag=FILL_MODIFIERS)
+WRAPPED_AMOUNTS: Final[Version] = (3, 15, 0)
+"""Since then an amount in parentheses is calculated; before, it is as good as without them.
+
+So `[(0)]` and `5m / (0)` are refused before and not since, and `offset (5)` is `offset 5s` before.
+"""
 DURATION_AS_NUMBER: Final = Gate("a duration as a number", (2, 54, 0))
 NUMBER_AS_DURATION: Final = Gate("a number of seconds as a duration", (2, 54, 0))
 UNDERSCORES: Final = Gate("a number with underscores", (2, 54, 0))

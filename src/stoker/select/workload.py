@@ -3,6 +3,7 @@
 from typing import Final, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from stoker.api.alertmanager import Alertmanager
 from stoker.api.prometheus import Prometheus, PrometheusAgent
@@ -49,5 +50,6 @@ def workload_of(scraper: Scraper, capabilities: Capabilities) -> Workload:
         spec=scraper.spec,
         agent=agent,
         daemon_set=agent and getattr(scraper.spec, "mode", None) == "DaemonSet",
-        capabilities=capabilities,
+        # The shards of an agent answer no queries, so none lives on that was scaled away.
+        capabilities=replace(capabilities, shard_retention=False) if agent else capabilities,
     )

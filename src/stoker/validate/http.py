@@ -10,6 +10,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, Final
 
+from msgspec.structs import fields
+
 from stoker.api.common import (
     Authorization,
     BasicAuth,
@@ -318,10 +320,17 @@ def _of_type(model: Any, names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for name in names if name in json_names(model))
 
 
+@cache
+def _to_choose_from(model: Any) -> tuple[str, ...]:
+    """The credentials that an object can have or not; what it must have is no choice."""
+    optional = {each.name for each in fields(model) if each.default is None}
+    return tuple(name for name in _of_type(model, _CREDENTIALS) if name in optional)
+
+
 def one_kind_of_credentials(source: Any, path: str) -> Findings:
     """At most one way to authenticate."""
     model: Any = type(source)
-    given = [name for name in _of_type(model, _CREDENTIALS) if _given(getattr(source, name))]
+    given = [name for name in _to_choose_from(model) if _given(getattr(source, name))]
     if len(given) > 1:
         names = " and ".join(f"`{json_name(source, name)}`" for name in given)
         yield conflict(path, f"{names} exclude each other")

@@ -185,7 +185,7 @@ def _recording(rule: Rule, name: str, reader: Reader, path: str) -> Findings:
         message = "only an alert has annotations, not a recording rule"
         yield Finding(f"{path}.annotations", Reason.CONFLICT, message)
     for field, value in (("for", rule.for_), ("keep_firing_for", rule.keep_firing_for)):
-        if value and milliseconds(value):
+        if value and milliseconds(value) and not reader.lacks(RULE_SINCE.get(field)):
             message = f"only an alert has `{field}`, not a recording rule"
             yield Finding(f"{path}.{field}", Reason.CONFLICT, message)
     if reader.legacy_names and not _LEGACY_METRIC.fullmatch(name):

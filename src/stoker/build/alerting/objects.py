@@ -30,7 +30,12 @@ from stoker.build.site import TlsAssets
 from stoker.build.webconfig import WEB_CONFIG_FILE
 from stoker.errors import WorkloadError
 from stoker.generate.clustertls import cluster_tls_text
-from stoker.generate.rules import config_map, config_map_name, names_to_mount
+from stoker.generate.rules import (
+    MOUNTED_BY_RULER,
+    config_map,
+    config_map_name,
+    names_to_mount,
+)
 from stoker.generate.thanosruler import REMOTE_WRITE_FILE
 from stoker.generate.webconfig import web_config_text
 from stoker.settings import ObjectSettings
@@ -103,7 +108,9 @@ def ruler_objects(
             thanosruler.stateful_set(
                 owner,
                 settings,
-                rule_config_maps=names_to_mount(prefix_of(site), len(contents.rule_files)),
+                rule_config_maps=names_to_mount(
+                    prefix_of(site), len(contents.rule_files), MOUNTED_BY_RULER
+                ),
                 tls_assets=_assets(site, contents.asset_files),
             )
         ),

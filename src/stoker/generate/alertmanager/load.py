@@ -37,7 +37,7 @@ def check_needs(block: Block, section: Section, path: str) -> None:
     for row in section.rows:
         inner = section if row.kind.again else row.kind.section
         value = block.get(row.key)
-        if inner is None or not value:
+        if inner is None or value is None:
             continue
         where = below(path, row.key)
         for place, item in _places(value, where, many=row.kind.many, keyed=row.kind.keyed):

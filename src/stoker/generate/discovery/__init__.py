@@ -53,7 +53,7 @@ DISCOVERIES: Final[Table] = (
     _found("lightsail_sd_configs", write=_of_aws(aws.LIGHTSAIL)),
     _found("ovhcloud_sd_configs", write=Each(clouds.OVHCLOUD)),
     _found("scaleway_sd_configs", write=Each(hosters.SCALEWAY)),
-    _found("ionos_sd_configs", write=Each(hosters.IONOS)),
+    _found("ionos_sd_configs", write=Each(hosters.IONOS, tidy=hosters.oauth2_alone)),
     _found("aws_sd_configs", write=_of_aws(aws.ROLES)),
     _found("ecs_sd_configs", write=_of_aws(aws.CLUSTERS)),
     _found("elasticache_sd_configs", write=_of_aws(aws.CLUSTERS)),

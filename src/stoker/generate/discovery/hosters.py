@@ -3,7 +3,6 @@
 import re
 from typing import Final
 
-from stoker.api.common import SafeAuthorization
 from stoker.generate.block import Block
 from stoker.generate.discovery.rows import (
     AUTHORIZATION,
@@ -23,7 +22,6 @@ from stoker.generate.discovery.rows import (
     secret,
 )
 from stoker.generate.draft import Draft, Key
-from stoker.generate.http import authorization
 
 DIGITAL_OCEAN: Final[Table] = (
     AUTHORIZATION,
@@ -48,13 +46,14 @@ HETZNER: Final[Table] = (
 )
 
 
-def _authorization_if_set(auth: SafeAuthorization, draft: Draft, path: str) -> Block | None:
-    """IONOS requires the field even where OAuth 2.0 is used instead: then it is empty."""
-    return authorization(auth, draft, path) if auth.type or auth.credentials else None
+def oauth2_alone(block: Block, _draft: Draft, _path: str) -> None:
+    """OAuth 2.0 wins: IONOS' `authorization` must be written even by those who do not use it."""
+    if "oauth2" in block:
+        block.pop("authorization", None)
 
 
 IONOS: Final[Table] = (
-    Key("authorization", since=AUTHORIZATION.since, write=_authorization_if_set),
+    AUTHORIZATION,
     OAUTH2,
     *PROXY,
     TLS,

@@ -168,31 +168,36 @@ ROCKETCHAT: Final = Section(
 
 # --- Discord and Teams ----------------------------------------------------------------------------
 
+_ONE_WEBHOOK: Final = (
+    at_most_one("webhook_url", "webhook_url_file"),
+    any_of("webhook_url", "webhook_url_file"),
+    web("webhook_url"),
+)
 DISCORD: Final = Section(
     (
         SEND_RESOLVED,
         HTTP_CONFIG,
         Row("webhook_url", SOME_TEXT, "api_url", secret_url),
-        Row("webhook_url_file", SOME_TEXT, since="0.28.0", unless="webhook_url"),
+        Row("webhook_url_file", SOME_TEXT, since="0.28.0"),
         Row("title", TEXT, "title"),
         Row("message", TEXT, "message"),
         Row("content", TEXT, "content", since="0.28.0"),
         Row("username", TEXT, "username", since="0.28.0"),
         Row("avatar_url", TEXT, "avatar_url", since="0.28.0"),
     ),
-    checks=(any_of("webhook_url", "webhook_url_file"), web("webhook_url")),
+    checks=_ONE_WEBHOOK,
 )
 TEAMS: Final = Section(
     (
         SEND_RESOLVED,
         Row("webhook_url", SOME_TEXT, "webhook_url", secret_url),
-        Row("webhook_url_file", SOME_TEXT, since="0.27.0", unless="webhook_url"),
+        Row("webhook_url_file", SOME_TEXT, since="0.27.0"),
         Row("title", TEXT, "title"),
         Row("summary", TEXT, "summary", since="0.27.0"),
         Row("text", TEXT, "text"),
         HTTP_CONFIG,
     ),
-    checks=(any_of("webhook_url", "webhook_url_file"), web("webhook_url")),
+    checks=_ONE_WEBHOOK,
 )
 TEAMS_WORKFLOW: Final = Section(
     (
@@ -203,11 +208,7 @@ TEAMS_WORKFLOW: Final = Section(
         Row("text", TEXT, "text"),
         HTTP_CONFIG,
     ),
-    checks=(
-        at_most_one("webhook_url", "webhook_url_file"),
-        any_of("webhook_url", "webhook_url_file"),
-        web("webhook_url"),
-    ),
+    checks=_ONE_WEBHOOK,
 )
 
 

@@ -186,10 +186,20 @@ def _no_reserved_headers(block: Block, _version: Version, path: str) -> None:
             raise FieldError(f"{below(path, 'http_headers')}[{name}]", "may not be set")
 
 
-def _one_authentication(block: Block, version: Version, path: str) -> None:
-    at_most_one("basic_auth", "authorization", "oauth2", "bearer_token", "bearer_token_file")(
-        block, version, path
-    )
+_AUTHENTICATION: Final = (
+    "basic_auth",
+    "authorization",
+    "oauth2",
+    "bearer_token",
+    "bearer_token_file",
+)
+
+
+def _one_authentication(block: Block, _version: Version, path: str) -> None:
+    """A mapping counts even if it is empty."""
+    found = [key for key in _AUTHENTICATION if key in block]
+    if len(found) > 1:
+        raise FieldError(below(path, found[1]), f"excludes `{found[0]}`")
 
 
 HEADER: Final = Section(

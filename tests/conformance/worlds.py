@@ -1,0 +1,255 @@
+"""Replays whole namespaces: what the peer's running process made of them, on a real API server.
+
+`given` is read as a directory is (`World`) and goes the way of `stoker render`. A pod template that
+differs rolls pods at a takeover. What else differs is told in a line for each difference; those
+that are on purpose are classes in `exceptions.py`.
+
+A resource that we leave out is taken out of the peer's configuration before the two are compared,
+and is a line of its own, with our reason: one that Prometheus would have taken must not pass.
+"""
+
+import base64
+import gzip
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+import yaml
+from msgspec.structs import replace
+
+from stoker.api.core import Object
+from stoker.cli.operator_settings import operator_settings
+from stoker.offline.manifests import Manifest
+from stoker.offline.objects import Rendered, rendered
+from stoker.offline.world import world_of
+from stoker.validate.verdicts import Verdict
+from tests.conformance.cases import WORLDS, Case
+from tests.conformance.compare import comparable_object, differences
+from tests.conformance.exceptions import is_deliberate
+from tests.conformance.replay import Context, Outcome, outcome_of, replays
+from tests.conformance.served import comparable
+
+Objects = Mapping[str, Object]
+
+_UID: Final = "UID"
+_UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_PODS: Final = ("statefulsets/", "daemonsets/")
+# The peer makes nothing of a workload for one of these that it cannot use.
+_STOPS: Final = "alertmanagerConfig/"
+_JOB: Final = re.compile(r"^- job_name: (.+)\n(?:  .*\n)*", re.MULTILINE)
+_PLURALS: Final = {
+    "ConfigMap": "configmaps",
+    "DaemonSet": "daemonsets",
+    "Secret": "secrets",
+    "Service": "services",
+    "StatefulSet": "statefulsets",
+}
+
+
+@replays(WORLDS)
+def world(case: Case, context: Context) -> Outcome:
+    """All objects of a namespace."""
+    found = list(lines(case))
+    made = outcome_of(line for line in found if not is_deliberate(line))
+    return replace(made, on_purpose=bool(found))
+
+
+def lines(case: Case) -> Iterator[str]:
+    """Every difference, on purpose or not, each with the workload or the object that has it."""
+    expected: Objects = case.expect["objects"]
+    for workload in workloads_of(case.given):
+        theirs = {name: each for name, each in expected.items() if _is_of(each, workload)}
+        yield from _differences(_Workload(workload, theirs))
+
+
+def workloads_of(given: dict[str, Any]) -> list[Rendered]:
+    """What becomes of the namespace with us."""
+    found = world_of(Manifest("", 0, 0, each) for each in _manifests(given))
+    assert not found.refused, found.refused
+    return rendered(found, found.workloads, operator_settings(given["flags"]))
+
+
+def _manifests(given: dict[str, Any]) -> Iterator[Object]:
+    for name, data in given["secretsAndConfigMaps"].items():
+        metadata = {"namespace": given["namespace"], "name": name}
+        yield {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data}
+        yield {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+    for each in given["resources"]:
+        yield each | {"metadata": each["metadata"] | {"uid": _UID}}
+
+
+def _is_of(found: Object, workload: Rendered) -> bool:
+    owner = workload.decision.owner
+    identity = (type(owner).__name__, owner.metadata.name)
+    owners = found["metadata"].get("ownerReferences") or ()
+    return any((each["kind"], each["name"]) == identity for each in owners)
+
+
+# --- A workload -----------------------------------------------------------------------------------
+
+
+class _Workload:
+    """A workload and its objects, theirs and ours."""
+
+    def __init__(self, found: Rendered, theirs: Objects) -> None:
+        self.title = found.title
+        self.problem = found.problem or found.decision.problem
+        self.theirs = theirs
+        self.ours = objects_of(found)
+        self.left_out = {
+            _name_of(verdict): "; ".join(map(str, verdict.findings))
+            for verdict in found.decision.verdicts
+            if not verdict.accepted
+        }
+
+
+def objects_of(found: Rendered) -> dict[str, Object]:
+    """Our objects as they are recorded: by plural and name."""
+    return {
+        f"{_PLURALS[each['kind']]}/{each['metadata']['name']}": _readable(each)
+        for each in found.objects
+    }
+
+
+def _name_of(verdict: Verdict) -> str:
+    """A resource as the name of its job begins."""
+    kind, metadata = type(verdict.resource).__name__, verdict.resource.metadata
+    return f"{kind[0].lower()}{kind[1:]}/{metadata.namespace}/{metadata.name}"
+
+
+def _readable(made: Object) -> Object:
+    """An object as it is recorded: Secrets decoded, and every UID replaced."""
+    data = made.get("data") or {}
+    if made["kind"] == "Secret":
+        data = {key: _decoded(key, text) for key, text in data.items()}
+    return made | {"data": {key: _UUID.sub(_UID, text) for key, text in data.items()}}
+
+
+def _decoded(key: str, text: str) -> str:
+    value = base64.b64decode(text)
+    return (gzip.decompress(value) if key.endswith(".gz") else value).decode()
+
+
+def _differences(one: _Workload) -> Iterator[str]:
+    unfinished = not any(name.startswith(_PODS) for name in one.theirs)
+    if one.problem:
+        if one.theirs:
+            begun = "begun by the peer, without pods" if unfinished else "made by the peer"
+            yield f"{one.title}: {begun}: {one.problem}"
+        return
+    if unfinished:
+        yield f"{one.title}: no pods by the peer: {_why(one)}"
+    for name in sorted(one.theirs.keys() | one.ours.keys()):
+        if name in one.theirs and name in one.ours:
+            yield from _of_object(name, one)
+        elif name in one.theirs or not unfinished:
+            yield f"{name}: only made by {'the peer' if name in one.theirs else 'us'}"
+
+
+def _why(one: _Workload) -> str:
+    """Why the peer stopped, or was stopped by the API server; empty where that is not known."""
+    sets = [each for name, each in one.ours.items() if name.startswith(_PODS)]
+    found = [
+        *(reason for each in sets for reason in _unacceptable(each["spec"])),
+        *(f"{name}: {one.left_out[name]}" for name in one.left_out if name.startswith(_STOPS)),
+    ]
+    return ", ".join(found)
+
+
+def _unacceptable(spec: Any) -> Iterator[str]:
+    """What no API server takes, or this one has not: offline there is none to ask."""
+    pod = spec["template"]["spec"]
+    ephemeral = (each.get("ephemeral") or {} for each in pod.get("volumes") or ())
+    templates = (each.get("volumeClaimTemplate") for each in ephemeral)
+    claims = [*(spec.get("volumeClaimTemplates") or ()), *filter(None, templates)]
+    if any(not claim["spec"].get("resources") for claim in claims):
+        yield "storage of no size"
+    if "'topologyKey': ''" in str(pod.get("affinity")):
+        yield "affinity without a topologyKey"
+
+
+# --- An object ------------------------------------------------------------------------------------
+
+
+def _of_object(name: str, one: _Workload) -> Iterator[str]:
+    theirs, ours = one.theirs[name], one.ours[name]
+    for line in differences(comparable(theirs), comparable(ours)):
+        yield f"{name} {line}"
+    before, after = theirs.get("data") or {}, ours.get("data") or {}
+    for key in sorted(before.keys() | after.keys()):
+        for line in _of_file(key, before.get(key), after.get(key), one.left_out):
+            yield f"{name} {key} {line}"
+
+
+def _of_file(
+    key: str, theirs: str | None, ours: str | None, left_out: Mapping[str, str]
+) -> Iterator[str]:
+    if theirs == ours:
+        return
+    if theirs is None or ours is None:
+        rule = next((each for each in left_out if _rule_file(each) == key), None)
+        yield f"{rule}: left out: {left_out[rule]}" if rule else "only one of the two has this file"
+        return
+    remaining, taken = _REDUCE.get(key, _nothing)(theirs, left_out)
+    yield from (f"{each}: left out: {left_out[each]}" for each in sorted(taken))
+    found = list(differences(_parsed(remaining), _parsed(ours)))
+    yield from found or (() if taken else ("the order or form of the text is another",))
+
+
+def _parsed(text: str) -> Any:
+    """A configuration, with its jobs by name."""
+    found = comparable_object(yaml.safe_load(text) or {})
+    if "scrape_configs" in found:
+        found["scrape_configs"] = {each["job_name"]: each for each in found["scrape_configs"]}
+    return found
+
+
+def _rule_file(resource: str) -> str:
+    return f"{resource.partition('/')[2].replace('/', '-')}-{_UID}.yaml"
+
+
+# --- What of a configuration came from a resource -------------------------------------------------
+
+_Reduced = tuple[str, set[str]]
+
+
+def _nothing(text: str, left_out: Mapping[str, str]) -> _Reduced:
+    return text, set()
+
+
+def _without_jobs(text: str, left_out: Mapping[str, str]) -> _Reduced:
+    """The text without the jobs of these resources, and those that had any."""
+    taken: set[str] = set()
+
+    def kept(job: re.Match[str]) -> str:
+        source = "/".join(job[1].split("/")[:3])
+        if source not in left_out:
+            return job[0]
+        taken.add(source)
+        return ""
+
+    return _JOB.sub(kept, text), taken
+
+
+def _without_receivers(text: str, left_out: Mapping[str, str]) -> _Reduced:
+    """The text without what these AlertmanagerConfigs added, and those that added anything."""
+    config: dict[str, Any] = yaml.safe_load(text)
+    taken: set[str] = set()
+
+    def kept(items: list[Any], name: str) -> list[Any]:
+        sources = [f"alertmanagerConfig/{item[name].rpartition('/')[0]}" for item in items]
+        taken.update(source for source in sources if source in left_out)
+        both = zip(items, sources, strict=True)
+        return [item for item, source in both if source not in left_out]
+
+    route = config["route"]
+    route["routes"] = kept(route.get("routes") or [], "receiver")
+    for section in ("receivers", "mute_time_intervals", "time_intervals"):
+        config[section] = kept(config.get(section) or [], "name")
+    return yaml.safe_dump(config), taken
+
+
+_REDUCE: Final[dict[str, Callable[[str, Mapping[str, str]], _Reduced]]] = {
+    "prometheus.yaml.gz": _without_jobs,
+    "alertmanager.yaml.gz": _without_receivers,
+}
