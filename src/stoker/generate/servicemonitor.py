@@ -28,6 +28,7 @@ from stoker.generate.kubernetes import (
     selector_text,
 )
 from stoker.generate.limits import attached_metadata
+from stoker.select.workload import Workload
 
 
 class Role(Struct, frozen=True):
@@ -84,17 +85,21 @@ def service_monitor_jobs(monitor: ServiceMonitor, draft: Draft) -> list[Block]:
     ]
 
 
-def _role(spec: ServiceMonitorSpec, draft: Draft) -> Role:
-    wanted = spec.service_discovery_role or draft.spec.service_discovery_role
-    per_node = draft.workload.daemon_set
-    if not per_node and wanted != "EndpointSlice":
+def role_of(spec: ServiceMonitorSpec, workload: Workload) -> Role:
+    """The way in which a workload finds the endpoints of a ServiceMonitor."""
+    wanted = spec.service_discovery_role or workload.spec.service_discovery_role
+    if not workload.daemon_set and wanted != "EndpointSlice":
         return _ENDPOINTS
-    needed = _SLICES.node if per_node else _SLICES.key
-    if needed.known_to(draft.version) and draft.workload.capabilities.endpoint_slices:
-        return _SLICES
-    if spec.service_discovery_role == "EndpointSlice":
+    needed = _SLICES.node if workload.daemon_set else _SLICES.key
+    usable = needed.known_to(workload.version) and workload.capabilities.endpoint_slices
+    return _SLICES if usable else _ENDPOINTS
+
+
+def _role(spec: ServiceMonitorSpec, draft: Draft) -> Role:
+    role = role_of(spec, draft.workload)
+    if role is _ENDPOINTS and spec.service_discovery_role == "EndpointSlice":
         draft.ignore("spec.serviceDiscoveryRole", "EndpointSlices cannot be used: Endpoints are")
-    return _ENDPOINTS
+    return role
 
 
 def _discovery(spec: ServiceMonitorSpec, role: Role, of: Source) -> Block:

@@ -11,6 +11,7 @@ from msgspec import Struct
 from stoker.api.cel import holds
 from stoker.api.core import Object
 from stoker.api.prometheus import RULES_OF_MODES
+from stoker.validate.features import IDLE_ON_NODES
 
 STATEFUL_SET: Final = "StatefulSet"
 DAEMON_SET: Final = "DaemonSet"
@@ -68,12 +69,7 @@ FORBIDDEN: Final[dict[str, dict[str, Loss]]] = {
 
 # Fields that may stay but do nothing.
 IDLE: Final[dict[str, tuple[Loss, ...]]] = {
-    DAEMON_SET: (
-        Loss("updateStrategy", "it is a StatefulSet's", "daemonSet.updateStrategy"),
-        Loss("podManagementPolicy", "it is a StatefulSet's"),
-        Loss("serviceName", "pods of a DaemonSet have no names in DNS"),
-        Loss("serviceDiscoveryRole", "EndpointSlices are used, for the node that they name"),
-    ),
+    DAEMON_SET: tuple(Loss(each.field, each.why, each.instead) for each in IDLE_ON_NODES),
     STATEFUL_SET: (),
 }
 
