@@ -38,6 +38,8 @@ ADDITIONS: Final[dict[str, dict[str, str]]] = {
     "prometheusagents": {
         "v1alpha1.spec.daemonSet": "D5: how agents on every node are updated and keep their log",
         "v1alpha1.spec: daemonSet can only be set when mode is DaemonSet": "D5, D4",
+        "v1alpha1.spec: maxSurge cannot be set with hostNetwork: two agents would want one port of"
+        " a node": "D4: neither could ever make room for the other",
     },
     "scrapeconfigs": {
         **_TARGETS,

@@ -1,9 +1,19 @@
 """Agents as a DaemonSet on a real control plane (D1, D4, D6, D7; defects 1, 2, 4, 6)."""
 
 from collections.abc import Iterator
+from itertools import product
+from typing import Final
 
 import pytest
 
+from stoker.api.admit import admit
+from stoker.api.decode import convert
+from stoker.api.prometheus import PROMETHEUS_AGENT, PrometheusAgent
+from stoker.build.agent import daemon_set
+from stoker.build.site import Site, TlsAssets
+from stoker.select.workload import workload_of
+from stoker.settings import Capabilities, ObjectSettings
+from tests.live import dry_run
 from tests.live.operating import Object, Running, World, resource
 from tools.cluster import Cluster
 from tools.crds import install_crds
@@ -214,3 +224,43 @@ def test_without_cel_the_operator_says_the_same_and_makes_nothing() -> None:
             condition = world.condition("prometheusagent", "light", "Reconciled")
             assert condition["status"] == "False"
             assert world.list("daemonset") == world.list("statefulset") == []
+
+
+_COUNTS: Final = (None, 0, 1, -1, "0%", "5%", "100%", "101%", "-5%", "abc", "1", "5.5%", "")
+
+
+def test_a_pace_is_refused_exactly_where_kubernetes_refuses_it(crds: Cluster) -> None:
+    """What we take becomes a DaemonSet that the API server takes; what it refuses, we do (A7, A18).
+
+    Its own verdict on each pace is asked as well, so that we refuse nothing without need.
+    """
+    agents = {
+        (surge, away): _on_pace({"maxSurge": surge, "maxUnavailable": away})
+        for surge, away in product(_COUNTS, _COUNTS)
+    }
+    sets = map(_daemon_set, agents.values())
+    taken = [not each.refusal for each in dry_run.answers(crds, sets)]
+    by_kubernetes = dict(zip(agents, taken, strict=True))
+    taken = [not each.refusal for each in dry_run.answers(crds, agents.values())]
+    assert dict(zip(agents, taken, strict=True)) == by_kubernetes
+    (version,) = PROMETHEUS_AGENT.versions
+    assert {
+        pace: not admit(version, each).findings for pace, each in agents.items()
+    } == by_kubernetes
+    assert 10 < sum(by_kubernetes.values()) < len(by_kubernetes)
+
+
+def _on_pace(pace: Object) -> Object:
+    given = {name: count for name, count in pace.items() if count is not None}
+    strategy = {"type": "RollingUpdate", "rollingUpdate": given}
+    agent = on_nodes("paced", daemonSet={"updateStrategy": strategy})
+    return agent | {"metadata": agent["metadata"] | {"namespace": "default"}}
+
+
+def _daemon_set(agent: Object) -> Object:
+    """The DaemonSet of an agent, whether or not we would take its pace."""
+    made = convert(PrometheusAgent, {**agent, "metadata": {**agent["metadata"], "uid": "u-1"}})
+    capabilities = Capabilities()
+    site = Site(made, workload_of(made, capabilities), ObjectSettings())
+    found = daemon_set(site, tls_assets=TlsAssets("assets", 0))
+    return found | {"metadata": found["metadata"] | {"namespace": "default"}}

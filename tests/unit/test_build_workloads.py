@@ -8,7 +8,12 @@ import pytest
 from stoker.api.admit import admit
 from stoker.api.core import Object
 from stoker.api.decode import convert
-from stoker.api.prometheus import PROMETHEUS_AGENT, Prometheus, PrometheusAgent
+from stoker.api.prometheus import (
+    PROMETHEUS_AGENT,
+    Prometheus,
+    PrometheusAgent,
+    PrometheusAgentSpec,
+)
 from stoker.api.workload import Storage
 from stoker.build import agent, prometheus
 from stoker.build.arguments import common_arguments
@@ -19,6 +24,7 @@ from stoker.build.topology import node_selector, shard_in_zone, zone_of
 from stoker.errors import WorkloadError
 from stoker.select.workload import workload_of
 from stoker.settings import Capabilities, ObjectSettings
+from stoker.validate.workload import mode_rules
 
 NO_ASSETS = TlsAssets("assets", 0)
 TOPOLOGY = {"mode": "Topology", "topology": {"values": ["a", "b"]}}
@@ -725,6 +731,64 @@ def test_settings_for_every_node_that_make_no_sense_are_refused(
     }
     (version,) = PROMETHEUS_AGENT.versions
     assert (not admit(version, made).findings) is valid
+    declared = convert(PrometheusAgentSpec, spec)
+    assert (not list(mode_rules(declared))) is valid
+
+
+@pytest.mark.parametrize(
+    ("pace", "valid"),
+    [
+        ({}, True),
+        ({"maxSurge": 1}, True),
+        ({"maxSurge": "10%", "maxUnavailable": 0}, True),
+        ({"maxSurge": 0}, True),
+        ({"maxUnavailable": "100%"}, True),
+        ({"maxSurge": 1, "maxUnavailable": 1}, False),
+        ({"maxSurge": 0, "maxUnavailable": 0}, False),
+        ({"maxUnavailable": "0%"}, False),
+        ({"maxUnavailable": "abc"}, False),
+        ({"maxUnavailable": "-5%"}, False),
+        ({"maxUnavailable": -1}, False),
+        ({"maxUnavailable": "101%"}, False),
+        ({"maxSurge": "10"}, False),
+    ],
+)
+def test_a_pace_that_kubernetes_refuses_is_refused_with_its_path(pace: Object, valid: bool) -> None:
+    """By the definition and, where that has no rules, by the operator (A7, A25)."""
+    spec = {"mode": "DaemonSet", "daemonSet": {"updateStrategy": on_pace(pace)}}
+    found = [*mode_rules(convert(PrometheusAgentSpec, spec))]
+    assert [each.path for each in found] == (
+        [] if valid else ["spec.daemonSet.updateStrategy.rollingUpdate"]
+    )
+
+
+def on_pace(pace: Object) -> Object:
+    """A strategy of rolling updates."""
+    return {"type": "RollingUpdate", "rollingUpdate": pace}
+
+
+def test_no_node_is_without_an_agent_while_more_than_one_may_run() -> None:
+    """Kubernetes fills in one that may be missing, and refuses that beside `maxSurge` (A18)."""
+
+    def made(pace: Object) -> Object:
+        spec = on_nodes({"daemonSet": {"updateStrategy": on_pace(pace)}})["spec"]
+        found: Object = spec["updateStrategy"]["rollingUpdate"]
+        return found
+
+    assert made({"maxSurge": 1}) == {"maxSurge": 1, "maxUnavailable": 0}
+    assert made({"maxSurge": "0%"}) == {"maxSurge": "0%"}
+    assert made({"maxUnavailable": 2}) == {"maxUnavailable": 2}
+
+
+def test_two_agents_cannot_share_the_ports_of_a_node() -> None:
+    """A surge on the host's network would wait for itself (A7)."""
+    spec = {
+        "mode": "DaemonSet",
+        "hostNetwork": True,
+        "daemonSet": {"updateStrategy": on_pace({"maxSurge": 1})},
+    }
+    (found,) = mode_rules(convert(PrometheusAgentSpec, spec))
+    assert "maxSurge cannot be set with hostNetwork" in found.message
 
 
 # --- objects --------------------------------------------------------------------------------------

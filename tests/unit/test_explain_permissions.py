@@ -64,3 +64,21 @@ def test_labels_of_nodes_take_a_permission_whoever_asks_for_them(
         *bound("services", "pods", "endpoints"), kind=resource["kind"],
     )  # fmt: skip
     assert ("list and watch nodes in all namespaces" in found.access[0].lacks) is lacks
+
+
+@pytest.mark.parametrize(
+    ("version", "role", "reads"),
+    [
+        ("v2.20.0", "EndpointSlice", "endpoints"),
+        ("v2.21.0", "EndpointSlice", "endpointslices.discovery.k8s.io"),
+        ("v3.5.0", "Endpoints", "endpoints"),
+    ],
+)
+def test_rights_are_judged_by_the_role_that_the_generator_chooses(
+    tmp_path: Path, version: str, role: str, reads: str
+) -> None:
+    """What a version cannot watch, it need not be allowed to (A5)."""
+    workload = prometheus(serviceAccountName="scraper", version=version, serviceDiscoveryRole=role)
+    found = explained(tmp_path, SHOP, workload, monitor()).access[0]
+    asked = " ".join((*found.lacks, *found.unknown))
+    assert f" {reads} " in f" {asked} ".replace(",", " ").replace("`", " ")

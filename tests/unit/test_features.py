@@ -2,9 +2,10 @@
 
 import pytest
 
+from stoker.api.decode import convert
 from stoker.api.prometheus import PrometheusAgentSpec
 from stoker.api.remote import RemoteWrite
-from stoker.validate.features import FEATURES, agent_notes
+from stoker.validate.features import FEATURES, IDLE_ON_NODES, Idle, agent_notes
 from stoker.version import parse_version
 
 SENDS = (RemoteWrite(url="https://store.example.com/write"),)
@@ -41,3 +42,29 @@ def test_versions_in_the_table_can_be_read() -> None:
     """A row with a misspelt version would fail on a user's cluster."""
     for feature in FEATURES.values():
         assert isinstance(feature.known_to(parse_version("3.0.0")), bool)
+
+
+@pytest.mark.parametrize(("version", "noted"), [("2.31.2", True), ("2.32.0", False)])
+def test_a_prometheus_that_is_no_agent_is_noted(version: str, noted: bool) -> None:
+    """Agents came with 2.32: before, the flag keeps Prometheus from starting (A6)."""
+    spec = PrometheusAgentSpec(remote_write=(RemoteWrite(url="http://a"),))
+    found = [each.path for each in agent_notes(spec, parse_version(version))]
+    assert found == (["spec.version"] if noted else [])
+
+
+@pytest.mark.parametrize("each", IDLE_ON_NODES, ids=lambda each: each.field)
+def test_a_field_without_effect_on_every_node_is_noted(each: Idle) -> None:
+    """Only in that mode, and with what does it instead (A11)."""
+    given = {
+        "updateStrategy": {"type": "OnDelete"},
+        "podManagementPolicy": "Parallel",
+        "serviceName": "own",
+        "serviceDiscoveryRole": "Endpoints",
+    }
+    for mode in ("DaemonSet", "StatefulSet"):
+        spec = {"mode": mode, "remoteWrite": [{"url": "http://a"}], each.field: given[each.field]}
+        found = list(agent_notes(convert(PrometheusAgentSpec, spec), parse_version("3.5.0")))
+        assert [note.path for note in found] == (
+            [f"spec.{each.field}"] if mode == "DaemonSet" else []
+        )
+        assert all(each.instead in note.message for note in found)

@@ -1,5 +1,6 @@
 """From ServiceMonitors, PodMonitors and Probes to scrape jobs."""
 
+import re
 from typing import Any
 
 import pytest
@@ -606,10 +607,43 @@ def test_agents_of_a_daemon_set_keep_the_endpoints_of_their_node() -> None:
     job = service_job(None, draft)
     assert discovery(job)["role"] == "endpointslice"
     assert discovery(job)["selectors"] == [{"role": "pod", "field": "spec.nodeName=$(NODE_NAME)"}]
+    node, own, same = job["relabel_configs"][1:4]
+    assert node["source_labels"] == [
+        "__meta_kubernetes_endpointslice_endpoint_node_name",
+        "__meta_kubernetes_pod_node_name",
+    ]
+    assert own == {"target_label": "__tmp_own_node", "replacement": "$(NODE_NAME)"}
+    assert same == {
+        "action": "keepequal",
+        "source_labels": [node["target_label"]],
+        "target_label": own["target_label"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "pod", "node"),
+    [("a", "", "a"), ("a", "b", "a"), ("", "b", "b"), ("", "", None)],
+)
+def test_the_node_of_a_target_is_its_endpoints_or_else_its_pods(
+    endpoint: str, pod: str, node: str | None
+) -> None:
+    """Ports that no Service exposes have no endpoint, but a pod (A19)."""
+    job = service_job(None, a_draft(daemon_set=True))
+    regex = re.compile(job["relabel_configs"][1]["regex"])
+    found = regex.fullmatch(f"{endpoint};{pod}")
+    assert (found and (found[1] or found[2])) == node
+
+
+def test_agents_before_labels_could_be_compared_match_the_name_of_their_node() -> None:
+    """An expression, in which our reloader escapes the dots of the name."""
+    job = service_job(None, a_draft({"version": "2.40.0"}, daemon_set=True))
     assert job["relabel_configs"][1] == {
         "action": "keep",
-        "source_labels": ["__meta_kubernetes_endpointslice_endpoint_node_name"],
-        "regex": "$(NODE_NAME)",
+        "source_labels": [
+            "__meta_kubernetes_endpoint_node_name",
+            "__meta_kubernetes_pod_node_name",
+        ],
+        "regex": "$(NODE_NAME);.*|;$(NODE_NAME)",
     }
 
 
@@ -617,7 +651,7 @@ def test_agents_that_do_not_see_the_node_of_a_slice_use_endpoints() -> None:
     """Slices tell their node since 2.52; a step on a label that is never there drops everything."""
     job = service_job(None, a_draft({"version": "2.51.0"}, daemon_set=True))
     assert discovery(job)["role"] == "endpoints"
-    assert job["relabel_configs"][1]["source_labels"] == ["__meta_kubernetes_endpoint_node_name"]
+    assert job["relabel_configs"][1]["source_labels"][0] == "__meta_kubernetes_endpoint_node_name"
 
 
 def test_monitors_that_look_in_the_same_place_have_the_same_discovery() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stoker.api.prometheus import PrometheusAgentSpec
+from stoker.api.prometheus import RULES_OF_MODES
 from stoker.offline.migration.fields import DAEMON_SET, IDLE
 from stoker.offline.problems import problems
 from stoker.yamltree import parse
@@ -29,7 +29,7 @@ def test_the_table_of_fields_is_that_of_the_rules() -> None:
     found = list(
         rows(AGENTS.read_text(), "| field of `spec` | StatefulSet | DaemonSet | the message |")
     )
-    assert [message for *_, message in found] == list(PrometheusAgentSpec.CEL)
+    assert [message for *_, message in found] == list(RULES_OF_MODES)
     for field, on_sets, on_nodes, message in found:
         assert message.split()[0] == field.strip("`")
         refused = (on_sets.startswith("refused"), on_nodes.startswith("refused"))

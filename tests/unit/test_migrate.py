@@ -11,7 +11,7 @@ import yaml
 from stoker.__main__ import main
 from stoker.api.admit import admit
 from stoker.api.kinds import version_of
-from stoker.api.prometheus import PrometheusAgentSpec
+from stoker.api.prometheus import RULES_OF_MODES
 from stoker.offline.manifests import read
 from stoker.offline.migration.fields import DAEMON_SET, FORBIDDEN, STATEFUL_SET, removed
 from stoker.offline.migration.plan import Migration, migration
@@ -75,7 +75,7 @@ def plan(tmp_path: Path, moved: Object, *others: Object, to: str = DAEMON_SET, *
 # --- Fields ---------------------------------------------------------------------------------------
 
 # The words of a rule begin with the field that it is about.
-RULED = {message.split()[0] for message in PrometheusAgentSpec.CEL}
+RULED = {message.split()[0] for message in RULES_OF_MODES}
 
 
 def test_there_are_words_for_the_field_of_every_rule() -> None:

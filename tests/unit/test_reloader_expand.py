@@ -28,8 +28,8 @@ KEEP_SHARD = {
 }
 KEEP_NODE = {
     "action": "keep",
-    "source_labels": ["__meta_kubernetes_endpointslice_endpoint_node_name"],
-    "regex": "$(NODE_NAME)",
+    "source_labels": ["__meta_kubernetes_endpoint_node_name", "__meta_kubernetes_pod_node_name"],
+    "regex": "$(NODE_NAME);.*|;$(NODE_NAME)",
 }
 OWN_NODE = {
     "role": "pod",
@@ -81,7 +81,7 @@ def test_all_that_the_operator_writes_is_filled_in(file: Path) -> None:
             },
             "zone\\.a;|.+;.+",
         ),
-        (KEEP_NODE, "node\\.one"),
+        (KEEP_NODE, "node\\.one;.*|;node\\.one"),
     ],
 )
 def test_the_steps_of_the_operator_get_the_values_of_the_pod(
@@ -90,6 +90,13 @@ def test_the_steps_of_the_operator_get_the_values_of_the_pod(
     """In an expression a dot of a name is a dot: a similar name is another node."""
     made = read(job("serviceMonitor/ns/name/0", relabel_configs=[step]))
     assert made["scrape_configs"][0]["relabel_configs"][0]["regex"] == regex
+
+
+def test_the_name_of_the_own_node_is_compared_as_a_text() -> None:
+    """Where labels are compared, nothing is escaped."""
+    step = {"target_label": "__tmp_own_node", "replacement": "$(NODE_NAME)"}
+    made = read(job("serviceMonitor/ns/name/0", relabel_configs=[step]))
+    assert made["scrape_configs"][0]["relabel_configs"][0]["replacement"] == "node.one"
 
 
 def test_the_selector_of_the_own_node_is_filled_in() -> None:
@@ -220,7 +227,7 @@ def test_a_field_selector_in_a_scrape_config_is_its_tenants() -> None:
         {"source_labels": ["a", "__tmp_disable_sharding"], "regex": "$(SHARD);|.+;.+"},
         {"target_label": "pod", "replacement": "$(SHARD)", "action": "replace"},
         {
-            "source_labels": ["__meta_kubernetes_endpointslice_endpoint_node_name"],
+            "source_labels": ["__meta_kubernetes_endpoint_node_name"],
             "regex": "$(NODE_NAME)",
             "action": "keep",
         },

@@ -16,7 +16,8 @@ from msgspec import Struct
 
 from stoker.api.cel import holds
 from stoker.api.crd import Version, version_schema
-from stoker.api.schema import Schema
+from stoker.api.declare import Model
+from stoker.api.schema import Schema, schema_of
 from stoker.errors import below
 
 INVALID = "Invalid"
@@ -55,6 +56,19 @@ def admit(version: Version, manifest: dict[str, Any]) -> Admission:
     stored["metadata"] = manifest.get("metadata") or {}
     findings = (*_scale_violations(version, stored), *_findings(schema, stored))
     return Admission(stored, findings, unknown)
+
+
+def faults(model: type[Model], value: dict[str, Any]) -> tuple[Finding, ...]:
+    """What the API server would refuse a part of an object for, by the part's declared type.
+
+    An object that was stored before a rule was there, or where none is installed, may break it.
+    """
+    return _findings(_schema_of_part(model), value)
+
+
+@cache
+def _schema_of_part(model: type[Model]) -> Schema:
+    return schema_of(model)
 
 
 @cache

@@ -1,6 +1,6 @@
 """Prometheus servers and agents."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Final
 
 from stoker.api.common import (
     BasicAuth,
@@ -447,8 +447,33 @@ class NodeStorage(Model):
     ] = None
 
 
+def _is_count(field: str) -> str:
+    """A rule for a number of nodes, or a share of them."""
+    value = f"self.{field}"
+    number, share = f"{value} >= 0", f"{value}.matches('^(100|[0-9]{{1,2}})%$')"
+    return f"!has({value}) || (type({value}) == int ? {number} : {share})"
+
+
+def _is_zero(field: str) -> str:
+    return f"(self.{field} == 0 || self.{field} == '0%' || self.{field} == '00%')"
+
+
 class DaemonSetRollingUpdate(Model):
     """The pace at which agents are replaced."""
+
+    CEL: ClassVar[Cel] = {
+        f"{field} must be a number of nodes, or a percentage from 0% to 100%": _is_count(field)
+        for field in ("maxUnavailable", "maxSurge")
+    } | {
+        "maxUnavailable must be 0 or unset with maxSurge": (
+            f"!(has(self.maxSurge) && !{_is_zero('maxSurge')} && "
+            f"has(self.maxUnavailable) && !{_is_zero('maxUnavailable')})"
+        ),
+        "maxUnavailable cannot be 0 without maxSurge: no agent could ever be replaced": (
+            f"!(has(self.maxUnavailable) && {_is_zero('maxUnavailable')} && "
+            f"(!has(self.maxSurge) || {_is_zero('maxSurge')}))"
+        ),
+    }
 
     max_unavailable: Annotated[
         IntOrString | None,
@@ -461,7 +486,7 @@ class DaemonSetRollingUpdate(Model):
         IntOrString | None,
         doc(
             "On how many nodes the new agent may start before the old one has stopped, as a number "
-            "or a percentage. Unset: 0. Needs a `maxUnavailable` of 0."
+            "or a percentage. Unset: 0. `maxUnavailable` is 0 then."
         ),
     ] = None
 
@@ -516,20 +541,31 @@ class DaemonSetSettings(Model):
     ] = None
 
 
+RULES_OF_MODES: Final[Cel] = {
+    f"{field} cannot be set when mode is DaemonSet": f"!({_ON_EVERY_NODE} && has(self.{field}))"
+    for field in _NOT_ON_EVERY_NODE
+} | {
+    "shards cannot be greater than 1 when mode is DaemonSet": (
+        f"!({_ON_EVERY_NODE} && has(self.shards) && self.shards > 1)"
+    ),
+    "daemonSet can only be set when mode is DaemonSet": (
+        f"!has(self.daemonSet) || ({_ON_EVERY_NODE})"
+    ),
+}
+"""Which fields an agent may have in which mode."""
+
+
 class PrometheusAgentSpec(PrometheusCommonSpec):
     """What a Prometheus agent should look like."""
 
     CEL: ClassVar[Cel] = {
-        f"{field} cannot be set when mode is DaemonSet": (
-            f"!({_ON_EVERY_NODE} && has(self.{field}))"
-        )
-        for field in _NOT_ON_EVERY_NODE
-    } | {
-        "shards cannot be greater than 1 when mode is DaemonSet": (
-            f"!({_ON_EVERY_NODE} && has(self.shards) && self.shards > 1)"
-        ),
-        "daemonSet can only be set when mode is DaemonSet": (
-            f"!has(self.daemonSet) || ({_ON_EVERY_NODE})"
+        **RULES_OF_MODES,
+        "maxSurge cannot be set with hostNetwork: two agents would want one port of a node": (
+            "!(has(self.hostNetwork) && self.hostNetwork && has(self.daemonSet) && "
+            "has(self.daemonSet.updateStrategy) && "
+            "has(self.daemonSet.updateStrategy.rollingUpdate) && "
+            "has(self.daemonSet.updateStrategy.rollingUpdate.maxSurge) && "
+            f"!{_is_zero('daemonSet.updateStrategy.rollingUpdate.maxSurge')})"
         ),
     }
 

@@ -109,10 +109,22 @@ def _daemon_set_spec(plan: PodPlan, settings: DaemonSetSettings) -> Object:
     made: Object = {
         "selector": {"matchLabels": selector_labels(workload, None, plan.site.settings.labels)},
         "template": pod_template(plan),
-        "updateStrategy": plain(settings.update_strategy),
+        "updateStrategy": _update_strategy(settings),
         "minReadySeconds": ready or None,
     }
     return {member: value for member, value in made.items() if value is not None}
+
+
+_NO_SURGE: Final = (0, "0%", "00%")
+
+
+def _update_strategy(settings: DaemonSetSettings) -> Object | None:
+    """How pods are replaced; with `maxSurge`, Kubernetes wants no node to be without an agent."""
+    strategy: Object | None = plain(settings.update_strategy)
+    pace = (strategy or {}).get("rollingUpdate") or {}
+    if pace.get("maxSurge", 0) not in _NO_SURGE:
+        pace.setdefault("maxUnavailable", 0)
+    return strategy
 
 
 def _data_on_node(workload: Workload, settings: DaemonSetSettings) -> DataVolume | None:

@@ -16,6 +16,7 @@ from stoker.explain.places import places
 from stoker.explain.view import Need, View
 from stoker.generate.draft import Draft
 from stoker.generate.limits import attached_metadata, scrape_class
+from stoker.generate.servicemonitor import role_of
 from stoker.select.workload import Scraper, Workload
 
 _SERVICES: Final = ("", "services")
@@ -82,7 +83,8 @@ def _discoveries(
     """Each role with the namespaces that it is for; none means all."""
     own, spec = resource.metadata.namespace or "", resource.spec
     if isinstance(resource, ServiceMonitor):
-        yield _role(resource, workload), places(view, spec.namespace_selector, own, workload)
+        role = role_of(spec, workload).key.name
+        yield role, places(view, spec.namespace_selector, own, workload)
     elif isinstance(resource, PodMonitor):
         yield "pod", places(view, spec.namespace_selector, own, workload)
     elif isinstance(resource, Probe):
@@ -94,12 +96,6 @@ def _discoveries(
         for each in resource.spec.kubernetes_sd_configs or ():
             if not each.api_server:
                 yield each.role.lower(), _named(each, workload)
-
-
-def _role(monitor: ServiceMonitor, workload: Workload) -> str:
-    wanted = monitor.spec.service_discovery_role or workload.spec.service_discovery_role
-    slices = wanted == "EndpointSlice" or workload.daemon_set
-    return "endpointslice" if slices and workload.capabilities.endpoint_slices else "endpoints"
 
 
 def _named(discovery: KubernetesDiscovery, workload: Workload) -> tuple[str, ...]:

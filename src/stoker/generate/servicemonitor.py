@@ -1,8 +1,9 @@
 """Scrape jobs of ServiceMonitors: targets are found through the endpoints of Services.
 
 Endpoints come from Endpoints or EndpointSlices; the labels that Prometheus gives them differ by
-that role. Under a DaemonSet each agent keeps the endpoints of its own node, by the node's name in
+that role. Under a DaemonSet each agent keeps the targets of its own node, by the node's name in
 the endpoint itself: an endpoint whose pod the agent does not see would otherwise be everyone's.
+Ports of containers that no Service exposes have no endpoint, but a pod whose node is known.
 """
 
 from collections.abc import Iterator
@@ -28,6 +29,7 @@ from stoker.generate.kubernetes import (
     selected_labels,
 )
 from stoker.generate.limits import attached_metadata
+from stoker.select.workload import Workload
 
 
 class Role(Struct, frozen=True):
@@ -82,17 +84,21 @@ def service_monitor_jobs(monitor: ServiceMonitor, draft: Draft) -> Iterator[Bloc
         yield endpoint_job(of, index, endpoint, discovery, _steps(spec, endpoint, role, draft))
 
 
-def _role(spec: ServiceMonitorSpec, draft: Draft) -> Role:
-    wanted = spec.service_discovery_role or draft.spec.service_discovery_role
-    per_node = draft.workload.daemon_set
-    if not per_node and wanted != "EndpointSlice":
+def role_of(spec: ServiceMonitorSpec, workload: Workload) -> Role:
+    """The way in which a workload finds the endpoints of a ServiceMonitor."""
+    wanted = spec.service_discovery_role or workload.spec.service_discovery_role
+    if not workload.daemon_set and wanted != "EndpointSlice":
         return _ENDPOINTS
-    needed = _SLICES.node if per_node else _SLICES.key
-    if needed.known_to(draft.version) and draft.workload.capabilities.endpoint_slices:
-        return _SLICES
-    if spec.service_discovery_role == "EndpointSlice":
+    needed = _SLICES.node if workload.daemon_set else _SLICES.key
+    usable = needed.known_to(workload.version) and workload.capabilities.endpoint_slices
+    return _SLICES if usable else _ENDPOINTS
+
+
+def _role(spec: ServiceMonitorSpec, draft: Draft) -> Role:
+    role = role_of(spec, draft.workload)
+    if role is _ENDPOINTS and spec.service_discovery_role == "EndpointSlice":
         draft.ignore("spec.serviceDiscoveryRole", "EndpointSlices cannot be used: Endpoints are")
-    return _ENDPOINTS
+    return role
 
 
 def _discovery(spec: ServiceMonitorSpec, role: Role, of: Source) -> Block:
@@ -117,7 +123,7 @@ def _steps(
 ) -> list[Block]:
     steps = [relabel.JOB_NAME]
     if draft.workload.daemon_set:
-        steps.append(relabel.kept(role.node.name, "$(NODE_NAME)"))
+        steps += _of_own_node(role, draft)
     if not selected_by_api(spec, draft):
         steps += relabel.selector_steps("service", spec.selector)
     steps += _port(endpoint, role)
@@ -132,6 +138,35 @@ def _steps(
     steps += relabel.job_from_label("service", spec.job_label)
     steps += relabel.endpoint_name(endpoint)
     return steps
+
+
+def _of_own_node(role: Role, draft: Draft) -> list[Block]:
+    """Steps that keep the targets of the agent's own node.
+
+    The names are compared as texts where the version can: in an expression, the dot of one node's
+    name matches the dash of another's, unless the reloader escapes it.
+    """
+    nodes = [role.node.name, "__meta_kubernetes_pod_node_name"]
+    if not _COMPARED.known_to(draft.version):
+        return [{"action": "keep", "source_labels": nodes, "regex": _OWN_NODE_OF_BOTH}]
+    return [
+        {
+            "source_labels": nodes,
+            "target_label": "__tmp_target_node",
+            "regex": "(.+);.*|;(.+)",
+            "replacement": "${1}${2}",
+        },
+        {"target_label": "__tmp_own_node", "replacement": "$(NODE_NAME)"},
+        {
+            "action": _COMPARED.name,
+            "source_labels": ["__tmp_target_node"],
+            "target_label": "__tmp_own_node",
+        },
+    ]
+
+
+_COMPARED: Final = Key("keepequal", since="2.41.0")
+_OWN_NODE_OF_BOTH: Final = "$(NODE_NAME);.*|;$(NODE_NAME)"
 
 
 def _port(endpoint: ServiceEndpoint, role: Role) -> list[Block]:

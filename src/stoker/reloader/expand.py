@@ -74,11 +74,6 @@ def _kept_share(label: str, variable: str) -> Shape:
     return Shape(f"    regex: $({variable});|.+;.+".encode(), _REGEX, before)
 
 
-def _kept_node(label: str) -> Shape:
-    before = (b"  - action: keep", b"    source_labels:", f"    - {label}".encode())
-    return Shape(b"    regex: $(NODE_NAME)", _REGEX, before, (b"serviceMonitor/",))
-
-
 SHAPES: Final = (
     _kept_share("__tmp_hash", "SHARD"),
     _kept_share("__tmp_hash", "INZONE_SHARD"),
@@ -89,8 +84,25 @@ SHAPES: Final = (
         (b"  - target_label: __tmp_current_shard",),
         expression=False,
     ),
-    _kept_node("__meta_kubernetes_endpointslice_endpoint_node_name"),
-    _kept_node("__meta_kubernetes_endpoint_node_name"),
+    Shape(
+        b"    replacement: $(NODE_NAME)",
+        _place(_STEP + "replacement"),
+        (b"  - target_label: __tmp_own_node",),
+        jobs=(b"serviceMonitor/",),
+        expression=False,
+    ),
+    # For Prometheus before 2.41, which cannot compare labels.
+    Shape(
+        b"    regex: $(NODE_NAME);.*|;$(NODE_NAME)",
+        _REGEX,
+        (
+            b"  - action: keep",
+            b"    source_labels:",
+            b"    - __meta_kubernetes_endpoint_node_name",
+            b"    - __meta_kubernetes_pod_node_name",
+        ),
+        jobs=(b"serviceMonitor/",),
+    ),
     # Neither monitor has a field by which a tenant could write a field selector.
     Shape(
         b"      field: spec.nodeName=$(NODE_NAME)",

@@ -1,8 +1,8 @@
-"""Feature flags of Prometheus, and what an agent makes of them (K4).
+"""What is odd about an agent that runs: features, its version, fields without effect (K4).
 
 Prometheus starts with a flag that it does not know and only logs it, so nothing here stops a
-workload: these are notes for its status. The table comes from Prometheus' list of flags and its
-changelog; where that does not say when a flag came, any version is taken to know it.
+workload: these are notes for its status. The table of features comes from Prometheus' list of flags
+and its changelog; where that does not say when a flag came, any version is taken to know it.
 """
 
 from typing import Final
@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct
 
 from stoker.api.prometheus import PrometheusAgentSpec
-from stoker.validate.findings import Finding, Findings, Reason
+from stoker.validate.findings import Finding, Findings, Reason, json_names
 from stoker.version import Version, parse_version
 
 
@@ -74,8 +74,30 @@ FEATURES: Final[dict[str, Feature]] = {
 }
 
 
+class Idle(Struct, frozen=True):
+    """A field that may be set in a mode and does nothing there: why, and what does it instead."""
+
+    field: str
+    why: str
+    instead: str = ""
+
+
+IDLE_ON_NODES: Final = (
+    Idle("updateStrategy", "it is a StatefulSet's", "daemonSet.updateStrategy"),
+    Idle("podManagementPolicy", "it is a StatefulSet's"),
+    Idle("serviceName", "pods of a DaemonSet have no names in DNS"),
+    Idle("serviceDiscoveryRole", "EndpointSlices are used, for the node that they name"),
+)
+_FIRST_AGENT: Final = "2.32.0"
+
+
 def agent_notes(spec: PrometheusAgentSpec, version: Version) -> Findings:
-    """What is odd about an agent that runs: flags it does not know, samples it keeps to itself."""
+    """What is odd about an agent: its version, flags, samples that it keeps, idle fields."""
+    if version < parse_version(_FIRST_AGENT):
+        message = (
+            f"Prometheus {version} is no agent and will not start: {_FIRST_AGENT} is the first"
+        )
+        yield Finding("spec.version", Reason.UNSUPPORTED_VERSION, message)
     for index, name in enumerate(spec.enable_features or ()):
         path, feature = f"spec.enableFeatures[{index}]", FEATURES.get(name)
         if feature is None:
@@ -89,3 +111,14 @@ def agent_notes(spec: PrometheusAgentSpec, version: Version) -> Findings:
     if not spec.remote_write:
         message = "without it an agent sends its samples nowhere"
         yield Finding("spec.remoteWrite", Reason.REQUIRED, message)
+    if spec.mode == "DaemonSet":
+        yield from _idle(spec)
+
+
+def _idle(spec: PrometheusAgentSpec) -> Findings:
+    attributes = {name: attribute for attribute, name in json_names(PrometheusAgentSpec).items()}
+    for each in IDLE_ON_NODES:
+        if getattr(spec, attributes[each.field]) is not None:
+            message = f"has no effect on every node: {each.why}"
+            message += f"; use {each.instead}" if each.instead else ""
+            yield Finding(f"spec.{each.field}", Reason.INVALID_VALUE, message)

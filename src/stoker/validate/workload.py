@@ -11,9 +11,10 @@ from typing import Any, Final
 
 import msgspec
 
+from stoker.api.admit import faults
 from stoker.api.cel import holds
 from stoker.api.core import SecretKeySelector
-from stoker.api.prometheus import PrometheusAgentSpec
+from stoker.api.prometheus import DaemonSetSettings, PrometheusAgentSpec
 from stoker.api.prometheus_common import (
     OtlpConfig,
     PrometheusCommonSpec,
@@ -108,6 +109,8 @@ def mode_rules(spec: PrometheusCommonSpec) -> Findings:
     for message, rule in PrometheusAgentSpec.CEL.items():
         if not holds(rule, value):
             yield Finding("spec", Reason.CONFLICT, message)
+    for fault in faults(DaemonSetSettings, value.get("daemonSet", {})):
+        yield Finding(below("spec.daemonSet", fault.path), Reason.INVALID_VALUE, fault.message)
 
 
 def label_names(spec: PrometheusCommonSpec, scope: Scope) -> Findings:

@@ -1,6 +1,6 @@
 """The fields of an agent in its other mode: which must go, what that costs, and what is left.
 
-Which fields must go is asked of the rules of the CRD (`PrometheusAgentSpec.CEL`), so that this
+Which fields must go is asked of the rules of the CRD (`RULES_OF_MODES`), so that this
 command, the API server and the operator cannot disagree. Only the words are written here.
 """
 
@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from stoker.api.cel import holds
 from stoker.api.core import Object
-from stoker.api.prometheus import PrometheusAgentSpec
+from stoker.api.prometheus import RULES_OF_MODES
+from stoker.validate.features import IDLE_ON_NODES
 
 STATEFUL_SET: Final = "StatefulSet"
 DAEMON_SET: Final = "DaemonSet"
@@ -68,12 +69,7 @@ FORBIDDEN: Final[dict[str, dict[str, Loss]]] = {
 
 # Fields that may stay but do nothing.
 IDLE: Final[dict[str, tuple[Loss, ...]]] = {
-    DAEMON_SET: (
-        Loss("updateStrategy", "it is a StatefulSet's", "daemonSet.updateStrategy"),
-        Loss("podManagementPolicy", "it is a StatefulSet's"),
-        Loss("serviceName", "pods of a DaemonSet have no names in DNS"),
-        Loss("serviceDiscoveryRole", "EndpointSlices are used, for the node that they name"),
-    ),
+    DAEMON_SET: tuple(Loss(each.field, each.why, each.instead) for each in IDLE_ON_NODES),
     STATEFUL_SET: (),
 }
 
@@ -92,7 +88,7 @@ def removed(spec: Object, mode: str) -> tuple[Loss, ...]:
     """The fields of a spec that the rules forbid in a mode, in the order of the rules."""
     given = {name: value for name, value in spec.items() if value is not None} | {"mode": mode}
     found: dict[str, Loss] = {}
-    for message, rule in PrometheusAgentSpec.CEL.items():
+    for message, rule in RULES_OF_MODES.items():
         if holds(rule, given):
             continue
         for name in given:

@@ -5,9 +5,15 @@ from collections.abc import Iterator
 from shlex import quote
 from typing import Final
 
+from msgspec.structs import replace
+
 from stoker.api.core import Object
+from stoker.api.monitors import ServiceMonitorSpec
 from stoker.api.prometheus import PrometheusAgent
+from stoker.generate.servicemonitor import role_of
 from stoker.offline.migration.fields import DAEMON_SET, Loss, merge_patch
+from stoker.select.workload import workload_of
+from stoker.settings import Capabilities
 
 # Pods, StatefulSets, DaemonSets and claims of an agent, and of nothing else.
 _OF_AGENT: Final = "app.kubernetes.io/name=prometheus-agent,operator.prometheus.io/name"
@@ -48,10 +54,20 @@ def _first(where: str, homeless: bool, beside: Object | None) -> Iterator[str]:
 def _reading_rights(agent: PrometheusAgent) -> Iterator[str]:
     account = agent.spec.service_account_name or "default"
     user = quote(f"system:serviceaccount:{agent.metadata.namespace}:{account}")
+    on_nodes = replace(agent, spec=replace(agent.spec, mode=DAEMON_SET))
+    workload = workload_of(on_nodes, Capabilities())
+    words, plural = _READ[role_of(ServiceMonitorSpec(), workload).key.name]
     yield (
-        "see that the agents may read EndpointSlices (only for ServiceMonitors): "
-        f"kubectl auth can-i watch endpointslices.discovery.k8s.io -A --as={user}"
+        f"see that the agents may read {words} (only for ServiceMonitors): "
+        f"kubectl auth can-i watch {plural} -A --as={user}"
     )
+
+
+# What is read to find endpoints, in words and as kubectl calls it.
+_READ: Final = {
+    "endpointslice": ("EndpointSlices", "endpointslices.discovery.k8s.io"),
+    "endpoints": ("Endpoints", "endpoints"),
+}
 
 
 def _change(where: str, name: str, mode: str, gone: tuple[Loss, ...], in_cluster: bool) -> str:
