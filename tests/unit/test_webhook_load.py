@@ -94,7 +94,16 @@ def test_the_process_answers_as_the_thread_does() -> None:
     """For what is right, what is wrong and what is no review; one after the other."""
     deep = b"[" * 40_000
     wrong = json.dumps(admission(rule("sum(", annotations={"a": "x" * 40_000}))).encode()
-    bodies = [large(), wrong, deep, b"{" + b" " * 40_000, b"3" * 40_000, large()]
+    nameless = admission(rule(annotations={"a": "x" * 40_000}), name=None, namespace=[1, None])
+    bodies = [
+        large(),
+        json.dumps(nameless).encode(),
+        wrong,
+        deep,
+        b"{" + b" " * 40_000,
+        b"3" * 40_000,
+        large(),
+    ]
 
     async def answers(*command: str) -> list[tuple[int, str, Any]]:
         async with serving(*command) as site:
@@ -102,7 +111,7 @@ def test_the_process_answers_as_the_thread_does() -> None:
 
     ours = asyncio.run(answers(*REAL))
     assert ours == asyncio.run(answers())
-    assert [status for status, _, _ in ours] == [200, 200, 400, 400, 400, 200]
+    assert [status for status, _, _ in ours] == [200, 200, 200, 400, 400, 400, 200]
 
 
 def test_a_review_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

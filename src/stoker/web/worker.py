@@ -13,7 +13,7 @@ import struct
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable, Sequence
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 import msgspec
 from msgspec import Struct
@@ -38,7 +38,7 @@ class Reply(Struct, frozen=True, array_like=True):
 
     body: bytes = b""
     allowed: bool = True
-    subject: dict[str, str | int] = {}
+    subject: dict[str, Any] = {}
     findings: tuple[str, ...] = ()
     status: int = 200
     problem: str = ""
