@@ -6,7 +6,6 @@ Sizes come from the table of limits, so that a limit that is raised is still tri
 from typing import Any, Final
 
 from stoker.limits import DEFAULTS
-
 from tests.hostile.payload import HOOK, USED, Attack, Json, LeftOut, Outcome, key
 
 ATTACK: Final = Attack("cost")
