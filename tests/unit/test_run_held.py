@@ -28,7 +28,7 @@ class Server:
     def __init__(self) -> None:
         self.text = BROKEN
 
-    async def get(self, *_: object) -> dict[str, Any]:
+    async def get(self, *_: object, **__: object) -> dict[str, Any]:
         """The Secret as it is now."""
         return {"metadata": {"resourceVersion": self.text}, "data": {"jobs.yaml": self.text}}
 
@@ -76,7 +76,7 @@ class Faltering(Server):
         super().__init__()
         self.asked = 0
 
-    async def get(self, *_: object) -> dict[str, Any]:
+    async def get(self, *_: object, **__: object) -> dict[str, Any]:
         """The Secret, from the second time on."""
         self.asked += 1
         if self.asked == 1:
@@ -125,7 +125,7 @@ class Guarded(Server):
         self.allowed = False
         self.asked = 0
 
-    async def get(self, *_: object) -> dict[str, Any]:
+    async def get(self, *_: object, **__: object) -> dict[str, Any]:
         """The Secret, or that we may not see it."""
         self.asked += 1
         if not self.allowed:

@@ -112,7 +112,7 @@ class Server:
         self.answers = answers
         self.asked: list[str] = []
 
-    async def get(self, _resource: object, _namespace: str, name: str) -> dict[str, Any]:
+    async def get(self, _: object, __: str, name: str, **___: object) -> dict[str, Any]:
         """The Secret of this name."""
         self.asked.append(name)
         return await self.answers.get(name, well())()

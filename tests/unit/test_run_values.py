@@ -22,7 +22,7 @@ class Server:
         self.reads = 0
         self.answer = asyncio.Event()
 
-    async def get(self, *_: object) -> dict[str, Any]:
+    async def get(self, *_: object, **__: object) -> dict[str, Any]:
         """A Secret whose password is its version, after a while."""
         version = self.version
         self.reads += 1
@@ -95,7 +95,7 @@ def test_an_object_can_be_had_whole() -> None:
 class Failing:
     """Fails soon for one Secret; a read of any other takes a while, also to end it."""
 
-    async def get(self, _resource: object, _namespace: str, name: str) -> dict[str, Any]:
+    async def get(self, _: object, __: str, name: str, **___: object) -> dict[str, Any]:
         """Nothing."""
         if name == "broken":
             await asyncio.sleep(1)

@@ -158,6 +158,8 @@ def test_a_body_that_takes_much_memory_takes_it_elsewhere() -> None:
         assert (await worker.ask(Question(RULES, body))).status == 413
         assert (await worker.ask(Question(RULES, large()))).status == 200
         await worker.stop()
+        with pytest.raises(BrokenError, match="stopping"):
+            await worker.ask(Question(RULES, large()))
         with pytest.raises(BrokenError):
             await WorkerProcess(SILENT).ask(Question(RULES, b"{}"))
 

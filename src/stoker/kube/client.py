@@ -41,11 +41,20 @@ class Client(Transport):
     """An API server, as one identity."""
 
     async def get(
-        self, resource: Resource, namespace: str | None, name: str, *, accept: str = JSON
+        self,
+        resource: Resource,
+        namespace: str | None,
+        name: str,
+        *,
+        accept: str = JSON,
+        exempt: bool = False,
     ) -> Object:
-        """Read an object; with `accept=METADATA_ONLY` its metadata alone."""
+        """Read an object; with `accept=METADATA_ONLY` its metadata alone.
+
+        An exempt one does not count against the limit of this client.
+        """
         path = _path(resource, namespace, name, verb="get")
-        return await self._asked("GET", path, accept=accept)
+        return await self._asked("GET", path, accept=accept, exempt=exempt)
 
     async def create(self, obj: Object, *, manager: str | None = None) -> Object:
         """Create an object; it may have a `generateName`."""

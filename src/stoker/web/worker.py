@@ -56,6 +56,7 @@ class WorkerProcess:
         self._process: Process | None = None
         self._turn = asyncio.Lock()
         self._idle: asyncio.TimerHandle | None = None
+        self._stopped = False
 
     async def ask(self, question: Question) -> Reply:
         """The answer. Who does not wait for it any longer cancels this, and the process ends."""
@@ -72,7 +73,8 @@ class WorkerProcess:
             return reply
 
     async def stop(self) -> None:
-        """End the process."""
+        """End the process, and start no other."""
+        self._stopped = True
         if self._idle:
             self._idle.cancel()
         await self._end()
@@ -91,6 +93,8 @@ class WorkerProcess:
             raise BrokenError("it ended before its answer") from error
 
     async def _running(self) -> Process:
+        if self._stopped:
+            raise BrokenError("the webhook is stopping")
         if self._process is None or self._process.returncode is not None:
             try:
                 self._process = await asyncio.create_subprocess_exec(
@@ -110,6 +114,8 @@ class WorkerProcess:
         if self._process is not None:
             process, self._process = self._process, None
             await process.wait()
+            # Its pipes would stay open until somebody reads their end.
+            process._transport.close()  # type: ignore[attr-defined]
 
 
 # --- In the process -------------------------------------------------------------------------------
