@@ -510,7 +510,7 @@ def test_a_binding_tells_that_a_resource_was_accepted() -> None:
 
 def test_a_binding_tells_why_a_resource_was_rejected() -> None:
     """All findings with their paths, within the bound that Kubernetes has for messages."""
-    (found,) = binding(MAIN, verdict("bad interval", "x" * 40000), 3).conditions or ()
+    (found,) = binding(MAIN, verdict("bad interval", *["x" * 900] * 50), 3).conditions or ()
     assert (found.status, found.reason) == ("False", "InvalidConfiguration")
     assert found.message is not None
     assert found.message.startswith("spec.endpoints[0]: bad interval; spec.endpoints[0]: xxx")
