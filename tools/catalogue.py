@@ -105,7 +105,7 @@ BINARIES = {
         _prometheus("promtool", "prometheus", "prometheus"),
         _prometheus("amtool", "prometheus", "alertmanager"),
         _prometheus("alertmanager", "alertmanager", "alertmanager"),
-        # Our own, of Go's standard library alone.
+        # Our own: Go's standard library, and the copy of a parser that Prometheus has.
         Binary("judge", "judge", "."),
     )
 }

@@ -153,20 +153,27 @@ LIMITS: Final[dict[str, Limit]] = {
         seen=15_938,
         least=1,
     ),
+    "alert-queries-length": Limit(
+        default=64 * 1024,
+        unit="characters in queries of alerts' texts",
+        counts="Characters of all `query` in labels and annotations of alerts, where the namespace"
+        " is enforced",
+        seen=0,
+    ),
     "pattern-weight": Limit(
         default=50_000,
         unit="steps in one regular expression",
         counts="Steps of one regular expression, in relabelings, matchers and PromQL: its"
         " characters, those that are repeated as often as they are repeated",
-        seen=3_720,
-        least=0.5,
+        seen=3_721,
+        least=0.25,
     ),
     "all-pattern-weight": Limit(
         default=200_000,
         unit="steps in all regular expressions",
         counts="Steps of all regular expressions",
-        seen=8_202,
-        least=0.5,
+        seen=8_562,
+        least=0.25,
     ),
     "receivers": Limit(
         default=1_000,

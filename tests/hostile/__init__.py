@@ -12,7 +12,6 @@ Everything is tried in `tests/unit/test_hostile.py` and `tests/live/test_hostile
 """
 
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Final
 
 from tests.hostile.payload import Payload, distinct
@@ -31,7 +30,7 @@ CLASSES: Final = (
     "values",
     "enforcement",
     "conversion",
-    *(("cost",) if find_spec("stoker.limits") else ()),
+    "cost",
 )
 
 

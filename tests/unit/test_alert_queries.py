@@ -5,6 +5,7 @@ import pytest
 from stoker.api.rules import PrometheusRule
 from stoker.api.workload import ExcludedObject
 from stoker.generate.rules import Enforcement, RuleFile, enforced, rule_file
+from stoker.validate.findings import Reason
 from stoker.validate.rules import thanos_reader
 from stoker.version import parse_version
 from tests.unit.test_rules import one_rule, reader, rule_of
@@ -124,7 +125,8 @@ def test_the_queries_of_an_object_have_a_bound() -> None:
     texts = {f"a{number}": f"{{{{ query `{query}` }}}}" for number in range(20)}
     made = held(one_rule(annotations=texts))
     assert {one.path[-5:-1] for one in made.findings} <= {f"[a{number}" for number in range(10, 20)}
-    assert "more than 65536 characters" in made.findings[0].message
+    assert made.findings[0].reason == Reason.OVER_BUDGET
+    assert "--resource-limits=alert-queries-length=" in made.findings[0].message
 
 
 def test_thanos_is_held_as_well() -> None:

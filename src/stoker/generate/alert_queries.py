@@ -11,10 +11,12 @@ from typing import Final, TypeAlias
 from msgspec.structs import replace
 
 from stoker.api.rules import Rule, RuleGroup
+from stoker.errors import OverBudgetError
 from stoker.golang.calls import Call, calls
 from stoker.golang.literals import quoted, unquoted
 from stoker.golang.template import RefusedError
 from stoker.promql import ParseError, enforce_label, parse, to_text
+from stoker.validate.budget import Meter, stopped
 from stoker.validate.findings import Finding, Reason
 from stoker.validate.rules import Reader
 from stoker.validate.templates import alert_setting
@@ -22,8 +24,6 @@ from stoker.validate.templates import alert_setting
 Texts: TypeAlias = dict[str, str] | None
 
 _QUERY: Final = "query"
-# Characters of all queries in texts of an object: reading them takes half a second at worst.
-_MOST: Final = 65_536
 
 
 class UnheldError(Exception):
@@ -42,7 +42,7 @@ class Hold:
         self._label = label
         self._namespace = namespace
         self._reader = reader
-        self._room = _MOST
+        self._meter = Meter(reader.limits)
 
     def alert(self, rule: Rule, path: str) -> Rule:
         """An alert whose queries see the namespace alone; its texts must be templates."""
@@ -72,16 +72,16 @@ class Hold:
         place = 0
         try:
             for start, end in sorted(map(_place, calls(text, setting, _QUERY))):
+                self._meter.spend("alert-queries-length", end - start, path)
                 parts += (text[place:start], self._literal(text[start:end]))
                 place = end
+        except OverBudgetError as error:
+            self.findings.append(stopped(error))
         except (RefusedError, _CannotError) as error:
             self.findings.append(Finding(path, Reason.INVALID_VALUE, f"as a template: {error}"))
         return "".join((*parts, text[place:]))
 
     def _literal(self, literal: str) -> str:
-        self._room -= len(literal)
-        if self._room < 0:
-            raise _CannotError(f"the queries of all texts have more than {_MOST} characters")
         try:
             node = parse(unquoted(literal).decode(), self._reader.promql)
         except (ParseError, UnicodeDecodeError) as error:

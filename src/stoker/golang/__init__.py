@@ -12,3 +12,5 @@ from typing import Final, TypeAlias
 Go: TypeAlias = tuple[int, int]
 
 NEWEST: Final[Go] = (1, 26)
+NEWEST_MATCHERS: Final[Go] = (1, 24)
+"""What reads matchers of the newest Prometheus: it has a copy of Go's parser, which lags behind."""

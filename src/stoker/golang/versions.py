@@ -6,10 +6,18 @@ while the next release already had its own, hence rows such as 2.53.5 below 2.54
 
 from typing import Final, TypeAlias
 
-from stoker.golang import NEWEST, Go
+from stoker.golang import NEWEST, NEWEST_MATCHERS, Go
 from stoker.version import Version
 
-__all__ = ["NEWEST", "Go", "go_of_alertmanager", "go_of_prometheus", "go_of_thanos"]
+__all__ = [
+    "NEWEST",
+    "Go",
+    "go_of_alertmanager",
+    "go_of_matchers",
+    "go_of_matchers_in_thanos",
+    "go_of_prometheus",
+    "go_of_thanos",
+]
 
 _Release: TypeAlias = tuple[int, int, int]
 _Table: TypeAlias = tuple[tuple[_Release, Go], ...]
@@ -80,6 +88,22 @@ def go_of_prometheus(version: Version) -> Go:
     return _go_of(version, _PROMETHEUS)
 
 
+# Prometheus reads matchers with a copy of Go's parser, which lags behind. The copy of 2.53 has the
+# groups `(?<name>…)` of Go 1.22, the one before has not, and none has the names of classes of 1.25.
+_COPIES: Final[_Table] = (((2, 53, 0), NEWEST_MATCHERS),)
+_FIRST_COPY: Final[Go] = (1, 21)
+
+
+def go_of_matchers(version: Version) -> Go:
+    """The Go whose parser reads the matchers of a Prometheus; its relabelings have the whole Go."""
+    return min(go_of_prometheus(version), _go_of(version, _COPIES, _FIRST_COPY))
+
+
+def go_of_matchers_in_thanos(version: Version) -> Go:
+    """The same of a Thanos: it has Prometheus' own code."""
+    return min(go_of_thanos(version), NEWEST_MATCHERS)
+
+
 def go_of_alertmanager(version: Version) -> Go:
     """The Go of an Alertmanager."""
     return _go_of(version, _ALERTMANAGER)
@@ -90,7 +114,7 @@ def go_of_thanos(version: Version) -> Go:
     return _go_of(version, _THANOS)
 
 
-def _go_of(version: Version, releases: _Table) -> Go:
+def _go_of(version: Version, releases: _Table, oldest: Go = _OLDEST) -> Go:
     # A release candidate was built as its release: no candidate on record differs.
     release = (version.major, version.minor, version.patch)
-    return next((go for since, go in releases if release >= since), _OLDEST)
+    return next((go for since, go in releases if release >= since), oldest)

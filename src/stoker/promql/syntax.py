@@ -8,8 +8,7 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
-from stoker.golang import NEWEST as NEWEST_GO
-from stoker.golang import Go
+from stoker.golang import NEWEST_MATCHERS, Go
 
 Version: TypeAlias = tuple[int, int, int]
 
@@ -37,16 +36,16 @@ FAST_MATCHERS: Final[Version] = (2, 52, 0)
 class Options(Struct, frozen=True):
     """Which Prometheus an expression is for: its version, and the features that are on.
 
-    `go` is what it was built with, and `fast_matchers` tells whether it has those of 2.52.
+    `go` is whose parser reads matchers, and `fast_matchers` tells whether it has those of 2.52.
     """
 
     version: Version = NEWEST
     features: frozenset[str] = frozenset()
-    go: Go = NEWEST_GO
+    go: Go = NEWEST_MATCHERS
     fast_matchers: bool = True
 
 
-def options_for(version: Version, flags: Iterable[str] = (), go: Go = NEWEST_GO) -> Options:
+def options_for(version: Version, flags: Iterable[str] = (), go: Go = NEWEST_MATCHERS) -> Options:
     """The options of a Prometheus of this version, started with these feature flags."""
     default = {name for name, since in ON_BY_DEFAULT.items() if version >= since}
     return Options(version, frozenset((*default, *flags)), go, version >= FAST_MATCHERS)

@@ -14,7 +14,7 @@ from stoker.api.decode import convert
 from stoker.api.prometheus_common import PrometheusCommonSpec
 from stoker.api.rules import PrometheusRuleSpec, Rule, RuleGroup
 from stoker.errors import DecodeError
-from stoker.golang.versions import go_of_prometheus, go_of_thanos
+from stoker.golang.versions import go_of_matchers, go_of_matchers_in_thanos
 from stoker.limits import NO_CHANGES, Limits
 from stoker.promql import NEWEST, Node, Options, ParseError, options_for, parse
 from stoker.remembered import remembered
@@ -86,7 +86,7 @@ def prometheus_reader(workload: Workload) -> Reader:
         flagged = "utf8-names" in features and found >= parse_version("2.55.0")
         legacy = found < parse_version("3.0.0") and not flagged
     numbers = (found.major, found.minor, found.patch)
-    promql = options_for(numbers, features, go_of_prometheus(found))
+    promql = options_for(numbers, features, go_of_matchers(found))
     return Reader(
         version=found, legacy_names=legacy, promql=promql, limits=workload.capabilities.limits
     )
@@ -97,7 +97,7 @@ def thanos_reader(
 ) -> Reader:
     """A Thanos Ruler as the reader of rules: its PromQL is that of a recent Prometheus."""
     legacy = version < parse_version("0.38.0")
-    promql = options_for(NEWEST, features, go_of_thanos(version))
+    promql = options_for(NEWEST, features, go_of_matchers_in_thanos(version))
     if version < parse_version(_FAST_MATCHERS_IN_THANOS):
         promql = replace(promql, fast_matchers=False)
     return Reader(version=version, thanos=True, legacy_names=legacy, promql=promql, limits=limits)

@@ -3,14 +3,15 @@ package main
 import (
 	"encoding/json"
 	"regexp"
-	"regexp/syntax"
 	"unicode"
+
+	copied "github.com/grafana/regexp/syntax"
 )
 
-// matcher reads an expression as a matcher of Prometheus does: it is parsed, and what the tree looks
-// like as a text is put between anchors and compiled.
+// matcher reads an expression as a matcher of Prometheus does: the copy of Go's parser that it has
+// parses it, and what the tree looks like as a text is put between anchors and compiled.
 func matcher(text string) answer {
-	parsed, err := syntax.Parse(text, syntax.Perl|syntax.DotNL)
+	parsed, err := copied.Parse(text, copied.Perl|copied.DotNL)
 	if err != nil {
 		return refused(err)
 	}
