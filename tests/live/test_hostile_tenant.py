@@ -39,7 +39,7 @@ VALUES = Path(__file__).parents[2] / "charts" / "stoker" / "values.yaml"
 ROOM = 0.8
 HEALTHY_SECONDS = 1.0
 CHANGES = 15
-RESTARTS = 2
+RESTARTS = 3
 # We look this often whether a change is written, so two times may differ by as much.
 POLL_SECONDS = 0.1
 # More lies in the cluster for the one than for the other, and comes through a proxy in Python.
