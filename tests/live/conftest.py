@@ -14,6 +14,7 @@ from tests.live.operating import Running, World
 from tests.live.replicas import Replica, replicas
 from tests.live.rights import COMPONENTS, Roles, roles_in
 from tests.live.trials import Server
+from tools.api import kubeconfig
 from tools.cluster import Cluster
 from tools.crds import install_crds
 
@@ -66,7 +67,10 @@ def strict_server(open_cluster: Cluster) -> Iterator[Server]:
     """The server that operators talk to here."""
     asks = "--enable-admission-plugins=OwnerReferencesPermissionEnforcement"
     with SecondServer(open_cluster, asks, "--feature-gates=WatchList=false") as second:
-        yield Server(open_cluster, second.url, second.kubeconfig)
+        # In a file of its own: there may be other second servers.
+        path = open_cluster.directory / "kubeconfig-strict"
+        path.write_text(kubeconfig(second.url, open_cluster.token, open_cluster.ca_file))
+        yield Server(open_cluster, second.url, path)
 
 
 @pytest.fixture(scope="session")

@@ -290,6 +290,7 @@ def _counts(site: Site, role: Object) -> bool:
         "verb": rule["verbs"][0],
         "group": rule["apiGroups"][0],
         "resource": rule["resources"][0],
+        "name": (rule.get("resourceNames") or [""])[0],
     }
     user = f"system:serviceaccount:{site.home}:stoker-operator"
     review = {"spec": {"user": user, "resourceAttributes": asked}}
