@@ -57,12 +57,12 @@ def world(case: Case, context: Context) -> Outcome:
 def lines(case: Case) -> Iterator[str]:
     """Every difference, on purpose or not, each with the workload or the object that has it."""
     expected: Objects = case.expect["objects"]
-    for workload in _workloads(case.given):
+    for workload in workloads_of(case.given):
         theirs = {name: each for name, each in expected.items() if _is_of(each, workload)}
         yield from _differences(_Workload(workload, theirs))
 
 
-def _workloads(given: dict[str, Any]) -> list[Rendered]:
+def workloads_of(given: dict[str, Any]) -> list[Rendered]:
     """What becomes of the namespace with us."""
     found = world_of(Manifest("", 0, 0, each) for each in _manifests(given))
     assert not found.refused, found.refused
@@ -95,15 +95,20 @@ class _Workload:
         self.title = found.title
         self.problem = found.problem or found.decision.problem
         self.theirs = theirs
-        self.ours = {
-            f"{_PLURALS[each['kind']]}/{each['metadata']['name']}": _readable(each)
-            for each in found.objects
-        }
+        self.ours = objects_of(found)
         self.left_out = {
             _name_of(verdict): "; ".join(map(str, verdict.findings))
             for verdict in found.decision.verdicts
             if not verdict.accepted
         }
+
+
+def objects_of(found: Rendered) -> dict[str, Object]:
+    """Our objects as they are recorded: by plural and name."""
+    return {
+        f"{_PLURALS[each['kind']]}/{each['metadata']['name']}": _readable(each)
+        for each in found.objects
+    }
 
 
 def _name_of(verdict: Verdict) -> str:
