@@ -3,9 +3,12 @@
 from collections.abc import Callable, Iterator
 
 import pytest
+from msgspec.structs import replace
 
 from stoker.api.decode import convert
 from stoker.api.monitors import ServiceMonitor
+from stoker.api.rules import PrometheusRule
+from stoker.api.thanosruler import ThanosRuler
 from stoker.decide import decide, objects_for
 from stoker.kube.resources import resource_of
 from stoker.run.kinds import WORKLOADS
@@ -143,6 +146,32 @@ def test_nothing_rolls_when_alerting_is_taken_over(
         assert "left-behind" not in taken["metadata"]["labels"]
         assert not found(world, "secret", f"{name}-tls-assets-0").get("data")
         assert _pods(world, 2) == pods
+
+
+def test_a_ruler_keeps_its_pods_though_rules_are_left_out_and_become_fewer(world: World) -> None:
+    """It mounts the ConfigMaps that there are: what empties one of them must not take it away."""
+    world.put(thanos_ruler("main", replicas=1), rule("shop"))
+    owner = convert(ThanosRuler, found(world, "thanosruler", "main"))
+    rules = [convert(PrometheusRule, each) for each in world.list("prometheusrule")]
+    decision = decide(owner, rules, {world.namespace: {}}, Contents(), Capabilities())
+    # The last has nothing but a rule that the peer takes and we do not.
+    files = [*decision.contents.rule_files, {"left-out.yaml": "groups: []\n"}]
+    assert len(files) == 2
+    contents = replace(decision.contents, rule_files=files)
+    as_the_peer(world, *objects_for(owner, Capabilities(), ObjectSettings(), contents))
+    pods = world.until("the pods", lambda: _pods(world, 1))
+    with Running.start(world.cluster, f"--namespaces={world.namespace}"):
+        world.until("the rule to be left out", lambda: _is_empty(world, 1))
+        world.delete("prometheusrule", "shop")
+        world.until("no rules at all", lambda: _is_empty(world, 0))
+        world.settled("thanosruler", "main")
+        there = found(world, "statefulset", "thanos-ruler-main")
+        assert there["metadata"]["generation"] == 1
+        assert _pods(world, 1) == pods
+
+
+def _is_empty(world: World, number: int) -> bool:
+    return not found(world, "configmap", f"thanos-ruler-main-rulefiles-{number}").get("data")
 
 
 def _service(prefix: str) -> str:
