@@ -25,6 +25,7 @@ from stoker.api.prometheus import PrometheusSpec
 from stoker.api.rules import PrometheusRule
 from stoker.generate.fragments import ResourceKey
 from stoker.generate.rulebook import KeptRules, prometheus_terms
+from stoker.generate.rules import MOUNTED_BY_PROMETHEUS
 from stoker.promql import parse
 from stoker.select.workload import Workload
 
@@ -138,7 +139,7 @@ def _measured(size: int) -> dict[str, float]:
 
 
 def _filled(rules: dict[ResourceKey, PrometheusRule]) -> KeptRules:
-    kept = KeptRules(TERMS)
+    kept = KeptRules(TERMS, MOUNTED_BY_PROMETHEUS)
     kept.put_all(rules)
     kept.config_maps()
     return kept

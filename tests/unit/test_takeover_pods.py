@@ -159,7 +159,7 @@ def test_a_prometheus_keeps_its_pods_when_it_has_more_config_maps_than_it_mounts
 
 def agent(**spec: Any) -> PrometheusAgent:
     """An agent that selects everything."""
-    selectors = {"serviceMonitorSelector": {}, "podMonitorSelector": {}}
+    selectors: Object = {"serviceMonitorSelector": {}, "podMonitorSelector": {}}
     found: PrometheusAgent = made(PrometheusAgent, "edge", selectors | spec)
     return found
 
