@@ -152,7 +152,9 @@ class Trial:
 
         def mended(case: Case, world: World) -> None:
             for right, effect in case.effects.items():
-                world.until(f"{case.name}: {right}", partial(holds, effect, world))
+                # An event that could not be written is not said again: the status has it.
+                if not right.resource.startswith("events."):
+                    world.until(f"{case.name}: {right}", partial(holds, effect, world))
 
         self.everywhere(mended)
 
