@@ -22,13 +22,15 @@ class Capabilities(Struct, frozen=True, kw_only=True):
     """Facts and gates that change what is generated.
 
     `endpoint_slices`: the API server has EndpointSlices. `pod_topology_labels`: it copies the zone
-    of a node to its pods (Kubernetes 1.35). `topology_sharding`, `shard_retention`: feature gates.
+    of a node to its pods (Kubernetes 1.35). `daemon_sets`, `topology_sharding`, `shard_retention`:
+    feature gates.
     `deny_files`: no monitor, ScrapeConfig or AlertmanagerConfig may name files of a container.
     `limits`: what one configuration resource may cost.
     """
 
     endpoint_slices: bool = True
     pod_topology_labels: bool = False
+    daemon_sets: bool = True
     topology_sharding: bool = True
     shard_retention: bool = True
     deny_files: bool = False
@@ -68,8 +70,9 @@ class ObjectSettings(Struct, frozen=True, kw_only=True):
 # --- The running operator -------------------------------------------------------------------------
 
 STATUS_GATE: Final = "StatusForConfigurationResources"
+DAEMON_SET_GATE: Final = "PrometheusAgentDaemonSet"
 DEFAULT_GATES: Final = {
-    "PrometheusAgentDaemonSet": True,
+    DAEMON_SET_GATE: True,
     "PrometheusShardRetentionPolicy": True,
     "PrometheusTopologySharding": True,
     "RemoteWriteCustomResourceDefinition": False,
@@ -216,6 +219,21 @@ class OperatorSettings(Struct, frozen=True, kw_only=True):
     log: LogSettings = LogSettings()
     api: ApiSettings = ApiSettings()
     leader: LeaderSettings = LeaderSettings()
+
+
+def capabilities_with(
+    settings: OperatorSettings, *, endpoint_slices: bool = True, pod_topology_labels: bool = False
+) -> Capabilities:
+    """What the settings say, and facts of a cluster, where there is one."""
+    return Capabilities(
+        endpoint_slices=endpoint_slices,
+        pod_topology_labels=pod_topology_labels,
+        daemon_sets=settings.gates[DAEMON_SET_GATE],
+        topology_sharding=settings.gates["PrometheusTopologySharding"],
+        shard_retention=settings.gates["PrometheusShardRetentionPolicy"],
+        deny_files=settings.deny_files,
+        limits=settings.limits,
+    )
 
 
 def gates_with(known: Mapping[str, bool], wanted: Mapping[str, bool]) -> dict[str, bool]:

@@ -14,17 +14,20 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.x509.oid import NameOID
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from stoker.api.common import OAuth2, RelabelConfig, SafeTlsConfig, TlsConfig
 from stoker.api.decode import convert
 from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
-from stoker.api.prometheus import PrometheusSpec
+from stoker.api.prometheus import PrometheusAgentSpec, PrometheusSpec
 from stoker.api.prometheus_common import PrometheusCommonSpec
 from stoker.api.scrapeconfig.discovery.hosters import IonosDiscovery, LinodeDiscovery
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.api.workload import WebTlsConfig
+from stoker.cli.operator_settings import operator_settings
 from stoker.select.assets import Contents
 from stoker.select.workload import Workload
+from stoker.settings import capabilities_with
 from stoker.validate.findings import Finding, Reason
 from stoker.validate.http import oauth2_settings, one_kind_of_credentials, tls_settings
 from stoker.validate.monitors import pod_monitor, probe, service_monitor
@@ -645,6 +648,20 @@ def workload_paths(**spec: Any) -> dict[str, Reason]:
     """What is found in a server's own settings."""
     model = convert(PrometheusSpec, spec)
     return _by_path(workload_findings(model, Scope(asking(model), ASSETS, "shop")))
+
+
+@pytest.mark.parametrize("mode", [None, "StatefulSet", "DaemonSet"])
+@pytest.mark.parametrize("runs", [True, False])
+def test_the_gate_of_agents_on_every_node_does_what_it_says(mode: str | None, runs: bool) -> None:
+    """Turned off, such an agent is not configured and says why; others are (A10)."""
+    gates = f"--feature-gates=PrometheusAgentDaemonSet={str(runs).lower()}"
+    facts = capabilities_with(operator_settings([gates]))
+    spec = PrometheusAgentSpec(mode=mode)
+    found = workload_findings(
+        spec, Scope(replace(asking(spec), capabilities=facts), ASSETS, "shop")
+    )
+    refused = mode == "DaemonSet" and not runs
+    assert [each.path for each in found] == (["spec.mode"] if refused else [])
 
 
 def test_a_plain_workload_has_no_findings() -> None:

@@ -23,7 +23,7 @@ from stoker.offline.world import World
 from stoker.select.assets import SECRET
 from stoker.select.choice import UNMANAGED, is_unmanaged
 from stoker.select.workload import Owner, Scraper, workload_of
-from stoker.settings import Capabilities, OperatorSettings
+from stoker.settings import OperatorSettings, capabilities_with
 
 _SHARED: Final = ("Service", "ScrapeConfig")
 _PAUSED: Final = "spec.paused: the operator leaves its objects as they are until this is unset"
@@ -52,7 +52,7 @@ class Rendered(Struct, frozen=True):
 
 def decided(world: World, owners: Iterable[Owner], settings: OperatorSettings) -> list[Rendered]:
     """What becomes of these workloads of the world, without their objects."""
-    facts = _capabilities(settings)
+    facts = capabilities_with(settings)
     stand_ins = stand_ins_of if settings.consolidate_monitors else None
     return [
         Rendered(
@@ -70,15 +70,6 @@ def rendered(world: World, owners: Iterable[Owner], settings: OperatorSettings) 
     return _distinct(_built(world, each, settings) for each in decided(world, owners, settings))
 
 
-def _capabilities(settings: OperatorSettings) -> Capabilities:
-    return Capabilities(
-        topology_sharding=settings.gates["PrometheusTopologySharding"],
-        shard_retention=settings.gates["PrometheusShardRetentionPolicy"],
-        deny_files=settings.deny_files,
-        limits=settings.limits,
-    )
-
-
 def _built(world: World, found: Rendered, settings: OperatorSettings) -> Rendered:
     owner, contents = found.decision.owner, found.decision.contents
     if contents is None:
@@ -86,7 +77,7 @@ def _built(world: World, found: Rendered, settings: OperatorSettings) -> Rendere
     if is_unmanaged(owner, settings):
         contents = _without_configuration(world, owner, contents, settings)
     try:
-        objects = objects_for(owner, _capabilities(settings), settings.objects, contents)
+        objects = objects_for(owner, capabilities_with(settings), settings.objects, contents)
     except WorkloadError as error:
         return replace(found, problem=str(error))
     made = (
@@ -101,7 +92,7 @@ def _scrape_configs(decision: Decision, settings: OperatorSettings) -> Iterator[
     owner = decision.owner
     if not settings.consolidate_monitors or not isinstance(owner, Scraper):
         return
-    workload = workload_of(owner, _capabilities(settings))
+    workload = workload_of(owner, capabilities_with(settings))
     for verdict in decision.verdicts:
         if verdict.accepted:
             yield from map(manifest_of, stand_ins_of(verdict.resource, workload))
@@ -118,7 +109,7 @@ def _without_configuration(
     world: World, owner: Owner, contents: Any, settings: OperatorSettings
 ) -> Any:
     """The user's Secret is left alone; an empty one lets the pods start until it is there."""
-    outline = outline_of(owner, _capabilities(settings), settings.objects)
+    outline = outline_of(owner, capabilities_with(settings), settings.objects)
     exists = (SECRET, outline.namespace, outline.configuration) in world.contents
     return replace(contents, config_files={} if exists else {MAIN_FILE: gzip_member("")})
 
@@ -141,7 +132,7 @@ def _shared(world: World, owner: Owner, settings: OperatorSettings) -> Object:
         for each in world.workloads
         if type(each) is type(owner) and each.metadata.namespace == namespace
     )
-    return shared_service_of(sharing, _capabilities(settings), settings.objects)
+    return shared_service_of(sharing, capabilities_with(settings), settings.objects)
 
 
 _Taken: TypeAlias = dict[ObjectId, Rendered]

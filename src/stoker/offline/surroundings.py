@@ -29,7 +29,7 @@ from stoker.explain.objects import (
 )
 from stoker.explain.view import Listing, Need, View
 from stoker.offline.world import World
-from stoker.settings import Capabilities, OperatorSettings
+from stoker.settings import Capabilities, OperatorSettings, capabilities_with
 
 N = TypeVar("N", bound=Named)
 T = TypeVar("T", bound=Named | PodGroup)
@@ -128,12 +128,7 @@ def _absent(what: str) -> str:
 
 def view_of(world: World, settings: OperatorSettings) -> View:
     """A directory, to be explained."""
-    capabilities = Capabilities(
-        topology_sharding=settings.gates["PrometheusTopologySharding"],
-        shard_retention=settings.gates["PrometheusShardRetentionPolicy"],
-        deny_files=settings.deny_files,
-        limits=settings.limits,
-    )
+    capabilities = capabilities_with(settings)
     return View(
         workloads=tuple(world.workloads),
         resources=tuple(world.resources),

@@ -116,7 +116,7 @@ def forbidden_files(endpoint: ServiceEndpoint, scope: Scope, path: str) -> Findi
 def files_denied(scope: Scope) -> bool:
     """Whether resources may name no files of the Prometheus container."""
     access = scope.spec.arbitrary_fs_access_through_sms
-    return scope.deny_files or bool(access and access.deny)
+    return scope.capabilities.deny_files or bool(access and access.deny)
 
 
 def forbidden_file(path: str) -> Finding:

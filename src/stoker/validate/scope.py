@@ -35,7 +35,7 @@ class Scope:
         self.spec = workload.spec
         self.version = workload.version
         self.namespace = namespace
-        self.deny_files = workload.capabilities.deny_files
+        self.capabilities = workload.capabilities
         self.reads: dict[Source, str | Missing] = {}
         self.files: dict[str, str] = {}
         self._assets = assets

@@ -25,6 +25,7 @@ from stoker.api.prometheus_common import (
 from stoker.api.remote import AzureAd, AzureManagedIdentity, RemoteWrite
 from stoker.api.workload import WebTlsConfig
 from stoker.errors import below
+from stoker.settings import DAEMON_SET_GATE
 from stoker.validate.findings import Finding, Findings, Reason, json_name
 from stoker.validate.http import (
     authorization_settings,
@@ -59,6 +60,7 @@ _SELECTORS: Final = tuple(
 def workload(spec: PrometheusCommonSpec, scope: Scope) -> Findings:
     """Everything about a workload."""
     yield from mode_rules(spec)
+    yield from gated_mode(spec, scope)
     for attribute in (each for each in _SELECTORS if hasattr(spec, each)):
         path = below("spec", json_name(spec, attribute))
         yield from selector(getattr(spec, attribute), path)
@@ -111,6 +113,14 @@ def mode_rules(spec: PrometheusCommonSpec) -> Findings:
             yield Finding("spec", Reason.CONFLICT, message)
     for fault in faults(DaemonSetSettings, value.get("daemonSet", {})):
         yield Finding(below("spec.daemonSet", fault.path), Reason.INVALID_VALUE, fault.message)
+
+
+def gated_mode(spec: PrometheusCommonSpec, scope: Scope) -> Findings:
+    """No agents on every node where the operator does not run them."""
+    if scope.capabilities.daemon_sets or getattr(spec, "mode", None) != "DaemonSet":
+        return
+    message = f"the operator was told not to run such agents: {DAEMON_SET_GATE}=false"
+    yield Finding("spec.mode", Reason.CONFLICT, message)
 
 
 def label_names(spec: PrometheusCommonSpec, scope: Scope) -> Findings:
