@@ -111,7 +111,7 @@ def _objects(value: Any) -> list[Spec]:
 
 def spoil(spec: Spec, random: Random) -> None:
     """Put a hostile string in the place of another, now and then of a name in a mapping."""
-    places = list(_string_places(spec))
+    places = list(string_places(spec))
     if not places:
         return
     holder, key = random.choice(places)
@@ -123,14 +123,15 @@ def spoil(spec: Spec, random: Random) -> None:
         holder[key] = text
 
 
-def _string_places(value: Any) -> list[tuple[Any, Any]]:
+def string_places(value: Any) -> list[tuple[Any, Any]]:
+    """All texts in JSON: what holds each, and under which key or number."""
     found: list[tuple[Any, Any]] = []
     pairs = value.items() if isinstance(value, dict) else enumerate(value)
     for key, inner in pairs:
         if isinstance(inner, str):
             found.append((value, key))
         elif isinstance(inner, dict | list):
-            found += _string_places(inner)
+            found += string_places(inner)
     return found
 
 

@@ -11,7 +11,7 @@ from functools import cache
 from random import Random
 from typing import Any, Final
 
-from tests.fuzz.objects import made
+from tests.fuzz.objects import made, string_places
 from tests.fuzz.strings import HOSTILE
 from tests.hostile import PAYLOADS
 from tests.hostile.payload import ATTACKER, KINDS, VERSIONS, Json, Payload, Refused
@@ -116,7 +116,7 @@ def _material() -> dict[str, list[Payload]]:
 
 def _other_text(kind: str, spec: Json, random: Random) -> None:
     """Put the text of another payload, of the same field where there is one, in a place."""
-    holder, key = random.choice(_places(spec) or [({}, "")])
+    holder, key = random.choice(string_places(spec) or [({}, "")])
     others = _texts()[kind]
     same = others.get(str(key)) or [text for each in others.values() for text in each]
     _put(holder, key, random.choice(same))
@@ -124,7 +124,7 @@ def _other_text(kind: str, spec: Json, random: Random) -> None:
 
 def _changed_text(kind: str, spec: Json, random: Random) -> None:
     """Change a text by its letters."""
-    holder, key = random.choice(_places(spec) or [({}, "")])
+    holder, key = random.choice(string_places(spec) or [({}, "")])
     if holder:
         _put(holder, key, mutated(holder[key], random))
 
@@ -179,23 +179,12 @@ def _put(holder: Any, key: Any, text: str) -> None:
         holder[key] = text
 
 
-def _places(value: Any) -> list[tuple[Any, Any]]:
-    found: list[tuple[Any, Any]] = []
-    pairs = value.items() if isinstance(value, dict) else enumerate(value)
-    for key, inner in pairs:
-        if isinstance(inner, str):
-            found.append((value, key))
-        elif isinstance(inner, dict | list):
-            found += _places(inner)
-    return found
-
-
 @cache
 def _texts() -> dict[str, dict[str, list[str]]]:
     """Every text of the corpus, by the kind of its object and the name of its field."""
     found: dict[str, dict[str, list[str]]] = {kind: {} for kind in KINDS}
     for kind, payloads in _material().items():
         for each in payloads:
-            for holder, key in _places(each.spec):
+            for holder, key in string_places(each.spec):
                 found[kind].setdefault(str(key), []).append(holder[key])
     return found
