@@ -19,6 +19,8 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from stoker.limits import DEFAULTS
+
 Json = dict[str, Any]
 
 SINK: Final = "http://SINK"
@@ -57,6 +59,7 @@ TYPES: Final = ("=", "!=", "=~", "!~")
 OVER: Final = (
     "alice", "mallory", "", ".*", ".+", "alice|mallory", "(?i)ALICE", "^alice$", "(?s).*", "|",
 )  # fmt: skip
+LARGE: Final = 200_000
 TRICKY: Final = (
     'x",namespace=~".*',
     'x" ,namespace="alice',
@@ -351,7 +354,7 @@ SECRETS: Final = {
     "quotes": "\"'`\\",
     "nul": "a\x00b",
     "control": "\x85\u2028\ufeff\x1b",
-    "large": "x" * 200_000,
+    "large": "x" * LARGE,
     "template": "{{ end }}{{ if . }}",
     "words": "not a url",
     "broken-url": "http://[::1%25]/",
@@ -465,8 +468,9 @@ def _fields(first: str) -> Iterable[Attempt]:
     large = [{"apiURL": key("url"), "title": "x" * 50_000}] * 5
     yield Attempt("large texts", receiving("discordConfigs", *large))
     large_secret = {"apiKey": key("large"), "apiURL": f"{SINK}/HERE/og/"}
-    spec = receiving("opsgenieConfigs", *[large_secret] * 8)
-    yield Attempt("a large Secret many times", spec, f"{first}.opsgenieConfigs[5].apiKey")
+    many = DEFAULTS["configuration-bytes"] // LARGE + 1
+    spec = receiving("opsgenieConfigs", *[large_secret] * many)
+    yield Attempt("a large Secret many times", spec, f"{first}.opsgenieConfigs[")
     bad: Iterable[tuple[str, Json, str]] = (
         ("slackConfigs", {"channel": "alice"}, ""),
         ("opsgenieConfigs", {"message": "x"}, ""),
