@@ -68,7 +68,7 @@ def test_each_target_is_scraped_once_by_the_agent_of_its_node(tmp_path: Path) ->
 def test_a_switch_of_modes_loses_no_target_and_no_agent_acts_for_the_other_mode(
     tmp_path: Path,
 ) -> None:
-    """To a DaemonSet, and back to a StatefulSet with an operator that is killed half-way (D7).
+    """To a DaemonSet, at first taken back, and back with an operator that is killed half-way (D7).
 
     During a switch each sample is from an old agent that does what it did, or from a new one that
     does what it should; the receiver and the targets themselves tell the same. No target waits for
@@ -80,10 +80,19 @@ def test_a_switch_of_modes_loses_no_target_and_no_agent_acts_for_the_other_mode(
         before = stage.begins()
         [old] = pods_of(stage.home)
 
+        # Taken back half-way: the old pod goes on as if nothing had been.
+        with watched(stage, before):
+            stage.home.put(agents("DaemonSet", INTERVAL))
+            stage.home.until("the DaemonSet", lambda: stage.home.list("daemonset"))
+            stage.home.put(agents("StatefulSet", INTERVAL))
+            settle(stage, "statefulset")
+        assert uids_of(stage) == {old["metadata"]["uid"]}
+
         with watched(stage, before):
             stage.home.put(agents("DaemonSet", INTERVAL))
             settle(stage, "daemonset")
-        assert "NODE_NAME" in stage.pods.logs(old, "config-reloader")
+        # It never saw what is for others: a reloader that fills in less would not have refused it.
+        assert "NODE_NAME" not in stage.pods.logs(old, "config-reloader")
         stage.holds()
 
         before = stage.begins()
@@ -101,9 +110,13 @@ def test_a_switch_of_modes_loses_no_target_and_no_agent_acts_for_the_other_mode(
             with Running.start(stage.cluster, ALONE):
                 settle(stage, "statefulset")
         stage.holds()
-        # To move to the usual Secret would have rolled the only agent.
         assert len(pods_of(stage.home)) == 1
-        assert stage.home.get("secret", "prom-agent-main-switch")
+        # The DaemonSet read the Secret apart, so these pods read the usual one.
+        stage.home.until(
+            "the Secret apart to go",
+            lambda: stage.home.get("secret", "prom-agent-main-switch") is None,
+        )
+        assert stage.home.get("secret", "prom-agent-main")
 
 
 @contextmanager
@@ -144,6 +157,11 @@ def paused() -> Iterator[list[float]]:
     finally:
         ended.set()
         watching.join()
+
+
+def uids_of(stage: Stage) -> set[str]:
+    """The pods of agents that there are."""
+    return {pod["metadata"]["uid"] for pod in pods_of(stage.home)}
 
 
 def settle(stage: Stage, kind: str) -> None:

@@ -3,6 +3,8 @@
 from copy import deepcopy
 from typing import Any
 
+import pytest
+
 from stoker.api.core import Object, ObjectMeta
 from stoker.api.decode import convert
 from stoker.api.prometheus import PrometheusAgentSpec
@@ -48,6 +50,7 @@ WANTED: list[Object] = [
         },
     },
 ]
+ON_NODES: list[Object] = [WANTED[0], WANTED[1] | {"kind": "DaemonSet"}]
 OWN = ["prom-agent-light-switch"]
 APART_SET = running(
     {"observedGeneration": 1, "updatedReplicas": 1, "readyReplicas": 1},
@@ -65,6 +68,10 @@ READY_DAEMON = running(
 )
 
 
+APART_DAEMON = running(READY_DAEMON.status or {}, template=(APART_SET.spec or {})["template"])
+DAEMON = ("DaemonSet", "shop", "prom-agent-light")
+
+
 def daemon(**status: int) -> Running:
     """A DaemonSet that lacks something."""
     full: Any = READY_DAEMON.status
@@ -74,7 +81,7 @@ def daemon(**status: int) -> Running:
 def test_nothing_is_kept_where_there_is_one_mode() -> None:
     """An agent that does not change its mode, and a server, are no special case."""
     assert switch_of(agent("StatefulSet"), WANTED, Found([NEW_SET], [], [])) == Switch()
-    assert switch_of(agent("DaemonSet"), [], Found([], [daemon(numberAvailable=0)], [])) == (
+    assert switch_of(agent("DaemonSet"), ON_NODES, Found([], [daemon(numberAvailable=0)], [])) == (
         Switch()
     )
     server = Workload(namespace="shop", name="main", spec=agent("").spec)
@@ -89,19 +96,56 @@ def test_stateful_sets_stay_until_there_is_an_agent_on_every_node() -> None:
         [daemon(updatedNumberScheduled=2)],
         [daemon(desiredNumberScheduled=0)],
         [running(READY_DAEMON.status or {}, generation=2)],
+        # It reads what the StatefulSet reads, as an earlier stoker made it: it will be rolled.
+        [READY_DAEMON],
     ]
     for daemons in lacking:
-        switch = switch_of(agent("DaemonSet"), [], Found([READY_SET], daemons, []))
-        assert switch.kept == {("StatefulSet", "shop", "prom-agent-light")}
+        switch = switch_of(agent("DaemonSet"), ON_NODES, Found([READY_SET], daemons, []))
+        assert ("StatefulSet", "shop", "prom-agent-light") in switch.kept
         assert switch.waits_for
-        assert not switch.apart
-    assert switch_of(agent("DaemonSet"), [], Found([READY_SET], [READY_DAEMON], [])) == Switch()
+    done = switch_of(agent("DaemonSet"), ON_NODES, Found([READY_SET], [APART_DAEMON], []))
+    assert ("StatefulSet", "shop", "prom-agent-light") not in done.kept
 
 
-def test_stateful_sets_that_stay_keep_the_secrets_that_they_read() -> None:
-    """Also those of an earlier change, which a DaemonSet has no use for."""
-    found = Found([APART_SET], [daemon(numberAvailable=0)], [*OWN, "prom-agent-light"])
-    assert SECRET in switch_of(agent("DaemonSet"), [], found).kept
+@pytest.mark.parametrize("mode", ["DaemonSet", "StatefulSet"])
+def test_new_pods_never_read_what_the_old_ones_read(mode: str) -> None:
+    """Whichever that is: neither mode sees the configuration of the other (A4, A21, A23, A28)."""
+    wanted = ON_NODES if mode == "DaemonSet" else WANTED
+    usual = ["prom-agent-light", "prom-agent-light-scrape-0"]
+    for old, apart_now, theirs in (
+        (READY_SET, True, usual),
+        (APART_SET, False, OWN),
+    ):
+        found = Found([old], [], usual + OWN)
+        if mode == "StatefulSet":
+            found = Found([], [old], usual + OWN)
+        switch = switch_of(agent(mode), wanted, found)
+        assert switch.apart is apart_now
+        assert {("Secret", "shop", each) for each in theirs} < switch.kept
+
+
+@pytest.mark.parametrize("mode", ["DaemonSet", "StatefulSet"])
+def test_a_change_that_is_taken_back_rolls_nothing(mode: str) -> None:
+    """The pods that were there first go on with what they read, and the new ones go (A17)."""
+    for first, second in ((READY_SET, APART_SET), (APART_SET, READY_SET)):
+        found = Found([first], [second], ["prom-agent-light", *OWN])
+        wanted = WANTED
+        if mode == "DaemonSet":
+            ready = running(READY_DAEMON.status or {}, template=(first.spec or {})["template"])
+            found, wanted = Found([second], [ready], ["prom-agent-light", *OWN]), ON_NODES
+        switch = switch_of(agent(mode), wanted, found)
+        made = switched(agent(mode), wanted, switch)
+        assert made[1]["spec"]["template"] == (first.spec or {})["template"]
+        assert not [kind for kind, _, _ in switch.kept if kind != "Secret"]
+
+
+def test_old_pods_stay_while_the_new_ones_are_about_to_roll() -> None:
+    """What they say of themselves is about what they were (A17)."""
+    other = deepcopy(WANTED)
+    other[1]["spec"]["template"]["spec"]["priorityClassName"] = "high"
+    found = Found([READY_SET], [APART_DAEMON], ["prom-agent-light", *OWN])
+    assert DAEMON in switch_of(agent("StatefulSet"), other, found).kept
+    assert DAEMON not in switch_of(agent("StatefulSet"), WANTED, found).kept
 
 
 def test_new_pods_count_when_they_have_been_ready_for_a_while() -> None:
@@ -110,15 +154,20 @@ def test_new_pods_count_when_they_have_been_ready_for_a_while() -> None:
         ("DaemonSet", [READY_SET], []),
         ("StatefulSet", [], [READY_DAEMON]),
     ):
-        switch = switch_of(agent(mode), WANTED, Found(sets, daemons, []))
-        assert switched(agent(mode), WANTED, switch)[1]["spec"]["minReadySeconds"] == 10
-        patient = deepcopy(WANTED)
+        wanted = ON_NODES if mode == "DaemonSet" else WANTED
+        switch = switch_of(agent(mode), wanted, Found(sets, daemons, []))
+        assert switched(agent(mode), wanted, switch)[1]["spec"]["minReadySeconds"] == 10
+        patient = deepcopy(wanted)
         patient[1]["spec"]["minReadySeconds"] = 30
         assert switched(agent(mode), patient, switch)[1]["spec"]["minReadySeconds"] == 30
     assert switched(agent("StatefulSet"), WANTED, Switch()) == WANTED
     ready: Object = {"observedGeneration": 1, "updatedReplicas": 1, "readyReplicas": 1}
     for available, kept in ((0, True), (1, False)):
-        counting = running(ready | {"availableReplicas": available}, minReadySeconds=10)
+        counting = running(
+            ready | {"availableReplicas": available},
+            minReadySeconds=10,
+            template=(APART_SET.spec or {})["template"],
+        )
         switch = switch_of(agent("StatefulSet"), WANTED, Found([counting], [READY_DAEMON], OWN))
         assert (("DaemonSet", "shop", "prom-agent-light") in switch.kept) == kept
 
@@ -131,21 +180,20 @@ def test_a_daemon_set_stays_until_the_stateful_sets_are_ready_on_secrets_of_thei
         switch = switch_of(agent("StatefulSet"), WANTED, Found(sets, [READY_DAEMON], usual))
         assert switch.apart
         assert switch.kept == {("DaemonSet", "shop", "prom-agent-light")} | kept
-    ready = switch_of(agent("StatefulSet"), WANTED, Found([READY_SET], [READY_DAEMON], usual + OWN))
+    ready = switch_of(agent("StatefulSet"), WANTED, Found([APART_SET], [READY_DAEMON], usual + OWN))
     assert ready.apart
     assert ready.kept == kept
     assert ready.waits_for
 
 
-def test_stateful_sets_go_on_with_their_own_secrets_until_something_else_rolls_them() -> None:
-    """To roll the only pod for the sake of a name would leave targets without anybody."""
-    settled = switch_of(agent("StatefulSet"), WANTED, Found([APART_SET], [], OWN))
-    assert settled == Switch(apart=True)
-    other = deepcopy(WANTED)
-    other[1]["spec"]["template"]["spec"]["priorityClassName"] = "high"
-    moving = switch_of(agent("StatefulSet"), other, Found([APART_SET], [], OWN))
-    assert moving.kept == {SECRET}
-    assert not moving.apart
+def test_pods_go_on_with_their_own_secrets() -> None:
+    """To roll them for the sake of a name would leave targets without anybody."""
+    assert switch_of(agent("StatefulSet"), WANTED, Found([APART_SET], [], OWN)) == (
+        Switch(apart=True)
+    )
+    assert switch_of(agent("DaemonSet"), ON_NODES, Found([], [APART_DAEMON], OWN)) == (
+        Switch(apart=True)
+    )
 
 
 def test_secrets_of_their_own_go_when_all_pods_read_the_usual_ones() -> None:

@@ -5,16 +5,12 @@ and Prometheus looks at what it has found every five seconds (older versions: te
 the change what is new must have been ready for ten seconds; `minReadySeconds` makes Kubernetes
 count them. Then each target is scraped again within one interval of its own.
 
-**Whose configuration.** Both modes read theirs from the same Secret, and the old pods must not act
-on the new one:
-
-- **To a DaemonSet.** The new configuration names the variable NODE_NAME, which pods of a
-  StatefulSet do not have: their reloaders refuse it and keep what they have.
-- **To a StatefulSet.** Pods of a DaemonSet have all variables of the new configuration; each of
-  them would scrape everything. So the new configuration goes into Secrets of its own, and the
-  StatefulSets read those. They go on doing so when the DaemonSet is gone: to move them would roll
-  their pods, and nobody would scrape meanwhile. The usual Secrets come with the next change that
-  rolls the pods anyway.
+**Whose configuration.** Pods of one mode never see the configuration of the other: those of a
+StatefulSet would look for the targets of no node, and each of those of a DaemonSet would scrape
+everything. So there are two names for the Secrets, the usual one and one `apart`, and new pods read
+those that the old ones do not. They go on doing so when the old ones are gone: to move them would
+roll them, and nobody would scrape meanwhile. A change that is taken back finds the old pods with
+what they had.
 
 Nothing is remembered: where a change stands is seen from what exists, so that an operator that was
 killed half-way goes on.
@@ -27,7 +23,7 @@ from msgspec import Struct
 
 from stoker.api.core import Object, ObjectId
 from stoker.build.drift import drift
-from stoker.build.names import config_secret_name, daemon_set_name
+from stoker.build.names import config_secret_name
 from stoker.build.secrets import config_file_secret_name, further_files
 from stoker.generate.split import file_name
 from stoker.run.caches import Running
@@ -66,44 +62,37 @@ def switch_of(workload: Workload, wanted: Sequence[Object], found: Found) -> Swi
     """Where the change stands, by the objects that an agent should have, and those that it has."""
     if not workload.agent:
         return Switch()
-    if workload.daemon_set:
-        return _to_daemon_set(workload, found)
-    return _to_stateful_sets(workload, wanted, found)
+    kind, old_kind, of_mode, old = "DaemonSet", "StatefulSet", found.daemons, found.sets
+    if not workload.daemon_set:
+        kind, old_kind, of_mode, old = old_kind, kind, old, of_mode
+    names = {each["metadata"]["name"] for each in wanted if each["kind"] == kind}
+    new = [each for each in of_mode if each.metadata.name in names]
+    ready = len(new) == len(names) and all(map(_READY[kind], new))
+    if not old:
+        return _settled(workload, found, new, ready=ready)
+    is_apart = not _reads_apart(workload, old)
+    made = apart(workload, wanted) if is_apart else wanted
+    kept = _usual_secrets(workload, found) if is_apart else _own_secrets(workload, found)
+    if not ready or _is_rolled(made, new):
+        kept |= _identities(old_kind, old)
+    return Switch(apart=is_apart, settling=True, kept=kept, waits_for=_WAITING[kind])
+
+
+def _settled(workload: Workload, found: Found, new: Sequence[Running], *, ready: bool) -> Switch:
+    """What is left of a change: pods that read Secrets of their own, or Secrets nobody reads."""
+    if _reads_apart(workload, new):
+        return Switch(apart=True)
+    own = _own_secrets(workload, found)
+    if ready or not own:
+        return Switch()
+    # Pods that were not rolled yet may be started again, and then they need them.
+    return Switch(kept=own, waits_for="pods are rolled to the usual Secret")
 
 
 def switched(workload: Workload, wanted: Sequence[Object], switch: Switch) -> list[Object]:
     """The objects as they must be where the change stands."""
     made = apart(workload, wanted) if switch.apart else list(wanted)
     return [_unhurried(each) for each in made] if switch.settling else made
-
-
-def _to_daemon_set(workload: Workload, found: Found) -> Switch:
-    new = [each for each in found.daemons if each.metadata.name == daemon_set_name(workload)]
-    if not found.sets or (new and _is_on_all_nodes(new[0])):
-        return Switch()
-    kept = _identities("StatefulSet", found.sets) | _own_secrets(workload, found)
-    reason = "the StatefulSet goes when agents have been ready on all nodes for a while"
-    return Switch(settling=True, kept=kept, waits_for=reason)
-
-
-def _to_stateful_sets(workload: Workload, wanted: Sequence[Object], found: Found) -> Switch:
-    sets = {each["metadata"]["name"] for each in wanted if each["kind"] == "StatefulSet"}
-    new = [each for each in found.sets if each.metadata.name in sets]
-    ready = len(new) == len(sets) and all(map(_is_ready, new))
-    own = _own_secrets(workload, found)
-    if found.daemons:
-        kept = _usual_secrets(workload, found)
-        if not ready:
-            kept |= _identities("DaemonSet", found.daemons)
-        reason = "the DaemonSet goes when all pods of the StatefulSets have been ready for a while"
-        return Switch(apart=True, settling=True, kept=kept, waits_for=reason)
-    reading = any(_reads(each, switch_secret_name(workload)) for each in new)
-    if reading and own and not _is_rolled(apart(workload, wanted), new):
-        return Switch(apart=True)
-    if not own or (ready and not reading):
-        return Switch()
-    # Pods that were not rolled yet may be started again, and then they need them.
-    return Switch(kept=own, waits_for="pods are rolled to the usual Secret")
 
 
 def _identities(kind: str, found: Iterable[Running]) -> frozenset[ObjectId]:
@@ -133,6 +122,14 @@ def _is_ready(stateful_set: Running) -> bool:
     return bool(status) and all(count >= pods for count in counts)
 
 
+_KINDS: Final = ("DaemonSet", "StatefulSet")
+_READY: Final = {"DaemonSet": _is_on_all_nodes, "StatefulSet": _is_ready}
+_WAITING: Final = {
+    "DaemonSet": "the StatefulSet goes when agents have been ready on all nodes for a while",
+    "StatefulSet": "the DaemonSet goes when all pods of the StatefulSets have been ready a while",
+}
+
+
 def _observed(found: Running) -> Mapping[str, Any]:
     """The status, if it is about the specification as it is now."""
     status = found.status or {}
@@ -142,7 +139,7 @@ def _observed(found: Running) -> Mapping[str, Any]:
 
 def _unhurried(found: Object) -> Object:
     """A StatefulSet or DaemonSet whose pods are available when they have had time to settle."""
-    if found["kind"] not in ("StatefulSet", "DaemonSet"):
+    if found["kind"] not in _KINDS:
         return found
     seconds = max(found["spec"].get("minReadySeconds") or 0, _SETTLING_SECONDS)
     return found | {"spec": found["spec"] | {"minReadySeconds": seconds}}
@@ -152,7 +149,7 @@ def _unhurried(found: Object) -> Object:
 
 
 def switch_secret_name(workload: Workload) -> str:
-    """The Secret that holds the configuration of StatefulSets that came after a DaemonSet."""
+    """The Secret that holds the configuration of pods that came after those of the other mode."""
     return config_secret_name(workload) + _SUFFIX
 
 
@@ -195,18 +192,21 @@ def _secrets(workload: Workload, names: Iterable[str]) -> frozenset[ObjectId]:
 
 
 def _is_rolled(wanted: Iterable[Object], new: Sequence[Running]) -> bool:
-    """Whether the StatefulSets that are wanted roll the pods of those that exist."""
+    """Whether what is wanted rolls the pods of what exists."""
     live = {each.metadata.name: (each.spec or {})["template"] for each in new}
     return any(
         drift(each["spec"]["template"], live[each["metadata"]["name"]], MANAGER) is not None
         for each in wanted
-        if each["kind"] == "StatefulSet" and each["metadata"]["name"] in live
+        if each["kind"] in _KINDS and each["metadata"]["name"] in live
     )
 
 
-def _reads(stateful_set: Running, secret: str) -> bool:
-    volumes = (stateful_set.spec or {})["template"]["spec"].get("volumes", [])
-    return any(secret in _sources(each) for each in volumes if each["name"] == _CONFIG_VOLUME)
+def _reads_apart(workload: Workload, sets: Iterable[Running]) -> bool:
+    """Whether pods of one of these read the Secrets with the other name."""
+    own = switch_secret_name(workload)
+    pods = [(each.spec or {})["template"]["spec"] for each in sets]
+    volumes = [each for pod in pods for each in pod.get("volumes", [])]
+    return any(own in _sources(each) for each in volumes if each["name"] == _CONFIG_VOLUME)
 
 
 def _sources(volume: Object) -> list[str]:
@@ -223,7 +223,7 @@ def _renamed(found: Object, named: Mapping[str, str]) -> Object:
     name = found["metadata"]["name"]
     if _is_secret(found) and name in named:
         return found | {"metadata": found["metadata"] | {"name": named[name]}}
-    if found["kind"] != "StatefulSet":
+    if found["kind"] not in _KINDS:
         return found
     spec = found["spec"]
     template = spec["template"]
