@@ -76,9 +76,9 @@ def service(name: str, **selector: str) -> Object:
     return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": spec}
 
 
-def rule(name: str, text: str = "up == 0") -> Object:
-    """A PrometheusRule of one alert."""
-    group = {"name": "all", "rules": [{"alert": "Down", "expr": text}]}
+def rule(name: str, text: str = "up == 0", count: int = 1) -> Object:
+    """A PrometheusRule of some alerts."""
+    group = {"name": "all", "rules": [{"alert": "Down", "expr": text}] * count}
     return resource("PrometheusRule", name, {"groups": [group]})
 
 
@@ -517,8 +517,8 @@ def test_rules_go_over_several_config_maps(world: World, operator: Running) -> N
     (peer scenarios: Prom Rules Exceeding Config Map Limit, Prom Multiple Prometheus Rules Same NS,
     Prom Reload Rules)
     """
-    large = " or ".join(f'up{{job="{number:06}"}}' for number in range(14_000))
-    world.put(prometheus("main"), *(rule(f"rules-{number}", large) for number in range(3)))
+    long = " or ".join(f'up{{job="{number:06}"}}' for number in range(20))
+    world.put(prometheus("main"), *(rule(f"rules-{number}", long, 700) for number in range(3)))
     maps = world.until("three ConfigMaps", lambda: _rule_maps(world, 3))
     assert sum(len(each["data"]) for each in maps.values()) == 3
     world.until("volumes of all", lambda: set(maps) <= _mounted_maps(world))
