@@ -80,13 +80,14 @@ def test_a_switch_of_modes_loses_no_target_and_no_agent_acts_for_the_other_mode(
         before = stage.begins()
         [old] = pods_of(stage.home)
 
-        # Taken back half-way: the old pod goes on as if nothing had been.
-        with watched(stage, before):
+        with unbroken(stage, before):
             stage.home.put(agents("DaemonSet", INTERVAL))
-            stage.home.until("the DaemonSet", lambda: stage.home.list("daemonset"))
+            stage.home.until("new agents", lambda: len(pods_of(stage.home)) > 1)
             stage.home.put(agents("StatefulSet", INTERVAL))
             settle(stage, "statefulset")
+        # It was taken back half-way: the old pod went on as if nothing had been.
         assert uids_of(stage) == {old["metadata"]["uid"]}
+        before = stage.begins()
 
         with watched(stage, before):
             stage.home.put(agents("DaemonSet", INTERVAL))
@@ -123,15 +124,25 @@ def test_a_switch_of_modes_loses_no_target_and_no_agent_acts_for_the_other_mode(
 def watched(stage: Stage, before: list[Scrape]) -> Iterator[None]:
     """See that nothing is lost and nobody does what he should not, from here to a settled end."""
     begin, counts, addresses = time.time(), asked(stage.pods), stage.addresses(before)
+    with unbroken(stage, before):
+        yield
+        after = stage.begins()
+        end = time.time()
+    assert set(stage.received(begin, end)) == {*before, *after}
+    for instance, new in stage.addresses(after).items():
+        assert stage.askers(counts)[instance] == new | addresses[instance]
+
+
+@contextmanager
+def unbroken(stage: Stage, before: list[Scrape]) -> Iterator[None]:
+    """See that no target waits for longer than two intervals, from here to a settled end."""
+    begin = time.time()
     with paused() as longest:
         yield
         after = stage.begins()
         end = time.time()
     # Samples of a target arrive in order: with a later one, none is still on its way.
     stage.home.until("what came later", lambda: set(stage.received(end, time.time())) >= set(after))
-    assert set(stage.received(begin, end)) == {*before, *after}
-    for instance, new in stage.addresses(after).items():
-        assert stage.askers(counts)[instance] == new | addresses[instance]
     gaps = stage.longest_gaps(begin, end)
     assert gaps.keys() == {each[:3] for each in before}
     allowed = 2 * INTERVAL + max(longest)
