@@ -146,6 +146,8 @@ def _flat(value: str) -> str:
 
 def _flattened(value: str) -> str:
     """A string on one line: plain, in single quotes, or in double quotes."""
+    if _WORD.fullmatch(value):
+        return value
     if _SPECIAL.search(value) or _SPACE_BEFORE_BREAK.search(value) or _resolves(value):
         return _double_quoted(value)
     if not _NOT_PLAIN.search(value):
@@ -154,6 +156,9 @@ def _flattened(value: str) -> str:
         return _double_quoted(value)
     return "'" + value.replace("'", "''") + "'"
 
+
+# What is plain at a glance, however long: no word that means something else has six letters.
+_WORD: Final = re.compile(r"[A-Za-z_/][!-9;-~]{5,}+")
 
 # What YAML 1.1 readers would take for something else than a string.
 _RESOLVES: Final = re.compile(
