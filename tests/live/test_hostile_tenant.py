@@ -16,7 +16,7 @@ import time
 import urllib.request
 from base64 import b64decode
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from http import HTTPStatus
@@ -175,10 +175,15 @@ class Twins(NamedTuple):
         return f"{self.beside:.3f} s beside him, {self.without:.3f} s without"
 
 
-def compared(times: int, beside: Callable[[], float], without: Callable[[], float]) -> Twins:
+def compared(
+    times: int,
+    beside: Callable[[], float],
+    without: Callable[[], float],
+    of: Callable[[Sequence[float]], float] = median,
+) -> Twins:
     """The medians of what is done in turn, so that the machine is the same for both."""
     pairs = [(beside(), without()) for _ in range(times)]
-    return Twins(*(median(each) for each in zip(*pairs, strict=True)))
+    return Twins(*(of(each) for each in zip(*pairs, strict=True)))
 
 
 def test_a_hostile_namespace_costs_the_others_nothing(
