@@ -4,6 +4,7 @@
 what it weighs, and one that is long is worked on anew each time.
 """
 
+import threading
 from collections.abc import Callable
 from typing import Any, Final, Generic, ParamSpec, TypeVar
 
@@ -13,6 +14,13 @@ R = TypeVar("R")
 # What a key, its place in a dictionary and a small result weigh, beside the texts.
 _ENTRY: Final = 400
 _LARGEST: Final = 1 / 16
+
+
+class _Nothing:
+    """Stands for what is not remembered; None may be."""
+
+
+_NOTHING: Final = _Nothing()
 
 
 class Remembered(Generic[P, R]):
@@ -29,6 +37,7 @@ class Remembered(Generic[P, R]):
         self._young: dict[Any, R] = {}
         self._old: dict[Any, R] = {}
         self._young_bytes = self._old_bytes = 0
+        self._lock = threading.Lock()
         self.__doc__ = function.__doc__
 
     @property
@@ -40,16 +49,19 @@ class Remembered(Generic[P, R]):
         """What the function returns, or returned; arguments with names are not remembered."""
         if kwargs:
             return self._function(*args, **kwargs)
-        if args in self._young:
-            return self._young[args]
-        known = args in self._old
-        result = self._old[args] if known else self._function(*args, **kwargs)
-        self._keep(args, result)
+        # Another thread may forget a generation at any moment, so each is asked only once.
+        found: R | _Nothing = self._young.get(args, _NOTHING)
+        if not isinstance(found, _Nothing):
+            return found
+        found = self._old.get(args, _NOTHING)
+        result = self._function(*args, **kwargs) if isinstance(found, _Nothing) else found
+        with self._lock:
+            self._keep(args, result)
         return result
 
     def _keep(self, args: tuple[Any, ...], result: R) -> None:
         cost = _ENTRY + sum(map(self._cost, args))
-        if cost > self._limit * _LARGEST:
+        if cost > self._limit * _LARGEST or args in self._young:
             return
         if self._young_bytes + cost > self._limit // 2:
             self._old, self._old_bytes = self._young, self._young_bytes

@@ -140,7 +140,9 @@ def unbroken(stage: Stage, before: list[Scrape]) -> Iterator[None]:
     with paused() as longest:
         yield
         after = stage.begins()
-        end = time.time()
+        # What is over too soon would have no room for a gap.
+        end = max(time.time(), begin + 3 * INTERVAL)
+        stage.home.until("that time", lambda: time.time() > end)
     # Samples of a target arrive in order: with a later one, none is still on its way.
     stage.home.until("what came later", lambda: set(stage.received(end, time.time())) >= set(after))
     gaps = stage.longest_gaps(begin, end)

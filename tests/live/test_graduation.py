@@ -290,7 +290,7 @@ def migrates(walk: Walk, migrate: Command) -> None:
         name for name in mine if breaks_a_rule(walk.given["ScrapeConfig", name])
     }
     assert walk.store.versions(plural) == {"v1alpha1": len(mine)}
-    assert migrate.ended_by(signal.SIGINT, walk.store, plural, qps=10)[0] == 130
+    assert migrate.ended_by(signal.SIGINT, walk.store, plural)[0] == 130
     assert 0 < walk.store.versions(plural)["v1"] < len(mine)
     assert migrate()[0] == 0
     for kind, newest in NEWEST.items():

@@ -1,5 +1,7 @@
 """Functions of texts that remember, within a bound in bytes."""
 
+from itertools import islice
+
 from stoker.remembered import remembered
 
 
@@ -58,3 +60,32 @@ def test_wide_characters_and_heavy_results_cost_more() -> None:
     heavy("x" * 100)
     assert narrow.held + 300 == wide.held
     assert narrow.held + 5000 == heavy.held
+
+
+def test_what_is_forgotten_between_two_looks_is_worked_on_anew() -> None:
+    """Another thread may make it forget at any moment; here a text does, when it is looked for."""
+    asked = remembered(64 * 1024)(lambda text: f"{text}!")
+    numbers = iter(range(10_000))
+
+    def flood(count: int) -> None:
+        for number in islice(numbers, count):
+            asked(f"{number:0200}")
+
+    class Sly(str):
+        __slots__ = ()
+        looks = 10
+
+        def __hash__(self) -> int:
+            Sly.looks += 1
+            if Sly.looks == 2:
+                flood(200)
+            return str.__hash__(self)
+
+        __eq__ = str.__eq__
+
+    text = Sly("sly")
+    asked(text)
+    flood(60)  # Now it is among the old ones.
+    Sly.looks = 0
+    assert asked(text) == "sly!"
+    assert asked.held <= 64 * 1024

@@ -5,6 +5,7 @@ the operator and the offline tools evaluate the same text, so that all give the 
 """
 
 import importlib.util
+import threading
 from functools import cache
 from importlib.machinery import ExtensionFileLoader
 from types import ModuleType
@@ -22,9 +23,14 @@ def holds(rule: str, value: Any) -> bool:
         return False
 
 
+# Rules are asked from several threads, and the evaluator can be loaded only once in a process.
+_LOADING = threading.Lock()
+
+
 @cache
 def _program(rule: str) -> "cel.Program":
-    program: cel.Program = _engine().compile(rule)
+    with _LOADING:
+        program: cel.Program = _engine().compile(rule)
     return program
 
 
