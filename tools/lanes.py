@@ -1,6 +1,8 @@
-"""Runs tests in lanes side by side: `python -m tools.lanes live`, or `unit` for all others.
+"""Runs tests in lanes: `python -m tools.lanes live`, or `unit` for all others.
 
-Live ones mostly wait, and each lane starts a cluster of its own; the others have two cores. What
+Those that need no cluster run side by side, on two cores. Live ones start a cluster for each lane,
+and some of them hold what is slow against what is quick: beside each other they would disturb that,
+so one lane follows the other, and only the one that looks at an idle operator runs beside them. What
 all say is printed as it comes, line by line; the exit status is that of the lane that fares worst.
 """
 
@@ -19,6 +21,8 @@ _LANES = {
 }
 _OPTIONS = {"live": ("-m", "live", "-v"), "unit": ("-m", "not live")}
 _OTHERS = "others"
+# Lanes that begin when all others have ended.
+_LAST = {"live": ("o to z",), "unit": ()}
 
 
 def lanes(kind: str) -> dict[str, list[str]]:
@@ -37,6 +41,14 @@ def _passed_on(name: str, process: subprocess.Popen[str]) -> None:
 
 def main(kind: str) -> int:
     """Run them all, and wait for all."""
+    found = lanes(kind)
+    last = {name: found[name] for name in _LAST[kind]}
+    first = {name: words for name, words in found.items() if name not in last}
+    return max(_ran(kind, first), _ran(kind, last))
+
+
+def _ran(kind: str, chosen: dict[str, list[str]]) -> int:
+    """Run some side by side; the worst exit status."""
     command = [sys.executable, "-m", "pytest", *_OPTIONS[kind]]
     running = {
         name: subprocess.Popen(
@@ -46,14 +58,14 @@ def main(kind: str) -> int:
             stderr=subprocess.STDOUT,
             text=True,
         )
-        for name, words in lanes(kind).items()
+        for name, words in chosen.items()
     }
     readers = [threading.Thread(target=_passed_on, args=each) for each in running.items()]
     for reader in readers:
         reader.start()
     try:
         # One that was killed by a signal has a negative status.
-        return max(abs(process.wait()) for process in running.values())
+        return max((abs(process.wait()) for process in running.values()), default=0)
     except KeyboardInterrupt:
         # They were interrupted too, and end what they started.
         for process in running.values():
