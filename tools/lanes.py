@@ -1,8 +1,8 @@
 """Runs tests in lanes: `python -m tools.lanes live`, or `unit` for all others.
 
 Those that need no cluster run side by side, on two cores. Live ones start a cluster for each lane,
-and some of them hold what is slow against what is quick: beside each other they would disturb that,
-so one lane follows the other, and only the one that looks at an idle operator runs beside them. What
+and some hold what is slow against what is quick: beside each other they would disturb that, so one
+lane follows the other, and only the one that looks at an idle operator runs beside the first. What
 all say is printed as it comes, line by line; the exit status is that of the lane that fares worst.
 """
 
@@ -21,6 +21,7 @@ _LANES = {
 }
 _OPTIONS = {"live": ("-m", "live", "-v"), "unit": ("-m", "not live")}
 _OTHERS = "others"
+_INTERRUPTED = 130
 # Lanes that begin when all others have ended.
 _LAST = {"live": ("o to z",), "unit": ()}
 
@@ -44,7 +45,8 @@ def main(kind: str) -> int:
     found = lanes(kind)
     last = {name: found[name] for name in _LAST[kind]}
     first = {name: words for name, words in found.items() if name not in last}
-    return max(_ran(kind, first), _ran(kind, last))
+    status = _ran(kind, first)
+    return status if status == _INTERRUPTED else max(status, _ran(kind, last))
 
 
 def _ran(kind: str, chosen: dict[str, list[str]]) -> int:
@@ -70,7 +72,7 @@ def _ran(kind: str, chosen: dict[str, list[str]]) -> int:
         # They were interrupted too, and end what they started.
         for process in running.values():
             process.wait()
-        return 130
+        return _INTERRUPTED
     finally:
         for reader in readers:
             reader.join()

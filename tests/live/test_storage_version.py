@@ -119,7 +119,7 @@ class Command:
         return code, said.out + said.err
 
     def ended_by(
-        self, what: signal.Signals, store: Store, plural: str, qps: int = 2
+        self, what: signal.Signals, store: Store, plural: str, qps: int = 1
     ) -> tuple[int, str]:
         """Run it as a process that a signal ends after the first objects."""
         command = [sys.executable, "-m", "stoker", *self._words, plural, f"--qps={qps}"]
