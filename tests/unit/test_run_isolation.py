@@ -145,7 +145,12 @@ class World:
 
     def __init__(self, **answers: Answer) -> None:
         self.server = Server(**answers)
-        self.values = Values(self.server, lambda _: False, Patience())  # type: ignore[arg-type]
+        self.values = Values(
+            self.server,  # type: ignore[arg-type]
+            lambda _: False,
+            Patience(),
+            lambda each: not each[2].startswith("absent"),
+        )
         self.held = Held(self.values, monitor, Capabilities())
         self.arrived: list[str] = []
         self.values.listen(self.held.refers_to, lambda found: self.arrived.append(found[2]))
@@ -312,6 +317,71 @@ def test_at_the_start_all_that_comes_in_good_time_is_waited_for() -> None:
     span, accepted = run(main(FAULTS["500"], 40))
     assert span < 8
     assert accepted == 1
+
+
+def recovering(seconds: float) -> Answer:
+    """A server that fails for a while, and then is well."""
+
+    async def answer() -> dict[str, Any]:
+        if asyncio.get_running_loop().time() < seconds:
+            raise refused(503, "ServiceUnavailable")
+        return await well()()
+
+    return answer
+
+
+@pytest.mark.parametrize("answer", [recovering(1.5), late(3)])
+def test_a_server_that_answers_nobody_at_the_start_is_waited_for(answer: Answer) -> None:
+    """A restart while the server is in trouble must not drop all jobs that have credentials."""
+
+    async def main(*others: str) -> tuple[float, int]:
+        names = [f"a-{number}" for number in range(8)]
+        world, loop = World(**dict.fromkeys(names, answer)), asyncio.get_running_loop()
+        accepted = await world.refresh(*others, *names)
+        return loop.time(), sum(accepted.values())
+
+    span, accepted = run(main())
+    assert span < 5
+    assert accepted == 8
+    span, accepted = run(main("good"))
+    assert span < 1
+    assert accepted == 1
+
+
+def test_at_the_start_what_may_not_exist_holds_up_nothing() -> None:
+    """Hundreds of names of nothing are looked up behind, at their own rate."""
+
+    async def main() -> float:
+        absent = [f"absent-{number}" for number in range(1000)]
+        nothing = failed(NotFound("get", PATH, "", status=404))
+        world, loop = World(**dict.fromkeys(absent, nothing)), asyncio.get_running_loop()
+        # More than the rate allows in one go.
+        names = [f"z-{number}" for number in range(300)]
+        accepted = await world.refresh(*absent, *names)
+        assert sum(accepted.values()) == len(names)
+        return loop.time()
+
+    assert run(main()) < 1
+
+
+def test_values_are_read_while_others_are_judged() -> None:
+    """Those of small resources, which come first: what is large is judged meanwhile."""
+
+    async def main() -> bool:
+        world, asked = World(), dict[str, set[str]]()
+
+        def find(each: ObjectKey) -> ServiceMonitor:
+            asked[each.name] = set(world.server.asked)
+            return monitor(each)
+
+        members = frozenset(key(f"a-{number}") for number in range(200))
+        held = Held(
+            world.values, find, Capabilities(), weigh=lambda each: 1000 - int(each.name[2:])
+        )
+        await held.refresh(prometheus(), Changes(members=True), members)
+        return "a-199" in asked["a-0"]
+
+    assert run(main())
 
 
 def test_many_slow_answers_hold_up_no_read_of_another_namespace() -> None:

@@ -80,7 +80,7 @@ class Held:
         gone, present = self._stale(kept, changes, members)
         self._slow.difference_update(map(as_tuple, object_keys(gone)))
         await aside(_dropped, kept, gone, view)
-        await self._put(kept, present, view)
+        await self._put(kept, present, view, start=first)
         await self._touch(kept, changes.values | missed, view)
         await self._read(kept, view, start=first)
         refused = filter(self._values.is_refused, view.asked | self._refused)
@@ -149,13 +149,15 @@ class Held:
 
     # --- In threads -------------------------------------------------------------------------------
 
-    async def _put(self, kept: Kept, keys: Iterable[ObjectKey], view: View) -> None:
-        """Judge resources; of a few it is noted how long each took."""
-        keys = sorted(keys)
+    async def _put(self, kept: Kept, keys: Iterable[ObjectKey], view: View, *, start: bool) -> None:
+        """Judge resources, small ones first; of a few it is noted how long each took."""
+        keys = sorted(keys, key=lambda key: (self._weigh(key), key))
         for some in _some(keys, 1 if len(keys) <= _FEW else _AT_ONCE):
             found = {key: each for key in some if (each := self._find(key)) is not None}
             resources = {key_of(each): each for each in found.values()}
             await self._timed(kept.put_all, resources, map(as_tuple, found), view)
+            # The larger ones are judged while the values of these are read.
+            self._values.begin(view, start=start)
 
     async def _touch(self, kept: Kept, keys: AbstractSet[Referenced], view: View) -> None:
         """Let those look again who asked for Secrets and ConfigMaps."""

@@ -6,6 +6,7 @@ else; but of slow ones, too, a namespace has only so many.
 """
 
 import asyncio
+import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
@@ -38,17 +39,23 @@ class Lanes:
         self._lanes: dict[str, _Lane] = {}
         self._quick = asyncio.Semaphore(_OF_ALL)
         self._limits: Limits | None = None
+        self.answered = -math.inf
+        """When a read last ended quickly and well, by the loop's clock."""
 
     @asynccontextmanager
-    async def turn(self, namespace: str) -> AsyncIterator[None]:
-        """Wait for a turn, and have it for as long as the block runs."""
+    async def turn(self, name: str, *, limited: bool = True) -> AsyncIterator[None]:
+        """Wait for a turn in a lane, and have it for as long as the block runs.
+
+        Without `limited` the rates do not count: only how many are under way at a time.
+        """
         # They stay: a rate must be remembered, and namespaces are not for tenants to make.
-        lane = self._lanes.setdefault(namespace, _Lane())
+        lane = self._lanes.setdefault(name, _Lane())
         async with lane.places:
             await lane.turns.acquire()
             try:
-                await lane.limits.take()
-                await self._limit_of_all().take()
+                if limited:
+                    await lane.limits.take()
+                    await self._limit_of_all().take()
                 await self._quick.acquire()
             except BaseException:
                 lane.turns.release()
@@ -62,9 +69,9 @@ class Lanes:
             self._limits = Limits(2 * _A_SECOND, 2 * _BURST, clock=clock)
         return self._limits
 
-    def is_slow(self, namespace: str) -> bool:
-        """Whether answers for a namespace are slow to come."""
-        lane = self._lanes.get(namespace)
+    def is_slow(self, name: str) -> bool:
+        """Whether answers are slow to come in a lane."""
+        lane = self._lanes.get(name)
         return lane is not None and lane.slow > 0
 
     @asynccontextmanager
@@ -82,9 +89,12 @@ class Lanes:
             lane.slow += 1
             give_back()
 
-        timer = asyncio.get_running_loop().call_later(_QUICK_SECONDS, note_slow)
+        loop = asyncio.get_running_loop()
+        timer = loop.call_later(_QUICK_SECONDS, note_slow)
         try:
             yield
+            if not is_slow:
+                self.answered = loop.time()
         finally:
             timer.cancel()
             if is_slow:

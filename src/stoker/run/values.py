@@ -14,6 +14,7 @@ object cannot be read.
 """
 
 import asyncio
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -50,21 +51,25 @@ REFUSED_SECONDS: Final = 30.0
 
 
 class Patience(Struct, frozen=True):
-    """For how many seconds reads are waited for.
+    """For how many seconds a read is waited for.
 
-    At the start for longer, as long as some of them neither are slow nor fail: what is in use must
-    not be left out because there is much to read.
+    At the start for longer, as long as it neither is slow nor fails: what is in use must not be
+    left out because there is much to read. One that is slow or fails while others are answered is
+    not waited for; where nobody is answered, the server may be about to get better.
     """
 
     steady: float = 0.5
     start: float = 30.0
-    start_badly: float = 1.0
+    start_badly: float = 0.5
+    start_unanswered: float = 5.0
 
-    def seconds(self, *, start: bool, well: bool) -> float:
-        """How long that is, at the start of a workload or later, if all goes well or not."""
+    def seconds(self, *, start: bool, well: bool, alone: bool) -> float:
+        """How long that is, at the start or later, for one that goes well, or badly and alone."""
         if not start:
             return self.steady if well else 0.0
-        return self.start if well else self.start_badly
+        if well:
+            return self.start
+        return self.start_badly if alone else self.start_unanswered
 
 
 class Values:
@@ -92,10 +97,14 @@ class Values:
         # What is being read, and the versions that were told of it meanwhile.
         self._reads: dict[ObjectKey, asyncio.Task[None]] = {}
         self._told: dict[ObjectKey, str] = {}
+        # When each of these began.
+        self._begun: dict[ObjectKey, float] = {}
         # What is not waited for any longer, and why it could not be read so far.
         self._late: set[ObjectKey] = set()
         self._problems: dict[ObjectKey, str] = {}
         self._failures: Counter[ObjectKey] = Counter()
+        # What failed after others had been answered.
+        self._failed_alone: set[ObjectKey] = set()
         self._is_wanted: Callable[[ObjectKey], bool] = lambda _: True
         self._arrived: Callable[[ObjectKey], None] = lambda _: None
 
@@ -156,11 +165,16 @@ class Values:
         for key in due[:_ASKED_AGAIN]:
             del self._contents[key]
 
+    def begin(self, view: "View", *, start: bool = False) -> None:
+        """Begin to read what a view does not know, before somebody waits for it."""
+        for key in view.unread:
+            self._reading(key, start=start)
+
     async def load(self, view: "View", *, start: bool = False) -> set[ObjectKey]:
         """Read what a view was asked for and did not know; what was read, or is late."""
         wanted, view.unread = view.unread, set()
         view.read |= wanted
-        reads = {key: self._reading(key) for key in wanted}
+        reads = {key: self._reading(key, start=start) for key in wanted}
         if self._patience is None:
             await self._all_of(reads)
         else:
@@ -175,12 +189,13 @@ class Values:
 
     # --- Reading ----------------------------------------------------------------------------------
 
-    def _reading(self, key: ObjectKey) -> "asyncio.Task[None]":
+    def _reading(self, key: ObjectKey, *, start: bool) -> "asyncio.Task[None]":
         """The read of an object that is under way, or begins."""
         read = self._reads.get(key)
         if read is None or read.done():
-            read = asyncio.create_task(self._read_until_known(key), name="read")
+            read = asyncio.create_task(self._read_until_known(key, start=start), name="read")
             self._reads[key] = read
+            self._begun[key] = asyncio.get_running_loop().time()
             read.add_done_callback(lambda done: self._ended(key, done))
         return read
 
@@ -201,19 +216,36 @@ class Values:
         *,
         start: bool,
     ) -> None:
-        """Wait for a moment, at the start for longer; but only as long as all goes well."""
+        """Wait for each a moment from its beginning, at the start longer if it goes well."""
         loop = asyncio.get_running_loop()
-        begun, pending = loop.time(), set(reads.values())
-        while pending:
-            _, pending = await asyncio.wait(pending, timeout=_LOOK_SECONDS)
-            waited_for = (key for key, read in reads.items() if read in pending)
-            well = any(self._is_well(key) for key in waited_for if not start or self._exists(key))
-            if loop.time() - begun >= patience.seconds(start=start, well=well):
-                return
+        pending = {key for key, read in reads.items() if not read.done()}
+        while any(loop.time() < self._waited_until(key, patience, start=start) for key in pending):
+            await asyncio.wait({reads[key] for key in pending}, timeout=_LOOK_SECONDS)
+            pending = {key for key in pending if not reads[key].done()}
+
+    def _waited_until(self, key: ObjectKey, patience: Patience, *, start: bool) -> float:
+        """Until when a read is waited for, as it goes now."""
+        exists, begun = self._exists(key), self._begun.get(key)
+        if begun is None:
+            # It was stopped meanwhile.
+            return 0.0
+        well = self._is_well(key) and (exists or not start)
+        seconds = patience.seconds(start=start, well=well, alone=not exists or self._is_alone(key))
+        return begun + max(seconds, _LOOK_SECONDS)
+
+    def _is_alone(self, key: ObjectKey) -> bool:
+        """Whether others are answered while this one is slow or fails."""
+        if self._failures.get(key, 0) < _FAILURES:
+            return self._lanes.answered >= self._begun[key]
+        return key in self._failed_alone
 
     def _is_well(self, key: ObjectKey) -> bool:
         """Whether a read should succeed soon: it did not fail before, nor waits for slow ones."""
-        return self._failures.get(key, 0) < _FAILURES and not self._lanes.is_slow(key[1])
+        return self._failures.get(key, 0) < _FAILURES and not self._lanes.is_slow(self._lane(key))
+
+    def _lane(self, key: ObjectKey) -> str:
+        """Where a read waits for its turn: what may not exist, behind nothing that does."""
+        return key[1] if self._exists(key) else f"{key[1]}/unknown"
 
     def _ended(self, key: ObjectKey, read: "asyncio.Task[None]") -> None:
         """A read is over: who did not wait for it is told."""
@@ -230,7 +262,9 @@ class Values:
             read.cancel()
         self._late.discard(key)
         self._told.pop(key, None)
+        self._begun.pop(key, None)
         self._failures.pop(key, None)
+        self._failed_alone.discard(key)
         if self._problems.pop(key, None) and key in self._contents:
             self._log.info("can be read again", **_named(key))
 
@@ -238,11 +272,14 @@ class Values:
         self._contents.pop(key, None)
         self._stop(key)
 
-    async def _read_until_known(self, key: ObjectKey) -> None:
+    async def _read_until_known(self, key: ObjectKey, *, start: bool) -> None:
         """Read an object, and again as long as that fails and somebody wants it."""
+        # All that is in use is read at the start, once, and nothing is written before.
+        at_once = start and self._exists(key)
         while True:
             try:
-                async with self._lanes.turn(key[1]):
+                limited = not at_once or key in self._problems
+                async with self._lanes.turn(self._lane(key), limited=limited):
                     self._contents[key] = await self._read_latest(key)
                 return
             except Exception as error:
@@ -258,6 +295,8 @@ class Values:
             self._log.warn("cannot be read, trying again", **_named(key), err=problem)
         self._problems[key] = problem
         self._failures[key] += 1
+        if self._lanes.answered >= self._begun.get(key, math.inf):
+            self._failed_alone.add(key)
 
     async def _read_latest(self, key: ObjectKey) -> Content:
         """Read an object; stale if it changed again and again meanwhile."""
