@@ -12,7 +12,7 @@ import pytest
 
 from stoker.api.amconfig import v1alpha1
 from stoker.api.convert import typed
-from stoker.api.decode import decode
+from stoker.api.decode import allow_deep_json, decode
 from stoker.api.prometheus import PrometheusSpec
 from stoker.cli.flag_values import resource_limits
 from stoker.cli.operator_settings import operator_settings
@@ -34,7 +34,6 @@ from stoker.validate.findings import Finding, Reason
 from stoker.validate.rules import prometheus_reader
 from stoker.validate.verdicts import judge
 from stoker.web.reviews import Reviewer, rules_reader
-from stoker.web.webhook import allow_deep_json
 from tests.doubling import SORTS, Field, Sort, fields
 from tests.unit.promql_expressions import FEATURES, expressions
 from tests.unit.test_alertmanager_config import alertmanager

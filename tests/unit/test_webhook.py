@@ -15,6 +15,7 @@ import aiohttp
 import pytest
 
 from stoker.api.crd import GROUP
+from stoker.api.decode import allow_deep_json
 from stoker.api.kinds import version_of
 from stoker.cli.flags import help_text, parsed
 from stoker.cli.webhook_flags import FLAGS, GROUPS, USAGE
@@ -24,7 +25,7 @@ from stoker.settings import WebSettings
 from stoker.validate.warnings import warnings
 from stoker.web.reviews import Reviewer, ReviewError, rules_reader
 from stoker.web.server import Served, WebServer
-from stoker.web.webhook import Webhook, allow_deep_json
+from stoker.web.webhook import Webhook
 from stoker.web.webhook_metrics import WebhookMetrics
 
 RULES = "/admission-prometheusrules/validate"

@@ -26,6 +26,7 @@ _TURN_SECONDS = 0.001
 
 def main(words: Sequence[str]) -> int:
     """Run the operator until it is told to stop; return the exit status."""
+    from stoker.api.decode import allow_deep_json
     from stoker.cli.flags import about, parsed
     from stoker.cli.operator_settings import settings_of
     from stoker.errors import StokerError
@@ -39,7 +40,8 @@ def main(words: Sequence[str]) -> int:
         settings = settings_of(given)
         configure(settings.log.level, settings.log.format)
         _spare_the_collector()
-        _allow_deep_json()
+        # A tenant's nested routes must not spoil a whole list.
+        allow_deep_json()
         # Threads that judge give way this often: the event loop has much to do in small steps.
         sys.setswitchinterval(_TURN_SECONDS)
         asyncio.run(_run(settings))
@@ -53,13 +55,6 @@ def _spare_the_collector() -> None:
     import gc
 
     gc.set_threshold(_NEW_OBJECTS, 20, 50)
-
-
-def _allow_deep_json() -> None:
-    """Read whatever the API server stores: a tenant's nested routes must not spoil a whole list."""
-    from stoker.web.webhook import allow_deep_json
-
-    allow_deep_json()
 
 
 async def _run(settings: "OperatorSettings") -> None:

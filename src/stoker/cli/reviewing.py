@@ -13,10 +13,11 @@ from functools import partial
 
 def main(words: Sequence[str]) -> None:
     """Answer on standard output what is asked on standard input."""
+    from stoker.api.decode import allow_deep_json
     from stoker.cli.flags import parsed
     from stoker.cli.webhook import reviewer_of
     from stoker.cli.webhook_flags import FLAGS
-    from stoker.web.webhook import allow_deep_json, reply_of
+    from stoker.web.webhook import reply_of
     from stoker.web.worker import serve
 
     # Who stops the webhook from a terminal stops it; it ends us.

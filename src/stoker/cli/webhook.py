@@ -43,10 +43,11 @@ def reviewer_of(given: "Given") -> "Reviewer":
 
 async def _run(given: "Given", words: Sequence[str]) -> None:
     from stoker import __version__
+    from stoker.api.decode import allow_deep_json
     from stoker.cli.operator_settings import web_settings
     from stoker.logs import logger
     from stoker.web.server import Served, WebServer
-    from stoker.web.webhook import Places, Webhook, allow_deep_json
+    from stoker.web.webhook import Places, Webhook
     from stoker.web.webhook_metrics import WebhookMetrics
 
     allow_deep_json()

@@ -8,8 +8,6 @@ again later. Nothing of a body is ever logged: it may hold what its author would
 """
 
 import asyncio
-import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
@@ -44,20 +42,6 @@ class Places(Struct, frozen=True, kw_only=True):
     bytes: int = 32 << 20
     small: int = 512
     dear: int = 32
-
-
-# Kubernetes reads JSON of 10,000 levels.
-_LEVELS: Final = 25_000
-_STACK_BYTES: Final = 64 * 1024 * 1024
-
-
-def allow_deep_json() -> None:
-    """Let this process read whatever the API server can store.
-
-    An object that could not be read could not be converted, and with it no list that it is part of.
-    """
-    sys.setrecursionlimit(_LEVELS)
-    threading.stack_size(_STACK_BYTES)
 
 
 def reply_of(reviewer: Reviewer, asked: Question) -> Reply:
