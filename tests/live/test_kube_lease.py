@@ -27,8 +27,7 @@ ROOT = Path(__file__).parents[2]
 SHORT: dict[str, Any] = {"lease_seconds": 3, "renew_seconds": 2, "retry_seconds": 0.2}
 LONG: dict[str, Any] = {"lease_seconds": 600, "renew_seconds": 300, "retry_seconds": 0.1}
 
-# Leads and then writes, telling what came of each write. After one that succeeded there is a pause,
-# in which it can be stopped: whoever is between the fence and the wire writes once more.
+# Leads and then writes, telling what came of each write: it is stopped in whatever it does.
 WRITER = """
 import asyncio, json, sys
 from pathlib import Path
@@ -49,7 +48,6 @@ async def main():
             try:
                 await client.merge_patch(CONFIG_MAP, sys.argv[2], "one", patch)
                 print("written", flush=True)
-                await asyncio.sleep(0.5)
             except StokerError as error:
                 print(type(error).__name__, flush=True)
             await asyncio.sleep(0.01)

@@ -16,8 +16,9 @@ import msgspec
 from stoker.api.core import Object
 from stoker.kube import protobuf
 from stoker.kube.errors import NotFound, Unavailable
+from stoker.kube.fencing import Fence
 from stoker.kube.resources import SELF_SUBJECT_ACCESS_REVIEW, Resource, Target, resource_of
-from stoker.kube.transport import JSON, Fence, Observe, Transport, Waited
+from stoker.kube.transport import JSON, Observe, Transport, Waited
 
 __all__ = [
     "METADATA_ONLY",

@@ -5,18 +5,16 @@ that says no becomes an `ApiError`. What the server asks us to repeat (`Retry-Af
 few times, and credentials that it no longer takes (401) are read anew once; everything else is for
 the caller, whose queue knows better when to try again.
 
-The fence is asked twice: before the request, and once more when a connection is at hand, for
-between the two the process may have been stopped for longer than its leadership lasted.
+The fence is asked before the request, and again whenever bytes of it leave (`fencing`): meanwhile
+the process may have been stopped for longer than its leadership lasted.
 """
 
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from contextvars import ContextVar
 from io import BytesIO
 from typing import Any, Final, Self
-from weakref import WeakSet
 
 import aiohttp
 import msgspec
@@ -32,6 +30,7 @@ from stoker.kube.errors import (
     Unavailable,
     error_of,
 )
+from stoker.kube.fencing import FENCE, Fence, FencedConnector, shut_by
 from stoker.kube.limits import Limits
 from stoker.kube.resources import WRITES, Target
 
@@ -44,15 +43,10 @@ ATTEMPTS: Final = 4
 LONGEST_WAIT: Final = 10.0
 LARGE_BODY: Final = 2**20
 
-Fence = Callable[[], None]
 Observe = Callable[[str, str, int, float], None]
 """Endpoint template, method, status (0: no answer), seconds until the headers of the answer."""
 Waited = Callable[[str, float], None]
 """Endpoint template, seconds spent waiting for the limit."""
-
-
-# The fence of the request that this task is making.
-_FENCE: ContextVar[Fence | None] = ContextVar("fence", default=None)
 
 
 class Transport:
@@ -80,7 +74,7 @@ class Transport:
         self._opened: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
-        self._connector = _FencedConnector(limit=0, keepalive_timeout=30)
+        self._connector = FencedConnector(limit=0, keepalive_timeout=30)
         self._opened = aiohttp.ClientSession(
             connector=self._connector,
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -185,11 +179,15 @@ class Transport:
         fence = None if call.exempt or call.method not in WRITES else self.fence
         if fence:
             fence()
-        _FENCE.set(fence)
+        FENCE.set(fence)
         started, status = time.perf_counter(), 0
         try:
             response = await self._begun(call, headers)
             status = response.status
+        except (aiohttp.ClientError, OSError) as error:
+            if shut := shut_by(error):
+                raise shut from error
+            raise
         finally:
             if self._observe:
                 self._observe(template, call.method, status, time.perf_counter() - started)
@@ -266,32 +264,6 @@ class _Call(Struct, kw_only=True):
             return False
         # What is refused by 429 was not begun.
         return error.status == 429 or self.method != "POST"
-
-
-class _FencedConnector(aiohttp.TCPConnector):
-    """Asks the fence of the request at hand when its connection stands, new or kept."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self._transports: WeakSet[asyncio.Transport] = WeakSet()
-
-    def abort(self) -> None:
-        """End what is still open: TLS would wait for the other side to say goodbye."""
-        for transport in list(self._transports):
-            transport.abort()
-
-    async def connect(self, *args: Any, **kwargs: Any) -> Any:
-        """The connection; the last moment before something is written to it."""
-        connection = await super().connect(*args, **kwargs)
-        if connection.transport:
-            self._transports.add(connection.transport)
-        try:
-            if fence := _FENCE.get():
-                fence()
-        except BaseException:
-            connection.close()
-            raise
-        return connection
 
 
 async def _chunks(call: _Call, response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
