@@ -26,6 +26,7 @@ from tests.live.operating import (
     Object,
     Running,
     World,
+    agent,
     alertmanager,
     alertmanager_config,
     prometheus,
@@ -426,6 +427,66 @@ def test_what_is_forbidden_is_named_and_the_rest_goes_on(site: Site) -> None:
         site.install("cluster")
         world.until("sight", lambda: reconciled(world, "main")["status"] == "True")
         world.until("a Probe", lambda: "probe/blind/shop" in configuration(world))
+
+
+WORKLOADS_OF = {
+    "servicemonitors": ("prometheus", "prometheusagent"),
+    "podmonitors": ("prometheus", "prometheusagent"),
+    "probes": ("prometheus", "prometheusagent"),
+    "scrapeconfigs": ("prometheus", "prometheusagent"),
+    "prometheusrules": ("prometheus", "thanosruler"),
+    "alertmanagerconfigs": ("alertmanager",),
+}
+
+
+def made_of_resources(world: World) -> dict[tuple[str, str], Object]:
+    """What is in the configurations and rules of all workloads."""
+    return {
+        (kind, each["metadata"]["name"]): each.get("data") or {}
+        for kind in ("secret", "configmap")
+        for each in world.list(kind)
+        if each["metadata"].get("ownerReferences")
+    }
+
+
+def test_a_start_without_sight_takes_nothing_away(site: Site) -> None:
+    """What was made of resources that may not be seen now stays, and the workload says why."""
+    site.install("cluster")
+    world = site.world("kept")
+    world.put(
+        prometheus("main", replicas=0),
+        agent("main", replicas=0),
+        alertmanager("main", replicas=0),
+        thanos_ruler("main", replicas=0),
+        *everything(),
+    )
+    with site.started():
+        for kind in ("prometheus", "prometheusagent", "alertmanager", "thanosruler"):
+            world.until(f"the {kind}", partial(is_reconciled, world, kind))
+    before = made_of_resources(world)
+    for plural, workloads in WORKLOADS_OF.items():
+        site.forbid("list", plural)
+        with site.started():
+            for kind in workloads:
+                said = (f"list {plural}.monitoring.coreos.com", "nothing is changed")
+                world.until(f"words of the {kind}", partial(says, world, kind, *said))
+            assert made_of_resources(world) == before
+            site.install("cluster")
+            for kind in workloads:
+                world.until(f"sight of {plural}", partial(is_reconciled, world, kind))
+            assert made_of_resources(world) == before
+
+
+def is_reconciled(world: World, kind: str) -> bool:
+    """Whether a workload is reconciled, and has a configuration."""
+    return bool(world.condition(kind, "main", "Reconciled").get("status") == "True")
+
+
+def says(world: World, kind: str, *words: str) -> bool:
+    """Whether a workload says why it is not reconciled, in these words."""
+    condition = world.condition(kind, "main", "Reconciled")
+    said = condition.get("message", "")
+    return condition.get("status") == "False" and all(each in said for each in words)
 
 
 def test_a_secret_that_may_be_read_later_is_read_then(site: Site) -> None:

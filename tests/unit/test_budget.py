@@ -12,8 +12,9 @@ import pytest
 
 from stoker.api.amconfig import v1alpha1
 from stoker.api.convert import typed
-from stoker.api.decode import allow_deep_json, decode
+from stoker.api.decode import decode
 from stoker.api.prometheus import PrometheusSpec
+from stoker.cli.deep_json import allow_deep_json
 from stoker.cli.flag_values import resource_limits
 from stoker.cli.operator_settings import operator_settings
 from stoker.errors import DecodeError, FieldError

@@ -15,8 +15,8 @@ import aiohttp
 import pytest
 
 from stoker.api.crd import GROUP
-from stoker.api.decode import allow_deep_json
 from stoker.api.kinds import version_of
+from stoker.cli.deep_json import allow_deep_json
 from stoker.cli.flags import help_text, parsed
 from stoker.cli.webhook_flags import FLAGS, GROUPS, USAGE
 from stoker.errors import FieldError

@@ -7,8 +7,6 @@ loads: the list is decoded at once, and only where that fails is each item tried
 """
 
 import re
-import sys
-import threading
 from functools import cache
 from typing import Any, Generic, TypeVar
 
@@ -21,9 +19,6 @@ from stoker.errors import DecodeError
 T = TypeVar("T")
 
 _TOO_DEEP = "is nested too deeply to be read"
-# Kubernetes reads JSON of 10,000 levels.
-_LEVELS = 25_000
-_STACK_BYTES = 64 * 1024 * 1024
 
 
 class ListMeta(Struct, rename="camel", frozen=True):
@@ -51,15 +46,6 @@ class Undecodable(Struct, frozen=True):
 
 class _Named(Struct):
     metadata: ObjectMeta = ObjectMeta()
-
-
-def allow_deep_json() -> None:
-    """Let this process read whatever the API server can store.
-
-    An object that could not be read could not be converted, and with it no list that it is part of.
-    """
-    sys.setrecursionlimit(_LEVELS)
-    threading.stack_size(_STACK_BYTES)
 
 
 def decode(model: type[T], data: bytes | str) -> T:

@@ -26,7 +26,7 @@ _TURN_SECONDS = 0.001
 
 def main(words: Sequence[str]) -> int:
     """Run the operator until it is told to stop; return the exit status."""
-    from stoker.api.decode import allow_deep_json
+    from stoker.cli.deep_json import allow_deep_json
     from stoker.cli.flags import about, parsed
     from stoker.cli.operator_settings import settings_of
     from stoker.errors import StokerError

@@ -13,7 +13,7 @@ from functools import partial
 
 def main(words: Sequence[str]) -> None:
     """Answer on standard output what is asked on standard input."""
-    from stoker.api.decode import allow_deep_json
+    from stoker.cli.deep_json import allow_deep_json
     from stoker.cli.flags import parsed
     from stoker.cli.webhook import reviewer_of
     from stoker.cli.webhook_flags import FLAGS

@@ -43,7 +43,7 @@ def reviewer_of(given: "Given") -> "Reviewer":
 
 async def _run(given: "Given", words: Sequence[str]) -> None:
     from stoker import __version__
-    from stoker.api.decode import allow_deep_json
+    from stoker.cli.deep_json import allow_deep_json
     from stoker.cli.operator_settings import web_settings
     from stoker.logs import logger
     from stoker.web.server import Served, WebServer

@@ -23,8 +23,9 @@ class Report:
 
     `trouble` is None while all is well. A broken connection is only a trouble when the next try
     fails too: servers and what is before them close connections every day. `settled` is set once
-    there is a first answer to what exists: a complete list, or that we may not know. `changed` is
-    called whenever trouble comes, goes or becomes another.
+    there is a first answer to what exists: a complete list, or that we may not know. `listed` tells
+    whether there ever was a complete list. `changed` is called whenever trouble comes, goes or
+    becomes another.
     """
 
     def __init__(self, subject: str = "") -> None:
@@ -32,6 +33,7 @@ class Report:
         self.failures: Counter[str] = Counter()
         self.trouble: ApiError | None = None
         self.settled = asyncio.Event()
+        self.listed = False
         self.changed: Callable[[], None] = _untold
         self._subject = subject
         self._in_a_row = 0
@@ -43,6 +45,7 @@ class Report:
     def worked(self) -> None:
         """A list is complete, or a watch goes on."""
         self.settled.set()
+        self.listed = True
         self._in_a_row = 0
         if self.trouble:
             self.trouble = None

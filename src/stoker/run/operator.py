@@ -47,6 +47,7 @@ from stoker.run.standins import StandingIn
 from stoker.run.statuses import Statuses
 from stoker.run.targets import Observed, TargetRounds
 from stoker.run.tools import Tools
+from stoker.run.traces import traces
 from stoker.run.triggers import Named, Triggers
 from stoker.run.values import REFUSED_SECONDS, Patience, Values
 from stoker.run.workers import Job, tell, worker
@@ -334,7 +335,7 @@ class Operator:
             # What becomes ready from now on may be what it waits for.
             self._waiting.add(key)
         try:
-            done = await self._reconciler.reconcile(key, owner)
+            done = await self._done(key, owner)
         except NotLeading:
             raise
         except Exception as error:
@@ -356,6 +357,17 @@ class Operator:
         if done.again:
             wait = max((done.again - self._tools.now()).total_seconds(), 1)
             self._queues[key.kind].add_after(key, wait)
+
+    async def _done(self, key: WorkloadKey, owner: Owner) -> Done:
+        """Reconcile a workload, unless that would take away what we may not see."""
+        hidden = self._sight.never_seen(choices(owner.spec, owner.metadata.namespace or ""))
+        tools, lost = self._tools, list[str]()
+        if hidden and not owner.spec.paused:
+            outline = tools.outline(owner)
+            lost = await traces(self._client, tools.caches, owner, outline, hidden)
+        if not lost:
+            return await self._reconciler.reconcile(key, owner)
+        return Done(Reconciliation(failure=self._sight.kept_for(lost)))
 
     def _outcome(self, owner: Owner, done: Done) -> Reconciliation:
         """What came of it; without sight of all that was asked for, that is a failure."""

@@ -7,7 +7,7 @@ restart and no other replica would help. A replica that cannot reach the API ser
 not see what every workload needs, is not ready.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Final
 
@@ -67,6 +67,22 @@ class Sight:
             FORBIDDEN,
             f"the operator may not {', '.join(missing)}: it does not know which of these apply",
         )
+
+    def never_seen(self, wanted: Mapping[str, Choice]) -> set[str]:
+        """The kinds that a workload asks for and that we never could see, for want of rights."""
+        return {
+            kind
+            for kind, choice in wanted.items()
+            if not choice.is_of_nothing
+            for report in self._caches.resources[kind].reports
+            if isinstance(report.trouble, Forbidden) and not report.listed
+        }
+
+    def kept_for(self, kinds: Iterable[str]) -> Remark:
+        """Why a workload stays as it is that has something of kinds that we never could see."""
+        missing = ", ".join(each for kind in sorted(kinds) for each in self._missing_for(kind))
+        said = f"the operator may not {missing}: what was made of these before would be lost, so"
+        return Remark(FORBIDDEN, f"{said} nothing is changed until it may")
 
     def _missing_for(self, kind: str) -> list[str]:
         """The permissions without which a kind is out of sight."""
