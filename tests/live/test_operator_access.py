@@ -228,8 +228,8 @@ def secret(name: str) -> Object:
     return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "data": data}
 
 
-def left_over(kind: str, workload: Object) -> Object:
-    """An object that a workload had and does not want any longer."""
+def foreign(kind: str, workload: Object) -> Object:
+    """An object that belongs to a workload, and that no operator made."""
     owner = {
         "apiVersion": workload["apiVersion"],
         "kind": workload["kind"],
@@ -237,8 +237,15 @@ def left_over(kind: str, workload: Object) -> Object:
         "uid": workload["metadata"]["uid"],
         "controller": True,
     }
-    metadata = {"name": f"left-over-{kind.lower()}", "ownerReferences": [owner]}
+    metadata = {"name": f"foreign-{kind.lower()}", "ownerReferences": [owner]}
     return {"apiVersion": "v1", "kind": kind, "metadata": metadata}
+
+
+def left_over(kind: str, workload: Object) -> Object:
+    """An object that a workload had and does not want any longer."""
+    made = foreign(kind, workload)
+    named = {"name": f"left-over-{kind.lower()}", "labels": {"managed-by": "prometheus-operator"}}
+    return made | {"metadata": made["metadata"] | named}
 
 
 def lives(world: World) -> None:
@@ -271,7 +278,8 @@ def lives(world: World) -> None:
     world.put(rule("up:total"), service_monitor("more"), light("StatefulSet"))
     world.patch("service", "prometheus-operated", {"spec": {"publishNotReadyAddresses": True}})
     world.patch("service", "prometheus-operated", {"metadata": {"labels": {"managed-by": None}}})
-    world.put(left_over("Secret", workload), left_over("ConfigMap", workload))
+    for values in ("Secret", "ConfigMap"):
+        world.put(foreign(values, workload), left_over(values, workload))
     world.patch("prometheus", "main", {"spec": {"storage": storage(world, "2Gi")}})
     world.patch("prometheus", "wide", {"spec": {"shards": 1, "replicas": 2}})
     world.settled("prometheus", "main")
@@ -279,6 +287,7 @@ def lives(world: World) -> None:
     world.until("one shard", partial(is_absent, world, "statefulset", "prometheus-wide-shard-1"))
     for kind in ("secret", "configmap"):
         world.until("no rest", partial(is_absent, world, kind, f"left-over-{kind}"))
+        assert world.get(kind, f"foreign-{kind}")
     world.until("the other mode", lambda: not world.list("daemonset"))
 
     # The same complaint twice.

@@ -1,6 +1,7 @@
 """What belongs to a workload and is wanted no longer: shards, pieces of a configuration, rules.
 
-Objects are found by their owner, so that nothing needs to be remembered. StatefulSets of shards
+Objects are found by their owner, so that nothing needs to be remembered; those that do not say that
+an operator made them are somebody else's, whatever they belong to. StatefulSets of shards
 that are too many may be kept for a while; the rest goes once those that mount it are written.
 """
 
@@ -12,6 +13,7 @@ from typing import Final
 import msgspec
 
 from stoker.api.core import ObjectId, ObjectMeta
+from stoker.build.names import MANAGED_BY
 from stoker.decide import Outline
 from stoker.kube.resources import CONFIG_MAP, DAEMON_SET, SECRET, STATEFUL_SET
 from stoker.run.tools import Tools
@@ -48,7 +50,11 @@ class Surplus:
 
     async def _shards(self, owner: Owner, wanted: Collection[ObjectId]) -> datetime | None:
         uid = owner.metadata.uid or ""
-        found = self._caches.belonging("StatefulSet", uid)
+        found = [
+            each
+            for each in self._caches.belonging("StatefulSet", uid)
+            if _is_of(uid, each.metadata)
+        ]
         names = {name for kind, _, name in wanted if kind == "StatefulSet"}
         decided = fates(
             owner.spec,
@@ -79,5 +85,11 @@ class Surplus:
             for each in found
             if (kind, each.namespace or "", each.name or "") not in wanted
             and not each.deletion_timestamp
-            and any(one.uid == uid and one.controller for one in each.owner_references or ())
+            and _is_of(uid, each)
         ]
+
+
+def _is_of(uid: str, found: ObjectMeta) -> bool:
+    """Whether an operator made an object for the workload of this uid, and nobody else."""
+    controlled = any(one.uid == uid and one.controller for one in found.owner_references or ())
+    return controlled and bool(MANAGED_BY.items() & (found.labels or {}).items())
