@@ -287,3 +287,49 @@ def test_a_status_that_is_not_served_for_a_while_is_written_then(world: World, l
         assert not world.condition("prometheus", "main", "Reconciled")
         line.well()
         converged(world, "status", lambda: world.condition("prometheus", "main", "Reconciled"))
+
+
+UNWATCHED = ("secrets", "configmaps", "statefulsets", "services")
+
+
+def test_what_is_made_and_deleted_while_nobody_watches_comes_back(
+    world: World, line: Line, crds: Cluster
+) -> None:
+    """The list that tells that it is gone names nothing that the caches ever had."""
+    made = {
+        "secret": "prometheus-main",
+        "configmap": "prometheus-main-rulefiles-0",
+        "statefulset": "prometheus-main",
+    }
+    with Running.start(crds, f"--namespaces={world.namespace}", kubeconfig=line.wire.kubeconfig):
+        # The watches stand where they stood: they fail, and do not list anew.
+        line.faulty(watches(503, "ServiceUnavailable"))
+        world.put(prometheus("main", replicas=0))
+        for kind, name in made.items():
+            world.until(f"the {kind}", partial(world.get, kind, name))
+        world.until(
+            "all of it", lambda: world.condition("prometheus", "main", "Reconciled").get("status")
+        )
+        for kind, name in made.items():
+            world.delete(kind, name)
+            world.until(f"no {kind}", lambda: not world.get(kind, name))  # noqa: B023 - at once
+        line.faulty(watches(410, "Expired", most=2 * len(UNWATCHED)))
+        for kind, name in made.items():
+            converged(world, f"the {kind} again", partial(world.get, kind, name))
+
+
+def watches(code: int, reason: str, most: int = 10**9) -> Fault:
+    """A server that answers watches of what the operator makes so, so many times."""
+    left = most
+
+    def fault(request: web.Request) -> web.Response | None:
+        nonlocal left
+        plural = request.path.rpartition("/")[2]
+        if plural not in UNWATCHED or "resourceVersion" not in request.query:
+            return None
+        if "watch" not in request.query or "sendInitialEvents" in request.query or left <= 0:
+            return None
+        left -= 1
+        return status(code, reason)
+
+    return fault

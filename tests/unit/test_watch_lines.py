@@ -69,7 +69,7 @@ def test_a_streamed_list_ends_with_its_bookmark() -> None:
     assert isinstance(found.event(line("DELETED", "c", "41")), Deleted)
     assert found.event(bookmark("45")) is None
     assert (found.version, found.progress) == ("", False)
-    assert found.event(END) == Ready()
+    assert found.event(END) == Ready("50")
     assert (found.version, found.progress) == ("50", False)
     assert isinstance(found.event(line("MODIFIED", "a", "51")), Applied)
     assert (found.version, found.progress) == ("51", True)

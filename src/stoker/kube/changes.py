@@ -36,7 +36,9 @@ class Listed(Struct, Generic[T], frozen=True):
 
 
 class Ready(Struct, frozen=True):
-    """The list is complete."""
+    """The list is complete; `version` is the state of the cluster that it tells of."""
+
+    version: str = ""
 
 
 class Applied(Struct, Generic[T], frozen=True):

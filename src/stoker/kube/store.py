@@ -22,6 +22,8 @@ Listener: TypeAlias = Callable[[T | None, T | None], None]
 """Called with the old and the new object: None and new, old and new, or old and None."""
 Index: TypeAlias = Callable[[T], Iterable[Hashable]]
 """The keys under which an object is found; the same for the same object, always."""
+Completed: TypeAlias = Callable[[str | None, str], None]
+"""Called with the namespace of a complete list (None: all), and the version that it tells of."""
 
 
 class _Entry(Struct, Generic[T], frozen=True, gc=False):
@@ -44,6 +46,7 @@ class Store(Generic[T]):
             name: {} for name in self._indices
         }
         self._listeners: list[Listener[T]] = []
+        self._completions: list[Completed] = []
         self._incomplete: set[StoreWriter[T]] = set()
 
     def get(self, namespace: str, name: str) -> T | None:
@@ -73,6 +76,10 @@ class Store(Generic[T]):
     def listen(self, listener: Listener[T]) -> None:
         """Tell this listener of every change from now on, within the change."""
         self._listeners.append(listener)
+
+    def listen_to_lists(self, completed: Completed) -> None:
+        """Tell this of every complete list, once the store is what was listed."""
+        self._completions.append(completed)
 
     def writer(self, namespace: str | None = None) -> "StoreWriter[T]":
         """The writer for the watch of one namespace, or (None) of all.
@@ -148,7 +155,7 @@ class StoreWriter(Generic[T]):
             case Begin():
                 self._coming = {}
             case Ready():
-                self._exchange()
+                self._exchange(event.version)
             case Listed() | Applied():
                 self._set(event.key, _Entry(event.version, event.object, event.size))
             case Deleted():
@@ -176,7 +183,7 @@ class StoreWriter(Generic[T]):
         known = self._store._entry(key)
         return known if known and known.version == entry.version else None
 
-    def _exchange(self) -> None:
+    def _exchange(self, version: str) -> None:
         """Make the store what was listed, all of it, before anybody is told."""
         coming, self._coming = self._coming or {}, None
         gone = [key for key in self._store._keys(self._namespace) if key not in coming]
@@ -189,3 +196,5 @@ class StoreWriter(Generic[T]):
             told.append((self._store._put(key, entry), entry.object))
         self._store._completed(self)
         self._store._tell(*told)
+        for completed in self._store._completions:
+            completed(self._namespace, version)

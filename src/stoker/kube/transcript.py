@@ -117,7 +117,7 @@ class Transcript(Generic[T]):
             self._go_on(metadata.resource_version)
         elif (metadata.annotations or {}).get(INITIAL_EVENTS_END) == "true":
             self.version = metadata.resource_version
-            return Ready()
+            return Ready(self.version)
         return None
 
     def _go_on(self, version: str) -> None:

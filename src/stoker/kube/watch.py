@@ -213,7 +213,7 @@ class _Watch(Generic[T]):
             page = await self._page(page.metadata.continue_)
         self._transcript.version = page.metadata.resource_version
         self._report.worked()
-        yield Ready()
+        yield Ready(self._transcript.version)
 
     async def _page(self, token: str) -> _Page:
         accept = METADATA_ONLY_LIST if self._scope.metadata_only else JSON

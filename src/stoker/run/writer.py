@@ -34,6 +34,7 @@ from stoker.kube.errors import (
 from stoker.kube.resources import Resource, resource_of
 from stoker.kube.takeover import claim, claimed
 from stoker.logs import logger
+from stoker.run.latest import is_older
 from stoker.run.refusals import Refusals, rights_named
 
 MANAGER: Final = "stoker"
@@ -65,13 +66,14 @@ _LONGEST_FAREWELL: Final = 10.0
 
 
 class _Checked(Struct, frozen=True):
-    """An object that was right: what was wanted, and the version that was found or made.
+    """An object that was right: what was wanted, and what was found or made.
 
     `sole`: all its content is recorded as ours. `named` are the labels, annotations and owners that
     were wanted.
     """
 
     wanted: bytes
+    metadata: ObjectMeta
     essence: object
     sole: bool
     named: frozenset[str]
@@ -106,6 +108,20 @@ class Writer:
             self._in_hand[identity].set()
         else:
             self._turns.pop(identity, None)
+
+    def unlisted(self, kind: str, namespace: str | None, version: str) -> list[ObjectMeta]:
+        """What was right and is not in a complete list that is at least as new.
+
+        Nobody tells that it was deleted, if the caches never had it.
+        """
+        return [
+            checked.metadata
+            for (known, where, _), checked in self._checked.items()
+            if known == kind
+            and namespace in (None, where)
+            and self._current(_identity(kind, checked.metadata)) is None
+            and not is_older(version, checked.metadata.resource_version or "")
+        ]
 
     def forget_all(self) -> None:
         """Another operator may have written what it likes."""
@@ -322,7 +338,7 @@ class Writer:
         others = [each for each in fields if not _is_replaced(each)]
         sole = claimed(others, MANAGER) is None
         now = essence(identity[0], metadata)
-        self._checked[identity] = _Checked(digest, now, sole, _named(wanted))
+        self._checked[identity] = _Checked(digest, metadata, now, sole, _named(wanted))
 
 
 async def _digest(wanted: Object) -> bytes:
