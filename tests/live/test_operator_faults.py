@@ -333,3 +333,31 @@ def watches(code: int, reason: str, most: int = 10**9) -> Fault:
         return status(code, reason)
 
     return fault
+
+
+def test_what_the_server_calls_a_conflict_is_looked_at_again(
+    world: World, line: Line, crds: Cluster
+) -> None:
+    """A binding is written and removed, and a shard deleted, though the first try was refused."""
+    refused: set[tuple[str, str]] = set()
+
+    def fault(request: web.Request) -> web.Response | None:
+        about = (request.method, request.content_type)
+        asked = request.path.endswith("/servicemonitors/shop/status")
+        if about in refused or not (asked or request.method == "DELETE"):
+            return None
+        refused.add(about)
+        return status(409, "Conflict")
+
+    line.faulty(fault)
+    with Running.start(crds, f"--namespaces={world.namespace}", kubeconfig=line.wire.kubeconfig):
+        world.put(prometheus("main", replicas=0, shards=2), service_monitor("shop"))
+        world.until("a binding", lambda: world.bindings("servicemonitor", "shop"))
+        shard = partial(world.get, "statefulset", "prometheus-main-shard-1")
+        world.until("two shards", shard)
+        world.patch("prometheus", "main", {"spec": {"shards": 1}})
+        world.until("one shard", lambda: not shard())
+        world.delete("prometheus", "main")
+        world.until("no binding", lambda: not world.bindings("servicemonitor", "shop"))
+    assert {method for method, _ in refused} == {"PATCH", "DELETE"}
+    assert len(refused) == 3

@@ -42,6 +42,8 @@ from stoker.status.bindings import (
 
 _KINDS: Final = {kind.resource.plural: name for name, kind in WORKLOADS.items()}
 _STATUS: Final = "status"
+# After a conflict the caches need a moment to show what it is about.
+_CONFLICT_SECONDS: Final = 1.0
 _BINDINGS: Final = "/status/bindings"
 # A role that forbids one write forbids all of that kind in its namespace: asking for each would be
 # a storm.
@@ -104,6 +106,11 @@ class Bindings:
         except Forbidden:
             self._forbidden[key.kind, key.namespace] = _clock() + _FORBIDDEN_FOR
             raise
+        except Conflict:
+            # It changed meanwhile, or the server says so: what is true then is written then.
+            self._latest.forget(key)
+            self.queue.add_after(key, _CONFLICT_SECONDS)
+            return 0
 
     async def _write(self, key: ObjectKey, found: Candidate) -> int:
         stored, version = self._stored(key, found)
@@ -213,11 +220,9 @@ def _bindings(answer: Object) -> list[Any]:
 
 @contextmanager
 def _event_comes() -> Iterator[None]:
-    """A resource that changed meanwhile, or is gone, is no failure: its own event comes."""
+    """A resource that is gone is no failure: its own event comes."""
     try:
         yield
-    except Conflict:
-        return
     except NotFound as error:
         # Without a reason it is the version that is gone, not the resource: the watch will move.
         if not error.reason:

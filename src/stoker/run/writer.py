@@ -165,14 +165,17 @@ class Writer:
         self, resource: Resource, metadata: ObjectMeta, propagation: str = "Background"
     ) -> None:
         """Delete the object that has this metadata, and no other of its name."""
-        with suppress(NotFound, Conflict):
-            await self._client.delete(
-                resource,
-                metadata.namespace,
-                metadata.name or "",
-                uid=metadata.uid,
-                propagation=propagation,
-            )
+        namespace, name = metadata.namespace, metadata.name or ""
+        with suppress(NotFound):
+            try:
+                await self._client.delete(
+                    resource, namespace, name, uid=metadata.uid, propagation=propagation
+                )
+            except Conflict:
+                # It may be about another object of the name, which is not meant, or about this one.
+                live = await self._client.get(resource, namespace, name)
+                if live["metadata"].get("uid") == metadata.uid:
+                    raise
         self.forget(resource.kind, metadata)
 
     # --- One object -------------------------------------------------------------------------------
