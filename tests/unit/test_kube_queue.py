@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from contextlib import suppress
 from itertools import count, pairwise
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stoker.kube.backoff import Backoff
+from stoker.kube.errors import TooManyRequests
 from stoker.kube.queue import KeyedQueue, QueueClosedError
 from tests.unit import virtual_time
 
@@ -90,6 +92,21 @@ def test_failures_back_off_up_to_a_minute() -> None:
     whole = [min(60.0, 0.25 * 2**number) for number in range(13)]
     for wait, longest in zip(virtual_time.run(main()), whole, strict=True):
         assert longest / 2 <= wait <= longest + 1e-6
+
+
+@pytest.mark.parametrize(("asked", "waited"), [(30.0, 30.0), (86_400.0, 300.0)])
+def test_a_server_that_asks_for_time_gets_it(asked: float, waited: float) -> None:
+    """Not for ever: what stands before a server says many things."""
+
+    async def main() -> float:
+        queue: KeyedQueue[str] = KeyedQueue()
+        queue.add("a")
+        with suppress(TooManyRequests):
+            async with queue.take():
+                raise TooManyRequests("get", "/", "slowly", status=429, retry_after=asked)
+        return (await taken(queue))[1]
+
+    assert virtual_time.run(main()) == waited
 
 
 def test_a_change_ends_the_wait_and_its_history() -> None:

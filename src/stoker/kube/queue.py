@@ -5,8 +5,9 @@
 
 A key waits at most once and is never in two hands: what is added while a worker has it comes back
 when the worker is done. A block that raises has failed, and its key comes back by itself, each time
-later (up to a minute); a block that ends well forgets that. `add` says that something relevant has
-changed, so it ends any wait and forgets failures. Who has waited longest is next.
+later (up to a minute), and not before the time that the API server asked for (`Retry-After`); a
+block that ends well forgets that. `add` says that something relevant has changed, so it ends any
+wait and forgets failures. Who has waited longest is next.
 
 Nothing is polled: timers of the event loop move keys to the line, and a semaphore counts the line.
 """
@@ -19,10 +20,13 @@ from typing import Final, Generic, TypeVar
 
 from stoker.errors import StokerError
 from stoker.kube.backoff import Backoff
+from stoker.kube.errors import ApiError
 
 K = TypeVar("K", bound=Hashable)
 
 RETRIES: Final = Backoff(first=0.25, longest=60.0)
+# A server, or what is before it, that asks for more is asked all the same.
+_LONGEST_ASKED: Final = 300.0
 
 
 class QueueClosedError(StokerError):
@@ -86,8 +90,8 @@ class KeyedQueue(Generic[K]):
         key = await self._next()
         try:
             yield key
-        except Exception:
-            self._failed(key)
+        except Exception as error:
+            self._failed(key, error)
             raise
         except BaseException:
             # Cancelled: whatever was to be done is not done, through no fault of the key.
@@ -121,10 +125,12 @@ class KeyedQueue(Generic[K]):
         self.waited(_now() - since)
         return key
 
-    def _failed(self, key: K) -> None:
+    def _failed(self, key: K, error: Exception) -> None:
         self._failures[key] = self.failures(key) + 1
         self.retries += 1
-        self._schedule(key, _now() + RETRIES.delay(self._failures[key]))
+        asked = (error.retry_after if isinstance(error, ApiError) else None) or 0.0
+        wait = max(RETRIES.delay(self._failures[key]), min(asked, _LONGEST_ASKED))
+        self._schedule(key, _now() + wait)
 
     def _put_down(self, key: K) -> None:
         del self._in_hand[key]
