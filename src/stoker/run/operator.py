@@ -347,7 +347,10 @@ class Operator:
         outcome = self._outcome(owner, done)
         self._count(key, begun, failed=outcome.failure is not None)
         self._statuses.record(key, owner, outcome)
-        self._announcements.succeeded(owner)
+        if done.outcome.failure:
+            self._announcements.failed(key, owner, done.outcome.failure.message)
+        else:
+            self._announcements.succeeded(owner)
         self._announce(key)
         if not done.waits:
             self._waiting.discard(key)
@@ -404,9 +407,9 @@ class Operator:
             return None
         return choices(owner.spec, owner.metadata.namespace or "")
 
-    def _readers(self, key: Referenced) -> list[WorkloadKey]:
+    def _readers(self, key: Referenced) -> set[WorkloadKey]:
         """The workloads that looked for a Secret or ConfigMap."""
-        return [workload for workload, held in self._reconciler.held.items() if held.refers_to(key)]
+        return self._reconciler.readers(key)
 
     def _wake(self, key: WorkloadKey) -> None:
         self._queues[key.kind].add(key)

@@ -30,6 +30,7 @@ from stoker.run.governing import with_shared_service
 from stoker.run.held import Held
 from stoker.run.judging import aside
 from stoker.run.kinds import WORKLOADS
+from stoker.run.old_mode import NOTHING_OLD, OldConfiguration, OldModes, old_mode_of, together
 from stoker.run.refusals import Refusals
 from stoker.run.surplus import Surplus
 from stoker.run.switching import Found, Switch, switch_of, switched, usual_names
@@ -44,6 +45,7 @@ from stoker.status.finalizers import removing
 from stoker.status.workload import Reconciliation, Remark
 
 PEER_FINALIZER: Final = "monitoring.coreos.com/status-cleanup"
+_RUNNING: Final = ("StatefulSet", "DaemonSet")
 _UNMANAGED: Final = Remark(Because.CONFIGURATION_UNMANAGED, UNMANAGED)
 _NOTHING_SELECTED: Final = Remark(
     Because.NO_SELECTED_RESOURCES, "the selectors match no resource in the namespaces they look in"
@@ -74,6 +76,7 @@ class Reconciler:
         self._settings = tools.settings
         self._triggers = triggers
         self._surplus = Surplus(tools)
+        self._old_modes = OldModes(tools)
         self._refusals = Refusals(logger("reconcile"))
 
     def set_aside(self, key: WorkloadKey) -> float | None:
@@ -114,9 +117,15 @@ class Reconciler:
 
     def forget(self, key: WorkloadKey) -> None:
         """A workload is gone, and with it what was kept of it."""
+        self._old_modes.forget(key)
         if self.held.pop(key, None):
             self._tools.values.keep_only(self._is_read)
         self._triggers.take(key)
+
+    def readers(self, key: Referenced) -> set[WorkloadKey]:
+        """The workloads that looked for a Secret or ConfigMap."""
+        held = (workload for workload, held in self.held.items() if held.refers_to(key))
+        return {*held, *self._old_modes.readers(key)}
 
     async def _reconcile(self, key: WorkloadKey, owner: Owner, changes: Changes) -> Done:
         held = self.held.get(key)
@@ -132,19 +141,45 @@ class Reconciler:
             self.held[key] = held
         members, begun = self._triggers.members.members(key), time.monotonic()
         try:
-            return await self._brought_about(owner, held, changes, members)
+            old = await self._old_configuration(key, owner, changes, members)
+            return await self._brought_about(owner, held, changes, members, old)
         finally:
             held.shares.charge(changes, time.monotonic() - begun)
 
+    async def _old_configuration(
+        self, key: WorkloadKey, owner: Owner, changes: Changes, members: frozenset[ObjectKey]
+    ) -> OldConfiguration:
+        """What pods of the mode that an agent is leaving should read; nothing, if there are none.
+
+        It comes first: the new pods' part of the changes notes itself what it has to begin with.
+        """
+        old = None
+        if isinstance(owner, PrometheusAgent):
+            workload = workload_of(owner, self._tools.capabilities)
+            old = old_mode_of(owner, workload, self._found(owner))
+        if old is None:
+            self._old_modes.forget(key)
+            return NOTHING_OLD
+        return await self._old_modes.configuration(key, old, changes, members)
+
     async def _brought_about(
-        self, owner: Owner, held: Held, changes: Changes, members: frozenset[ObjectKey]
+        self,
+        owner: Owner,
+        held: Held,
+        changes: Changes,
+        members: frozenset[ObjectKey],
+        old: OldConfiguration,
     ) -> Done:
         kept = await held.refresh(owner, changes, members)
         outline = self._tools.outline(owner)
-        wanted = await self._wanted(owner, outline, held, kept)
+        contents = await self._contents(owner, outline, held, kept)
+        if old.files:
+            contents, old = together(contents, old)
+        wanted = self._wanted(owner, contents)
         if changes.own:
             await check_cluster(self._client, owner, outline, self._refusals)
         wanted, switch = self._switched(owner, wanted)
+        wanted = _with_old(wanted, old)
         await self._prepare(wanted)
         for each in wanted:
             await self._tools.writer.write(each)
@@ -152,12 +187,13 @@ class Reconciler:
         again = await self._surplus.remove(owner, outline, needed)
         if changes.own:
             self._tools.values.keep_only(self._is_read)
-        remarks = (*self._remarks(owner, kept), *_remarks_on(switch))
-        return Done(Reconciliation(remarks=remarks), again, waits=bool(switch.waits_for))
+        remarks = (*self._remarks(owner, kept), *_remarks_on(switch, old))
+        failure = Remark(Because.MODE_CHANGE_HELD, switch.waits_for) if switch.held else None
+        outcome = Reconciliation(failure, remarks)
+        return Done(outcome, again, waits=bool(switch.waits_for))
 
-    async def _wanted(self, owner: Owner, outline: Outline, held: Held, kept: Kept) -> list[Object]:
+    def _wanted(self, owner: Owner, contents: Any) -> list[Object]:
         """All objects that a workload should have."""
-        contents = await self._contents(owner, outline, held, kept)
         tools = self._tools
         made = objects_for(owner, tools.capabilities, self._settings.objects, contents)
         return with_shared_service(tools, owner, made)
@@ -166,14 +202,17 @@ class Reconciler:
         """Where a change of mode stands, by what exists, and what is wanted meanwhile."""
         if not isinstance(owner, PrometheusAgent):
             return wanted, Switch()
-        uid, workload = owner.metadata.uid or "", workload_of(owner, self._tools.capabilities)
-        found = Found(
+        workload = workload_of(owner, self._tools.capabilities)
+        switch = switch_of(workload, wanted, self._found(owner))
+        return switched(workload, wanted, switch), switch
+
+    def _found(self, owner: Owner) -> Found:
+        uid = owner.metadata.uid or ""
+        return Found(
             self._caches.belonging("StatefulSet", uid),
             self._caches.belonging("DaemonSet", uid),
             self._names_of_secrets(uid),
         )
-        switch = switch_of(workload, wanted, found)
-        return switched(workload, wanted, switch), switch
 
     def _names_of_secrets(self, uid: str) -> list[str]:
         return [each.metadata.name or "" for each in self._caches.belonging("Secret", uid)]
@@ -217,7 +256,7 @@ class Reconciler:
 
     async def _prepare(self, wanted: list[Object]) -> None:
         """See that what runs the pods can be written, before anything is written for it."""
-        sets = [each for each in wanted if each["kind"] in ("StatefulSet", "DaemonSet")]
+        sets = [each for each in wanted if each["kind"] in _RUNNING]
         for each in sets:
             await self._tools.writer.check(each)
         for each in sets:
@@ -228,7 +267,7 @@ class Reconciler:
 
     def _is_read(self, key: Referenced) -> bool:
         """Whether a workload refers to a Secret or ConfigMap."""
-        return any(held.refers_to(key) for held in self.held.values())
+        return bool(self.readers(key))
 
     async def release(self, key: WorkloadKey, owner: Owner) -> None:
         """Take off the peer's finalizer: without the peer, nobody would, and nothing needs it."""
@@ -255,6 +294,15 @@ class Reconciler:
                 yield Remark(Because.VALUES_OUTDATED, said)
 
 
-def _remarks_on(switch: Switch) -> Iterator[Remark]:
-    if switch.waits_for:
+def _with_old(wanted: Sequence[Object], old: OldConfiguration) -> list[Object]:
+    """What old pods read as well: after the files that both modes read, before what runs pods."""
+    sets = [each for each in wanted if each["kind"] in _RUNNING]
+    return [*(each for each in wanted if each["kind"] not in _RUNNING), *old.secrets, *sets]
+
+
+def _remarks_on(switch: Switch, old: OldConfiguration) -> Iterator[Remark]:
+    if switch.waits_for and not switch.held:
         yield Remark(Because.SWITCHING_MODE, f"the mode is being changed: {switch.waits_for}")
+    if old.problem:
+        text = f"the configuration of pods of the old mode stays as it is: {old.problem}"
+        yield Remark(Because.SWITCHING_MODE, text)

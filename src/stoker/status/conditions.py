@@ -50,6 +50,7 @@ class Because(StrEnum):
     RECONCILIATION_PENDING = "ReconciliationPending"
     PAUSED = "Paused"
     SWITCHING_MODE = "SwitchingMode"
+    MODE_CHANGE_HELD = "ModeChangeHeld"
     IGNORED_FIELDS = "IgnoredFields"
     DEPRECATED_FIELDS_IN_USE = "DeprecatedFieldsInUse"
     NO_SELECTED_RESOURCES = "NoSelectedResources"
