@@ -222,9 +222,7 @@ class OldModes:
             each | {"metadata": each["metadata"] | {"namespace": workload.namespace}}
             for each in reversed(made)
         ]
-        return [
-            one for own in old.apart for one in (apart(workload, named) if own else named)
-        ]
+        return [one for own in old.apart for one in (apart(workload, named) if own else named)]
 
 
 def _mounted_by(

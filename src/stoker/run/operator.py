@@ -344,14 +344,8 @@ class Operator:
                 raise
             self._failed(key, error)
             return
-        outcome = self._outcome(owner, done)
-        self._count(key, begun, failed=outcome.failure is not None)
-        self._statuses.record(key, owner, outcome)
-        if done.outcome.failure:
-            self._announcements.failed(key, owner, done.outcome.failure.message)
-        else:
-            self._announcements.succeeded(owner)
-        self._announce(key)
+        self._count(key, begun, failed=self._outcome(owner, done).failure is not None)
+        self._tell(key, owner, done)
         if not done.waits:
             self._waiting.discard(key)
         if done.later is not None:
@@ -359,6 +353,17 @@ class Operator:
         if done.again:
             wait = max((done.again - self._tools.now()).total_seconds(), 1)
             self._queues[key.kind].add_after(key, wait)
+
+    def _tell(self, key: WorkloadKey, owner: Owner, done: Done) -> None:
+        """Say what came of it."""
+        self._statuses.record(key, owner, self._outcome(owner, done))
+        if done.outcome.failure:
+            self._announcements.failed(key, owner, done.outcome.failure.message)
+        else:
+            self._announcements.succeeded(owner)
+        if done.without:
+            self._announcements.warned(key, owner, f"the mode is changed without {done.without}")
+        self._announce(key)
 
     def _outcome(self, owner: Owner, done: Done) -> Reconciliation:
         """What came of it; without sight of all that was asked for, that is a failure."""

@@ -30,10 +30,11 @@ from stoker.run.governing import with_shared_service
 from stoker.run.held import Held
 from stoker.run.judging import aside
 from stoker.run.kinds import WORKLOADS
+from stoker.run.mode_changes import ModeChanges, Standing
 from stoker.run.old_mode import NOTHING_OLD, OldConfiguration, OldModes, old_mode_of, together
 from stoker.run.refusals import Refusals
 from stoker.run.surplus import Surplus
-from stoker.run.switching import Found, Switch, switch_of, switched, usual_names
+from stoker.run.switching import Switch, usual_names
 from stoker.run.tools import Tools
 from stoker.run.triggers import Changes, Triggers
 from stoker.select.choice import UNMANAGED, is_unmanaged
@@ -57,12 +58,14 @@ class Done(Struct, frozen=True):
 
     `again` is when it must be looked at without a cause; `waits`, that it must be looked at when
     pods become ready; `later`, after how many seconds there is more to do, None if there is not.
+    `without`: the pods that a change of mode goes on without.
     """
 
     outcome: Reconciliation
     again: datetime | None = None
     waits: bool = False
     later: float | None = None
+    without: str = ""
 
 
 class Reconciler:
@@ -76,6 +79,7 @@ class Reconciler:
         self._settings = tools.settings
         self._triggers = triggers
         self._surplus = Surplus(tools)
+        self._mode_changes = ModeChanges(tools)
         self._old_modes = OldModes(tools)
         self._refusals = Refusals(logger("reconcile"))
 
@@ -156,7 +160,7 @@ class Reconciler:
         old = None
         if isinstance(owner, PrometheusAgent):
             workload = workload_of(owner, self._tools.capabilities)
-            old = old_mode_of(owner, workload, self._found(owner))
+            old = old_mode_of(owner, workload, self._mode_changes.found(owner))
         if old is None:
             self._old_modes.forget(key)
             return NOTHING_OLD
@@ -178,8 +182,8 @@ class Reconciler:
         wanted = self._wanted(owner, contents)
         if changes.own:
             await check_cluster(self._client, owner, outline, self._refusals)
-        wanted, switch = self._switched(owner, wanted)
-        wanted = _with_old(wanted, old)
+        standing = await self._mode_changes.standing(owner, outline, wanted)
+        wanted, switch = _with_old(standing.wanted, old), standing.switch
         await self._prepare(wanted)
         for each in wanted:
             await self._tools.writer.write(each)
@@ -187,32 +191,17 @@ class Reconciler:
         again = await self._surplus.remove(owner, outline, needed)
         if changes.own:
             self._tools.values.keep_only(self._is_read)
-        remarks = (*self._remarks(owner, kept), *_remarks_on(switch, old))
+        again = min((each for each in (again, standing.again) if each), default=None)
+        remarks = (*self._remarks(owner, kept), *_remarks_on(standing, old))
         failure = Remark(Because.MODE_CHANGE_HELD, switch.waits_for) if switch.held else None
         outcome = Reconciliation(failure, remarks)
-        return Done(outcome, again, waits=bool(switch.waits_for))
+        return Done(outcome, again, waits=bool(switch.waits_for), without=standing.without)
 
     def _wanted(self, owner: Owner, contents: Any) -> list[Object]:
         """All objects that a workload should have."""
         tools = self._tools
         made = objects_for(owner, tools.capabilities, self._settings.objects, contents)
         return with_shared_service(tools, owner, made)
-
-    def _switched(self, owner: Owner, wanted: list[Object]) -> tuple[list[Object], Switch]:
-        """Where a change of mode stands, by what exists, and what is wanted meanwhile."""
-        if not isinstance(owner, PrometheusAgent):
-            return wanted, Switch()
-        workload = workload_of(owner, self._tools.capabilities)
-        switch = switch_of(workload, wanted, self._found(owner))
-        return switched(workload, wanted, switch), switch
-
-    def _found(self, owner: Owner) -> Found:
-        uid = owner.metadata.uid or ""
-        return Found(
-            self._caches.belonging("StatefulSet", uid),
-            self._caches.belonging("DaemonSet", uid),
-            self._names_of_secrets(uid),
-        )
 
     def _names_of_secrets(self, uid: str) -> list[str]:
         return [each.metadata.name or "" for each in self._caches.belonging("Secret", uid)]
@@ -300,8 +289,12 @@ def _with_old(wanted: Sequence[Object], old: OldConfiguration) -> list[Object]:
     return [*(each for each in wanted if each["kind"] not in _RUNNING), *old.secrets, *sets]
 
 
-def _remarks_on(switch: Switch, old: OldConfiguration) -> Iterator[Remark]:
-    if switch.waits_for and not switch.held:
+def _remarks_on(standing: Standing, old: OldConfiguration) -> Iterator[Remark]:
+    switch: Switch = standing.switch
+    if standing.without:
+        text = f"the mode is being changed, and it goes on without {standing.without}"
+        yield Remark(Because.SWITCHING_MODE, text)
+    elif switch.waits_for and not switch.held:
         yield Remark(Because.SWITCHING_MODE, f"the mode is being changed: {switch.waits_for}")
     if old.problem:
         text = f"the configuration of pods of the old mode stays as it is: {old.problem}"

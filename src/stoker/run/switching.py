@@ -46,7 +46,8 @@ class Switch(Struct, frozen=True):
     `apart`: the configuration goes into Secrets of its own. `settling`: old pods wait for new ones
     to get going. `kept`: objects that are not wanted any longer and must stay for now. `untouched`:
     those that are wanted and must not be written yet. `waits_for`: what must happen before it goes
-    on, if anything. `held`: that will not happen by itself.
+    on, if anything. `held`: that will not happen by itself. `starts` and `leaves` are the uids of
+    sets whose pods must get ready, or go, before that.
     """
 
     apart: bool = False
@@ -55,14 +56,20 @@ class Switch(Struct, frozen=True):
     untouched: frozenset[ObjectId] = frozenset()
     waits_for: str = ""
     held: bool = False
+    starts: frozenset[str] = frozenset()
+    leaves: frozenset[str] = frozenset()
 
 
 class Found(Struct, frozen=True):
-    """What an agent has: StatefulSets, DaemonSets, and the names of its Secrets."""
+    """What an agent has: StatefulSets, DaemonSets, and the names of its Secrets.
+
+    `excused`: how many pods of a set, by its uid, a change of mode goes on without.
+    """
 
     sets: Sequence[Running]
     daemons: Sequence[Running]
     secrets: Collection[str]
+    excused: Mapping[str, int] = {}
 
 
 def switch_of(workload: Workload, wanted: Sequence[Object], found: Found) -> Switch:
@@ -76,7 +83,8 @@ def switch_of(workload: Workload, wanted: Sequence[Object], found: Found) -> Swi
     there = [each for each in of_mode if each.metadata.name in names]
     # What is being deleted still says that it is ready.
     new = [each for each in there if not each.metadata.deletion_timestamp]
-    ready = len(new) == len(names) and all(map(_READY[kind], new))
+    late = [each for each in new if not _READY[kind](each, _excused(each, found))]
+    ready = len(new) == len(names) and not late
     if not old:
         return _settled(workload, found, there, ready=ready)
     is_apart = not _reads_apart(workload, old)
@@ -88,16 +96,45 @@ def switch_of(workload: Workload, wanted: Sequence[Object], found: Found) -> Swi
         kept |= _own_secrets(workload, found)
     if not ready or (_is_rolled(made, new) and not obstacle):
         kept |= _identities(old_kind, old)
-    if not obstacle:
-        return Switch(apart=is_apart, settling=True, kept=kept, waits_for=_WAITING[kind])
+    if obstacle and not ready:
+        return Switch(
+            apart=is_apart,
+            settling=True,
+            kept=kept | _identities(kind, there),
+            untouched=_begun_by(workload, made, there),
+            waits_for=obstacle,
+            held=not rolled,
+        )
+    going = old if ready else [each for each in there if each not in new]
     return Switch(
         apart=is_apart,
         settling=True,
-        kept=kept | _identities(kind, there),
-        untouched=_begun_by(workload, made, there),
-        waits_for=_WAITING[kind] if ready else obstacle,
-        held=not ready and not rolled,
+        kept=kept,
+        untouched=_begun_by(workload, made, there) if obstacle else frozenset(),
+        waits_for=_words(kind, late, going, ready=ready),
+        starts=_uids(late),
+        leaves=_uids(each for each in going if each.metadata.deletion_timestamp),
     )
+
+
+def _words(kind: str, late: Sequence[Running], going: Sequence[Running], *, ready: bool) -> str:
+    """What a change towards this kind waits for."""
+    other = "StatefulSet" if kind == "DaemonSet" else "DaemonSet"
+    if ready:
+        return f"the new pods are ready, and the {other} goes with its pods"
+    if going:
+        return f"the {kind} is still being deleted, and is made anew when its pods are gone"
+    if kind == "DaemonSet" and late and _observed(late[0]).get("desiredNumberScheduled") == 0:
+        return f"{_NO_NODE}, so the StatefulSet stays: change them, or take the change back"
+    return _WAITING[kind]
+
+
+def _excused(found: Running, all_found: Found) -> int:
+    return all_found.excused.get(found.metadata.uid or "", 0)
+
+
+def _uids(found: Iterable[Running]) -> frozenset[str]:
+    return frozenset(each.metadata.uid or "" for each in found)
 
 
 def _rolled_elsewhere(workload: Workload, found: Found) -> str:
@@ -170,21 +207,25 @@ def _identities(kind: str, found: Iterable[Running]) -> frozenset[ObjectId]:
     )
 
 
-def _is_on_all_nodes(daemon_set: Running) -> bool:
+def _is_on_all_nodes(daemon_set: Running, excused: int) -> bool:
     """Whether a pod of the latest template is available on every node that should have one.
 
     Where no node should, the old pods are all there is.
     """
     status = _observed(daemon_set)
-    nodes = status.get("desiredNumberScheduled", 0)
+    nodes = status.get("desiredNumberScheduled", 0) - excused
     counts = (status.get("updatedNumberScheduled", 0), status.get("numberAvailable", 0))
     return nodes > 0 and all(count >= nodes for count in counts)
 
 
-def _is_ready(stateful_set: Running) -> bool:
-    """Whether all pods have the latest template and have been ready for long enough."""
+def _is_ready(stateful_set: Running, excused: int) -> bool:
+    """Whether all pods have the latest template and have been ready for long enough.
+
+    Of each shard at least one must: nobody else has its targets.
+    """
     status, spec = _observed(stateful_set), stateful_set.spec or {}
-    pods = spec.get("replicas", 1)
+    wanted = spec.get("replicas", 1)
+    pods = max(wanted - excused, min(wanted, 1))
     # An old API server drops what it does not know, and does not count.
     counted = "availableReplicas" if spec.get("minReadySeconds") else "readyReplicas"
     counts = (status.get("updatedReplicas", 0), status.get(counted, 0))
@@ -193,6 +234,7 @@ def _is_ready(stateful_set: Running) -> bool:
 
 _KINDS: Final = ("DaemonSet", "StatefulSet")
 _READY: Final = {"DaemonSet": _is_on_all_nodes, "StatefulSet": _is_ready}
+_NO_NODE: Final = "no node fits nodeSelector, affinity and tolerations"
 _WAITING: Final = {
     "DaemonSet": "the StatefulSet goes when agents have been ready on all nodes for a while",
     "StatefulSet": "the DaemonSet goes when all pods of the StatefulSets have been ready a while",
