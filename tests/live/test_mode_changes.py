@@ -5,10 +5,13 @@ Real agents, and what becomes of each scrape, are in `test_daemonset_scrapes`.
 
 import base64
 import gzip
+from collections.abc import Iterator
 
 import pytest
 
 from tests.live.operating import Object, Running, World, resource
+from tools.cluster import Cluster
+from tools.crds import install_crds
 from tools.stages import READINESS
 
 AGENT = "prom-agent-light"
@@ -131,3 +134,90 @@ def test_a_change_is_held_where_old_and_new_pods_exclude_each_other(
 
     world.delete(old.lower(), AGENT)
     settled(world, mode)
+
+
+# --- What is said at every step -------------------------------------------------------------------
+
+ANYWHERE: Object = {"tolerations": [{"operator": "Exists"}]}
+PATIENCE = "--agent-mode-change-deadline=25s"
+
+
+def says(
+    world: World, what: str, available: tuple[str, str], reconciled: tuple[str, str], *words: str
+) -> None:
+    """Wait until both conditions have these statuses and reasons, and together all these words."""
+
+    def said() -> bool:
+        found = condition(world, "Available"), condition(world, "Reconciled")
+        text = "\n".join(each[2] for each in found)
+        same = found[0][:2] == available and found[1][0] == reconciled[0]
+        return same and reconciled[1] in found[1][1] and all(word in text for word in words)
+
+    try:
+        world.until(what, said, 90)
+    except BaseException:
+        print(condition(world, "Available"), condition(world, "Reconciled"))
+        raise
+
+
+READY, OLD = ("True", "AllPodsReady"), ("True", "OldPodsReady")
+DONE, CHANGING = ("True", "NoSelectedResources"), ("True", "SwitchingMode")
+
+
+@pytest.fixture
+def small_world() -> Iterator[World]:
+    """A cluster of its own, whose nodes are all known: two, and later one that is dead."""
+    with Cluster.start(nodes=2) as cluster:
+        install_crds(cluster)
+        cluster.kubectl("create", "namespace", "agents")
+        yield World(cluster, "agents")
+
+
+def test_conditions_tell_the_truth_at_every_step(small_world: World) -> None:
+    """Through all states of the table in the guide, to a DaemonSet and back (A9, A22, A26)."""
+    world = small_world
+    with Running.start(world.cluster, "--namespaces=agents", PATIENCE):
+        world.put(agent("StatefulSet"))
+        says(world, "one mode", READY, DONE)
+
+        world.put(agent("DaemonSet", nodeSelector={"no": "where"}))
+        says(world, "no node", OLD, CHANGING, "no node fits", "1 of 1 pods are ready")
+        huge = {"resources": {"requests": {"cpu": "1000"}}}
+        world.put(agent("DaemonSet", **huge))
+        says(world, "no room", OLD, CHANGING, "on node node-0", "Insufficient cpu")
+        world.put(agent("DaemonSet", **NEVER))
+        says(world, "pods that fail", OLD, CHANGING, "on node node-1", "without it")
+
+        world.cluster.add_dead_node()
+        world.put(agent("DaemonSet", **ANYWHERE))
+        says(world, "a dead node", OLD, CHANGING, "on node dead: the node is not Ready since")
+        some = ("Degraded", "SomePodsNotReady")
+        says(world, "the end without it", some, DONE, "on node dead")
+        assert not world.list("statefulset")
+        events = world.list("events.events.k8s.io")
+        assert any("without pod" in each["note"] and "dead" in each["note"] for each in events)
+
+        world.put(agent("StatefulSet"))
+        says(world, "a pod that cannot end", READY, CHANGING, "on node dead", "--force")
+        for pod in world.list("pods"):
+            if pod["spec"].get("nodeName") == "dead":
+                path = world.path("pods", pod["metadata"]["name"])
+                world.cluster.api.request("DELETE", path, {"gracePeriodSeconds": 0})
+        says(world, "one mode again", READY, DONE)
+        world.until("no DaemonSet", lambda: not world.list("daemonset"))
+
+
+def test_a_rollout_that_is_stuck_beside_ready_pods_is_told(small_world: World) -> None:
+    """Each new pod wants the port of the old one, which goes when the new one is ready (A26)."""
+    world = small_world
+    web = {"name": "web", "containerPort": 9090, "hostPort": 19090}
+    surge = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}
+    spec: Object = {
+        "containers": [{"name": "prometheus", "ports": [web]}],
+        "daemonSet": {"updateStrategy": surge},
+    }
+    with Running.start(world.cluster, "--namespaces=agents"):
+        world.put(agent("DaemonSet", **spec))
+        says(world, "all ready", READY, DONE)
+        world.put(agent("DaemonSet", **spec, podMetadata={"labels": {"a": "b"}}))
+        says(world, "the words", READY, ("False", "RolloutStuck"), "on node node-")

@@ -340,9 +340,7 @@ class Operator:
         except Exception as error:
             self._count(key, begun, failed=True)
             self._record_failure(key, owner, error)
-            if not isinstance(error, WorkloadError) or isinstance(error, AwaitedError):
-                raise
-            self._failed(key, error)
+            self._try_again(key, error)
             return
         self._count(key, begun, failed=self._outcome(owner, done).failure is not None)
         self._tell(key, owner, done)
@@ -353,6 +351,14 @@ class Operator:
         if done.again:
             wait = max((done.again - self._tools.now()).total_seconds(), 1)
             self._queues[key.kind].add_after(key, wait)
+        if done.refused:
+            self._try_again(key, done.refused)
+
+    def _try_again(self, key: WorkloadKey, error: Exception) -> None:
+        """Raise what may go well the next time though nobody tells us; else it is in the log."""
+        if not isinstance(error, WorkloadError) or isinstance(error, AwaitedError):
+            raise error
+        self._failed(key, error)
 
     def _tell(self, key: WorkloadKey, owner: Owner, done: Done) -> None:
         """Say what came of it."""

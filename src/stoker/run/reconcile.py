@@ -3,7 +3,8 @@
     changes ──> held ──> contents ──> objects ──> written where they differ ──> surplus removed
 
 Which event woke us is not an input. A workload that cannot be reconciled keeps what it has:
-nothing is written before everything that is to be written is known.
+nothing is written before everything that is to be written is known. Of one object that the server
+refuses the others know nothing (`objects`).
 """
 
 import time
@@ -18,6 +19,7 @@ from stoker.api.core import Object, identity_of
 from stoker.api.prometheus import PrometheusAgent
 from stoker.build.secrets import secret
 from stoker.decide import OWN, Existing, Kept, Outline, objects_for
+from stoker.errors import StokerError, WorkloadError
 from stoker.generate.rules import config_map_name
 from stoker.generate.split import MAIN_FILE
 from stoker.generate.stream import gzip_member
@@ -25,12 +27,12 @@ from stoker.kube.errors import NotFound
 from stoker.kube.resources import CONFIG_MAP
 from stoker.logs import logger
 from stoker.run.checks import check_cluster
-from stoker.run.claims import grow_claims
 from stoker.run.governing import with_shared_service
 from stoker.run.held import Held
 from stoker.run.judging import aside
 from stoker.run.kinds import WORKLOADS
 from stoker.run.mode_changes import ModeChanges, Standing
+from stoker.run.objects import RUNNING, Objects, Refused
 from stoker.run.old_mode import NOTHING_OLD, OldConfiguration, OldModes, old_mode_of, together
 from stoker.run.refusals import Refusals
 from stoker.run.surplus import Surplus
@@ -46,7 +48,6 @@ from stoker.status.finalizers import removing
 from stoker.status.workload import Reconciliation, Remark
 
 PEER_FINALIZER: Final = "monitoring.coreos.com/status-cleanup"
-_RUNNING: Final = ("StatefulSet", "DaemonSet")
 _UNMANAGED: Final = Remark(Because.CONFIGURATION_UNMANAGED, UNMANAGED)
 _NOTHING_SELECTED: Final = Remark(
     Because.NO_SELECTED_RESOURCES, "the selectors match no resource in the namespaces they look in"
@@ -58,7 +59,8 @@ class Done(Struct, frozen=True):
 
     `again` is when it must be looked at without a cause; `waits`, that it must be looked at when
     pods become ready; `later`, after how many seconds there is more to do, None if there is not.
-    `without`: the pods that a change of mode goes on without.
+    `without`: the pods that a change of mode goes on without. `refused`: why an object was not
+    taken, if one was not.
     """
 
     outcome: Reconciliation
@@ -66,6 +68,7 @@ class Done(Struct, frozen=True):
     waits: bool = False
     later: float | None = None
     without: str = ""
+    refused: StokerError | None = None
 
 
 class Reconciler:
@@ -81,6 +84,7 @@ class Reconciler:
         self._surplus = Surplus(tools)
         self._mode_changes = ModeChanges(tools)
         self._old_modes = OldModes(tools)
+        self._objects = Objects(tools)
         self._refusals = Refusals(logger("reconcile"))
 
     def set_aside(self, key: WorkloadKey) -> float | None:
@@ -145,8 +149,7 @@ class Reconciler:
             self.held[key] = held
         members, begun = self._triggers.members.members(key), time.monotonic()
         try:
-            old = await self._old_configuration(key, owner, changes, members)
-            return await self._brought_about(owner, held, changes, members, old)
+            return await self._brought_about(key, owner, held, changes, members)
         finally:
             held.shares.charge(changes, time.monotonic() - begun)
 
@@ -168,34 +171,48 @@ class Reconciler:
 
     async def _brought_about(
         self,
+        key: WorkloadKey,
         owner: Owner,
         held: Held,
         changes: Changes,
         members: frozenset[ObjectKey],
-        old: OldConfiguration,
     ) -> Done:
+        old = await self._old_configuration(key, owner, changes, members)
         kept = await held.refresh(owner, changes, members)
         outline = self._tools.outline(owner)
         contents = await self._contents(owner, outline, held, kept)
         if old.files:
             contents, old = together(contents, old)
         wanted = self._wanted(owner, contents)
-        if changes.own:
-            await check_cluster(self._client, owner, outline, self._refusals)
+        problem = await self._checked(key, owner, outline) if changes.own else None
         standing = await self._mode_changes.standing(owner, outline, wanted)
         wanted, switch = _with_old(standing.wanted, old), standing.switch
-        await self._prepare(wanted)
-        for each in wanted:
-            await self._tools.writer.write(each)
-        needed = {identity_of(each) for each in wanted} | switch.kept
+        refused = await self._objects.write(wanted, problem)
+        needed = {identity_of(each) for each in wanted} | switch.kept | refused.mounted
         again = await self._surplus.remove(owner, outline, needed)
         if changes.own:
             self._tools.values.keep_only(self._is_read)
         again = min((each for each in (again, standing.again) if each), default=None)
         remarks = (*self._remarks(owner, kept), *_remarks_on(standing, old))
-        failure = Remark(Because.MODE_CHANGE_HELD, switch.waits_for) if switch.held else None
-        outcome = Reconciliation(failure, remarks)
-        return Done(outcome, again, waits=bool(switch.waits_for), without=standing.without)
+        return Done(
+            Reconciliation(_failure(standing, refused), remarks),
+            again,
+            waits=bool(switch.waits_for),
+            without=standing.without,
+            refused=refused.first,
+        )
+
+    async def _checked(
+        self, key: WorkloadKey, owner: Owner, outline: Outline
+    ) -> WorkloadError | None:
+        """Why pods of this workload must not be made as they are wanted, if there is a reason."""
+        try:
+            await check_cluster(self._client, owner, outline, self._refusals)
+        except WorkloadError as error:
+            # The next attempt must ask again.
+            self._triggers.give_back(key, Changes(own=True))
+            return error
+        return None
 
     def _wanted(self, owner: Owner, contents: Any) -> list[Object]:
         """All objects that a workload should have."""
@@ -243,17 +260,6 @@ class Reconciler:
             name = config_map_name(outline.rules, len(found))
         return found
 
-    async def _prepare(self, wanted: list[Object]) -> None:
-        """See that what runs the pods can be written, before anything is written for it."""
-        sets = [each for each in wanted if each["kind"] in _RUNNING]
-        for each in sets:
-            await self._tools.writer.check(each)
-        for each in sets:
-            metadata = each["metadata"]
-            store = self._caches.owned["StatefulSet"].store
-            found = store.get(metadata["namespace"], metadata["name"])
-            await grow_claims(self._client, each, found)
-
     def _is_read(self, key: Referenced) -> bool:
         """Whether a workload refers to a Secret or ConfigMap."""
         return bool(self.readers(key))
@@ -283,10 +289,18 @@ class Reconciler:
                 yield Remark(Because.VALUES_OUTDATED, said)
 
 
+def _failure(standing: Standing, refused: Refused) -> Remark | None:
+    """What is not as it was asked for."""
+    if refused.errors:
+        return Remark(Because.RECONCILIATION_FAILED, refused.message)
+    switch = standing.switch
+    return Remark(Because.MODE_CHANGE_HELD, switch.waits_for) if switch.held else None
+
+
 def _with_old(wanted: Sequence[Object], old: OldConfiguration) -> list[Object]:
     """What old pods read as well: after the files that both modes read, before what runs pods."""
-    sets = [each for each in wanted if each["kind"] in _RUNNING]
-    return [*(each for each in wanted if each["kind"] not in _RUNNING), *old.secrets, *sets]
+    sets = [each for each in wanted if each["kind"] in RUNNING]
+    return [*(each for each in wanted if each["kind"] not in RUNNING), *old.secrets, *sets]
 
 
 def _remarks_on(standing: Standing, old: OldConfiguration) -> Iterator[Remark]:

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from stoker.api.core import Object
 from stoker.status.conditions import timestamp
-from stoker.status.pods import deleted, node_of, ready, trouble, unschedulable_since
+from stoker.status.pods import node_of, ready, trouble, unschedulable_since
 
 # More than these nobody reads.
 _MOST_TOLD: Final = 3
@@ -105,10 +105,19 @@ def _awaited(pod: Object, uid: str, nodes: Mapping[str, NodeState], patience: fl
     elif since is None and _is_unheard(pod):
         why = "the node's kubelet has not taken it up: is the node Ready?"
         since = pod["metadata"].get("creationTimestamp")
-    if not since or not patience or deleted(pod):
+    if not since or not patience:
         return _Awaited(uid, called, why)
-    begun = max(_moment(since), _moment(pod["metadata"]["creationTimestamp"]))
+    begun = max(_moment(since), _moment(pod["metadata"]["creationTimestamp"]), _told_to_go(pod))
     return _Awaited(uid, called, why, begun + timedelta(seconds=patience))
+
+
+def _told_to_go(pod: Object) -> datetime:
+    """When a pod that is to be replaced was told; Kubernetes notes by when it should be gone."""
+    metadata = pod["metadata"]
+    if not metadata.get("deletionTimestamp"):
+        return _moment(metadata["creationTimestamp"])
+    grace = timedelta(seconds=metadata.get("deletionGracePeriodSeconds") or 0)
+    return _moment(metadata["deletionTimestamp"]) - grace
 
 
 def _is_unheard(pod: Object) -> bool:
