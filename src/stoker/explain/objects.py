@@ -12,6 +12,7 @@ from msgspec import Struct
 from stoker.api.core import IntOrString, LabelSelector, ObjectMeta
 from stoker.api.declare import Model, names
 from stoker.select.labels import Selector, selector_of
+from stoker.select.nodes import Placing, Taint
 
 SERVICE_NAME: Final = "kubernetes.io/service-name"
 """The label of an EndpointSlice that tells its Service."""
@@ -139,8 +140,8 @@ class Container(Model):
     ports: tuple[ContainerPort, ...] | None = None
 
 
-class PodSpec(Model):
-    """The containers of a pod."""
+class PodSpec(Placing):
+    """The containers of a pod, and where it may run."""
 
     containers: tuple[Container, ...] | None = None
     init_containers: tuple[Container, ...] | None = None
@@ -273,6 +274,31 @@ def _phase(found: Runs) -> str:
     return (found.status.phase or "") if isinstance(found, Pod) and found.status else ""
 
 
+# --- Nodes ----------------------------------------------------------------------------------------
+
+
+class NodeSpec(Model):
+    """What keeps pods away from a node."""
+
+    taints: tuple[Taint, ...] | None = None
+
+
+class Node(Named):
+    """A node; what it reports every few seconds is not read."""
+
+    spec: NodeSpec = NodeSpec()
+
+    @property
+    def title(self) -> str:
+        """Kind and name: nodes are in no namespace."""
+        return f"Node {self.name}"
+
+    @property
+    def taints(self) -> tuple[Taint, ...]:
+        """Its taints."""
+        return self.spec.taints or ()
+
+
 # --- Ingresses ------------------------------------------------------------------------------------
 
 
@@ -374,6 +400,7 @@ _RBAC: Final = "rbac.authorization.k8s.io/v1"
 MODELS: Final[dict[tuple[str, str], type[Named]]] = {
     ("v1", "Service"): Service,
     ("v1", "Pod"): Pod,
+    ("v1", "Node"): Node,
     ("discovery.k8s.io/v1", "EndpointSlice"): EndpointSlice,
     (_APPS, "Deployment"): Deployment,
     (_APPS, "StatefulSet"): StatefulSet,
