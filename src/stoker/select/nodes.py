@@ -268,6 +268,41 @@ def _has(node: Node, key: str) -> str:
     return f"has no label `{key}`" if value is None else f"has `{key}={value}`"
 
 
+# --- In words -------------------------------------------------------------------------------------
+
+_MOST_NAMES: Final = 5
+_MOST_REASONS: Final = 5
+
+
+def without_pods(pods: Placing, nodes: Iterable[Node]) -> dict[str, str]:
+    """The nodes that have no pod by what is specified, and why; those that are unwell may be."""
+    found = ((node.name, absence(pods, node)) for node in nodes)
+    return {name: each.why for name, each in found if each and not each.passing}
+
+
+def coverage(total: int, without: Mapping[str, str]) -> str:
+    """On how many nodes there is an agent, and why not on the others (`without`)."""
+    told = f"covers {total - len(without)} of {total} node{'' if total == 1 else 's'}"
+    return f"{told}; without an agent: {left_out(without)}" if without else told
+
+
+def left_out(without: Mapping[str, str]) -> str:
+    """Nodes without an agent, those with the same reason together; many are cut short."""
+    alike: dict[str, list[str]] = {}
+    for name in sorted(without):
+        alike.setdefault(without[name], []).append(name)
+    few = sorted(alike.items(), key=lambda each: (-len(each[1]), each[1]))[:_MOST_REASONS]
+    more = len(without) - sum(len(names) for _, names in few)
+    told = [f"{few_of(names)} ({why})" for why, names in few]
+    return "; ".join([*told, *([f"and {more} more"] if more else [])])
+
+
+def few_of(names: list[str]) -> str:
+    """Names in a row; many are cut short."""
+    more = len(names) - _MOST_NAMES
+    return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
 # --- Where no node is known -----------------------------------------------------------------------
 
 
@@ -317,6 +352,4 @@ def _impossible(conditions: list[NodeRequirement]) -> bool:
     if not allowed:
         return False
     values = set.intersection(*allowed)
-    return not any(
-        all(each.holds({each.key: value}) for each in conditions) for value in values
-    )
+    return not any(all(each.holds({each.key: value}) for each in conditions) for value in values)
