@@ -1,7 +1,7 @@
 """On which nodes pods run, and why not on the others.
 
-That Kubernetes decides alike is tried on a real control plane (`tests/live/test_nodes.py`); here are
-the words, and what a test there cannot bring about.
+That Kubernetes decides alike is tried on a real control plane (`tests/live/test_nodes.py`); here
+are the words, and what a test there cannot bring about.
 """
 
 from typing import Any

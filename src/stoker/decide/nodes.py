@@ -1,4 +1,4 @@
-"""What the pods of an agent on nodes ask of nodes, by the template that the operator makes of it."""
+"""What the pods of an agent on nodes ask of nodes, by the template that the operator makes."""
 
 from stoker.api.core import Object
 from stoker.api.decode import convert

@@ -155,7 +155,7 @@ def merged(several: Iterable[Unreached]) -> tuple[Unreached, ...]:
     """Those of a node together, with all names."""
     found: dict[tuple[object, ...], Unreached] = {}
     for each in several:
-        key = _key(each)
+        key = place_of(each)
         before = found.get(key)
         if before is None:
             found[key] = each
@@ -165,7 +165,7 @@ def merged(several: Iterable[Unreached]) -> tuple[Unreached, ...]:
     return tuple(found.values())
 
 
-def _key(each: Unreached) -> tuple[object, ...]:
+def place_of(each: Unreached) -> tuple[object, ...]:
     """What tells targets from others, whichever workload does not scrape them."""
     return (each.node,) if each.node or each.why == NO_NODE else each.names
 
@@ -191,8 +191,8 @@ def scraped_by_nobody(searches: Sequence[Search]) -> tuple[Unreached, ...]:
     """What none of some workloads reaches."""
     if not searches:
         return ()
-    both = set.intersection(*({_key(one) for one in each.unreached} for each in searches))
-    return tuple(one for one in searches[0].unreached if _key(one) in both)
+    both = set.intersection(*({place_of(one) for one in each.unreached} for each in searches))
+    return tuple(one for one in searches[0].unreached if place_of(one) in both)
 
 
 def unreached_words(unreached: Iterable[Unreached]) -> str:
