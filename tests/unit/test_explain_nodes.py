@@ -133,7 +133,7 @@ def test_targets_on_a_node_without_an_agent_are_not_called_scraped(tmp_path: Pat
     )
     (lost,) = found.searches[0].unreached
     assert (lost.node, lost.targets, lost.names) == ("gpu-1", 2, ("Pod shop/b", "Pod shop/c"))
-    assert f"{AGENT} covers 1 of 2 nodes; without an agent: gpu-1 (has taint" in str(found.notes)
+    assert f"{AGENT} covers 1 of 2 nodes; it is not on gpu-1 (has taint" in str(found.notes)
 
 
 def test_with_a_toleration_all_is_well(tmp_path: Path) -> None:
@@ -234,7 +234,7 @@ def test_the_workload_says_on_how_many_nodes_it_is(tmp_path: Path) -> None:
     found = told(tmp_path, "PrometheusAgent", *TWO, agent(), name="monitoring/light")
     assert found.good
     assert found.headline.endswith("uses 0 resources; it covers 1 of 2 nodes")
-    assert "covers 1 of 2 nodes; without an agent: gpu-1 (has taint gpu=yes" in str(found.notes)
+    assert "covers 1 of 2 nodes; it is not on gpu-1 (has taint gpu=yes" in str(found.notes)
     found = told(tmp_path, "PrometheusAgent", agent(), name="monitoring/light")
     assert found.headline.endswith("uses 0 resources")
 

@@ -256,7 +256,7 @@ def test_targets_on_nodes_without_an_agent_are_lost(tmp_path: Path, capsys: Capt
     assert status == 1
     why = "has `pool=apps`, and spec.nodeSelector asks for `pool=infra`"
     lines = [line.split(maxsplit=1) for line in report.splitlines()]
-    assert ["nodes", f"covers 1 of 3 nodes; without an agent: apps-1, apps-2 ({why})"] in lines
+    assert ["nodes", f"covers 1 of 3 nodes; it is not on apps-1, apps-2 ({why})"] in lines
     told = f"node apps-1 {why}; nobody will scrape them"
     assert ["lost", f"2 targets of PodMonitor shop/cart (Pod shop/b, Pod shop/c): {told}"] in lines
     assert "have agents where the lost targets are" in report

@@ -153,11 +153,11 @@ def test_nodes_with_the_same_reason_are_told_together_and_many_are_cut_short() -
     tainted = [node(f"gpu-{number}", taint("gpu")) for number in range(9)]
     without = without_pods(pods(nodeSelector={"os": "linux"}), [node("w", os="win")])
     assert coverage(1, without) == (
-        "covers 0 of 1 node; without an agent: "
+        "covers 0 of 1 node; it is not on "
         "w (has `os=win`, and spec.nodeSelector asks for `os=linux`)"
     )
     assert coverage(12, without_pods(pods(), [node("a"), *tainted])) == (
-        "covers 3 of 12 nodes; without an agent: gpu-0, gpu-1, gpu-2, gpu-3, gpu-4 and 4 more "
+        "covers 3 of 12 nodes; it is not on gpu-0, gpu-1, gpu-2, gpu-3, gpu-4 and 4 more "
         "(has taint gpu:NoSchedule that spec.tolerations does not tolerate)"
     )
     odd = without_pods(

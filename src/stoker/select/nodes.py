@@ -281,13 +281,13 @@ def without_pods(pods: Placing, nodes: Iterable[Node]) -> dict[str, str]:
 
 
 def coverage(total: int, without: Mapping[str, str]) -> str:
-    """On how many nodes there is an agent, and why not on the others (`without`)."""
+    """On how many nodes an agent has a pod, and why not on the others (`without`)."""
     told = f"covers {total - len(without)} of {total} node{'' if total == 1 else 's'}"
-    return f"{told}; without an agent: {left_out(without)}" if without else told
+    return f"{told}; it is not on {left_out(without)}" if without else told
 
 
 def left_out(without: Mapping[str, str]) -> str:
-    """Nodes without an agent, those with the same reason together; many are cut short."""
+    """Nodes without a pod, those with the same reason together; many are cut short."""
     alike: dict[str, list[str]] = {}
     for name in sorted(without):
         alike.setdefault(without[name], []).append(name)
