@@ -1,4 +1,4 @@
-"""On which nodes agents run: what we say, and what the DaemonSet controller does.
+"""On which nodes agents run: what we say of it, and what the DaemonSet controller does.
 
 The nodes have labels and taints, and one is cordoned, one under pressure. For each agent of a table
 and of a seeded generator the DaemonSet that the operator makes of it is created as it is, and the
@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import pytest
 
+from stoker.__main__ import main
 from stoker.api.decode import convert
 from stoker.api.prometheus import PrometheusAgent
 from stoker.build.agent import daemon_set
@@ -24,7 +25,11 @@ from stoker.explain.objects import Node
 from stoker.select.nodes import absence
 from stoker.select.workload import workload_of
 from stoker.settings import Capabilities, ObjectSettings
+from tests.live.operating import Running, World, resource
+from tests.live.test_explain import allow, rule
+from tests.live.test_status_page import Page
 from tools.cluster import Cluster
+from tools.crds import install_crds
 
 Object = dict[str, Any]
 
@@ -233,3 +238,121 @@ def _condition_taints(nodes: dict[str, Node]) -> bool:
     """Whether Kubernetes has made taints of what two nodes say of themselves."""
     pressed = _is_tainted(nodes["pressed"], "disk-pressure")
     return pressed and _is_tainted(nodes["cordoned"], "unschedulable")
+
+
+# --- What is said of it ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small() -> Iterator[Cluster]:
+    """A cluster of three nodes, one of them tainted."""
+    with Cluster.start(nodes=2) as cluster:
+        install_crds(cluster)
+        cluster.add_node("gpu", {"pool": "gpu"})
+        _patch(cluster, "gpu", {"spec": {"taints": [GPU]}})
+        yield cluster
+
+
+GPU: Final[Object] = {"key": "gpu", "value": "yes", "effect": "NoSchedule"}
+TAINTED: Final = "gpu (has taint gpu=yes:NoSchedule that spec.tolerations does not tolerate)"
+
+
+def on_nodes(**spec: Any) -> Object:
+    """An agent on nodes."""
+    every = {
+        "mode": "DaemonSet",
+        "podMonitorSelector": {},
+        "remoteWrite": [{"url": "http://far.example"}],
+    }
+    return resource("PrometheusAgent", "light", every | spec)
+
+
+def shop(name: str, node: str) -> Object:
+    """A pod of the shop on a node, whatever its taints."""
+    ports = [{"name": "web", "containerPort": 80}]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "labels": {"app": "shop"}},
+        "spec": {
+            "nodeName": node,
+            "tolerations": [{"operator": "Exists"}],
+            "containers": [{"name": "app", "image": "shop", "ports": ports}],
+        },
+    }
+
+
+def remarked(world: World) -> str:
+    """What is said of an agent that was reconciled."""
+    found = world.condition("prometheusagent", "light", "Reconciled")
+    assert found["status"] == "True"
+    return f"{found['reason']}: {found['message']}"
+
+
+def test_the_status_and_explain_tell_of_nodes_without_an_agent(
+    small: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As nodes are, and not when they only report; with the targets that nobody scrapes there."""
+    world = World(small, "default")
+    covered = "ReconciliationSucceeded: all objects are as the specification asks"
+    monitor = {"selector": {"matchLabels": {"app": "shop"}}}
+    pods = resource("PodMonitor", "shop", monitor | {"podMetricsEndpoints": [{"port": "web"}]})
+    allow(world, "default", rule("", "pods"))
+    flags = ("--namespaces=default", "--leader-election=false")
+    with Running.start(small, *flags) as operator:
+        world.put(pods, shop("a", "node-0"), shop("b", "gpu"), shop("c", "gpu"))
+        world.put(on_nodes())
+        told = f"NodesNotCovered: the agent covers 2 of 3 nodes; it is not on {TAINTED}"
+        world.until("the words for it", lambda: remarked(world) == told)
+        world.until("addresses", lambda: all(p["status"].get("podIP") for p in world.list("pods")))
+        assert _explained(world, capsys) == (
+            1,
+            "PodMonitor default/shop: scraped by PrometheusAgent default/light: 1 of 3 targets; no "
+            "agent scrapes 2 targets: node gpu has taint gpu=yes:NoSchedule that spec.tolerations "
+            "does not tolerate",
+        )
+        page = Page(operator)
+        world.until("the page to say it", lambda: _shown(page).endswith("; it covers 2 of 3 nodes"))
+        found = page.ask("resources/PodMonitor/default/shop")["explanation"]
+        assert "1 of 3 targets; no agent scrapes 2 targets: node gpu has" in found["headline"]
+
+        # A node that only reports, or has another label, wakes nobody.
+        world.until_still()
+        mark, turns = small.audit.mark(), _turns(operator)
+        for number in range(5):
+            condition = {"type": "Busy", "status": "True", "message": str(number)}
+            _patch(small, "gpu", {"status": {"conditions": [condition]}}, "/status")
+        _patch(small, "gpu", {"metadata": {"labels": {"another": "label"}}})
+        world.until_still()
+        assert (world.writes(mark), _turns(operator)) == ((), turns)
+
+        _patch(small, "gpu", {"spec": {"taints": []}})
+        world.until("the node to be covered", lambda: remarked(world) == covered)
+        assert _explained(world, capsys)[1].endswith("default/light: 3 targets")
+        world.put(on_nodes(nodeSelector={"pool": "gpu"}))
+        why = "has no label `pool`, and spec.nodeSelector asks for `pool=gpu`"
+        told = (
+            f"NodesNotCovered: the agent covers 1 of 3 nodes; it is not on node-0, node-1 ({why})"
+        )
+        world.until("the pool alone", lambda: remarked(world) == told)
+        small.remove_node("node-1")
+        told = f"NodesNotCovered: the agent covers 1 of 2 nodes; it is not on node-0 ({why})"
+        world.until("one node less", lambda: remarked(world) == told)
+
+
+def _turns(operator: Running) -> float:
+    """How often anything was put into a queue."""
+    return operator.metric("prometheus_operator_workqueue_adds_total")
+
+
+def _shown(page: Page) -> str:
+    """The first line of the agent on the page."""
+    (row,) = page.ask("overview")["workloads"]
+    return str(row["headline"])
+
+
+def _explained(world: World, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    """The exit status and the first line of `explain`."""
+    config = str(world.cluster.kubeconfig)
+    status = main(["explain", "podmonitor", f"{world.namespace}/shop", "--kubeconfig", config])
+    return status, capsys.readouterr().out.splitlines()[0]

@@ -131,6 +131,7 @@ def desk(server: Any, *owners: Prometheus, failure: str = "", published: Any = N
         judgements=judgements,
         held={},
         failure=lambda _: failure,
+        nodes=lambda: None,
         leadership=None,
         not_ready=lambda: "",
     )

@@ -221,13 +221,19 @@ _NODES: Final = _Kind(kube.NODE, Node)
 
 
 class Around:
-    """Surroundings that note what they do not know yet; `who` asks, in words."""
+    """Surroundings that note what they do not know yet; `who` asks, in words.
 
-    def __init__(self, client: Client, who: str = "you") -> None:
+    `nodes` are all nodes, where they are known already.
+    """
+
+    def __init__(
+        self, client: Client, who: str = "you", nodes: Listing[Node] | None = None
+    ) -> None:
         self._client = client
         self._who = who
         self._listings: dict[tuple[str, str | None], Listing[Any]] = {}
         self._answers: dict[Need, bool | None] = {}
+        self._nodes = nodes
         self._unread: dict[tuple[str, str | None], _Kind] = {}
         self._unasked: dict[Need, None] = {}
 
@@ -249,7 +255,7 @@ class Around:
 
     def nodes(self) -> Listing[Node]:
         """Nodes."""
-        return self._listing(_NODES, None)
+        return self._listing(_NODES, None) if self._nodes is None else self._nodes
 
     def allowed(self, need: Need) -> bool | None:
         """Whether the API server would let a service account list and watch."""

@@ -101,7 +101,10 @@ class Part(Struct, frozen=True, kw_only=True):
 
 
 class Facts(Struct, frozen=True, kw_only=True):
-    """All that a status is made from. `reconciliation` is None before the first attempt."""
+    """All that a status is made from. `reconciliation` is None before the first attempt.
+
+    `remarks` are what else users should know.
+    """
 
     namespace: str
     generation: int
@@ -110,6 +113,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     paused: bool = False
     reconciliation: Reconciliation | None = Reconciliation()
     scale: Scale | None = None
+    remarks: tuple[Remark, ...] = ()
 
 
 class Census(Struct, frozen=True):
@@ -219,9 +223,9 @@ def _outcome(facts: Facts) -> tuple[str, tuple[Remark, ...]]:
         return FALSE, (found.failure,)
     if facts.paused:
         held = Remark(Because.PAUSED, "changes are held back as long as spec.paused is true")
-        return TRUE, (held, *found.remarks)
+        return TRUE, (held, *found.remarks, *facts.remarks)
     well = Remark(Because.RECONCILIATION_SUCCEEDED, "all objects are as the specification asks")
-    return TRUE, found.remarks or (well,)
+    return TRUE, (*found.remarks, *facts.remarks) or (well,)
 
 
 def _report(part: Part, owned: Owned, namespace: str) -> _Report:

@@ -19,7 +19,6 @@ from stoker.offline.world import World, placed
 from stoker.select.choice import Monitor, choices, chosen
 from stoker.select.workload import Scraper
 
-
 _ON_NODES: Final = {DAEMON_SET}
 
 
