@@ -118,15 +118,16 @@ def _unreached_problem(told: tuple[Standing, ...], searches: Sequence[Search]) -
     lost = scraped_by_nobody(searches)
     if not lost:
         return ""
-    number = sum(each.targets for each in lost)
-    known = [each.found for each in searches if each.found is not None]
-    if len(known) == len(searches) and max(known) <= number:
-        return f"selected by {_users(told)}, but no agent is where its targets are: " + (
-            unreached_words(lost)
-        )
-    some = f"{max(known) - number} of {max(known)} targets" if len(known) == len(searches) else ""
-    scraped = f"{some or 'how many targets is not known'}; no agent scrapes"
-    return f"scraped by {_users(told)}: {scraped} {unreached_words(lost)}"
+    number, found = sum(each.targets for each in lost), [each.found for each in searches]
+    every = max((each for each in found if each is not None), default=0)
+    if None in found:
+        some = "how many targets is not known"
+    elif every > number:
+        some = f"{every - number} of {every} targets"
+    else:
+        where = "no agent is where its targets are"
+        return f"selected by {_users(told)}, but {where}: {unreached_words(lost)}"
+    return f"scraped by {_users(told)}: {some}; no agent scrapes {unreached_words(lost)}"
 
 
 def _loss(resource: Candidate) -> str:
