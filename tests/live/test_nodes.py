@@ -190,20 +190,20 @@ def _is_tainted(node: Node, key: str) -> bool:
     return any(each.key == f"node.kubernetes.io/{key}" for each in node.taints)
 
 
-def _wanted(cluster: Cluster, made: Object) -> tuple[set[str]] | None:
+def _wanted(cluster: Cluster, made: Object) -> list[set[str]]:
     """The nodes for which there are pods, once as many are there as the controller wants.
 
-    (In a tuple: that there are none is an answer, too.)
+    (In a list, which is empty before: that there are none is an answer, too.)
     """
     name = made["metadata"]["name"]
     found = cluster.api.get(f"/apis/apps/v1/namespaces/{NAMESPACE}/daemonsets/{name}")
     status = found["status"]
     if status.get("observedGeneration") != found["metadata"]["generation"]:
-        return None
+        return []
     labels = ",".join(f"{k}={v}" for k, v in made["spec"]["selector"]["matchLabels"].items())
     path = f"/api/v1/namespaces/{NAMESPACE}/pods?labelSelector={labels}"
     pods = [_node_of(each) for each in cluster.api.get(path)["items"]]
-    return (set(pods),) if len(pods) == status["desiredNumberScheduled"] else None
+    return [set(pods)] if len(pods) == status["desiredNumberScheduled"] else []
 
 
 def _node_of(pod: Object) -> str:
@@ -225,12 +225,12 @@ def test_agents_are_where_we_say_that_they_are(pools: Cluster) -> None:
         list(pool.map(lambda each: pools.api.request("POST", path, each), sets))
     differing = []
     for spec, made in zip(specs, sets, strict=True):
-        (wanted,) = pools.until("pods", partial(_wanted, pools, made))
+        wanted = pools.until("pods", partial(_wanted, pools, made))
         nodes = _nodes(pools)
         assert _condition_taints(nodes), "the node is well again: nothing is proved"
         said = {name for name, node in nodes.items() if absence(placing_in(made), node) is None}
-        if said != wanted:
-            differing.append((spec, sorted(said), sorted(wanted)))
+        if [said] != wanted:
+            differing.append((spec, sorted(said), wanted))
     assert differing == []
 
 

@@ -49,7 +49,7 @@ def agent(name: str = "light", **spec: Any) -> Object:
 
 def prometheus() -> Object:
     """A Prometheus that takes every monitor."""
-    spec = {"podMonitorSelector": {}, "podMonitorNamespaceSelector": {}}
+    spec: Object = {"podMonitorSelector": {}, "podMonitorNamespaceSelector": {}}
     made = agent("main") | {"kind": "Prometheus", "apiVersion": "monitoring.coreos.com/v1"}
     return made | {"spec": spec}
 

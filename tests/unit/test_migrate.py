@@ -278,7 +278,7 @@ def test_what_another_takes_is_not_lost(tmp_path: Path) -> None:
 
 def test_endpoints_without_a_node_are_lost(tmp_path: Path) -> None:
     """Whichever nodes there are."""
-    monitors = {"serviceMonitorSelector": {}, "serviceMonitorNamespaceSelector": {}}
+    monitors: Object = {"serviceMonitorSelector": {}, "serviceMonitorNamespaceSelector": {}}
     spec = {"selector": {}, "endpoints": [{"port": "web"}]}
     service = {
         "apiVersion": "v1",
