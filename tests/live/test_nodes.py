@@ -7,6 +7,7 @@ nodes that its controller wants a pod on are compared with those that `stoker.se
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -338,6 +339,20 @@ def test_the_status_and_explain_tell_of_nodes_without_an_agent(
         small.remove_node("node-1")
         told = f"NodesNotCovered: the agent covers 1 of 2 nodes; it is not on node-0 ({why})"
         world.until("one node less", lambda: remarked(world) == told)
+        _check_migration(world, capsys)
+
+
+def _check_migration(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """A StatefulSet on the pool scrapes everything, a DaemonSet there the pool alone."""
+    world.delete("prometheusagent", "light")
+    world.put(on_nodes(mode="StatefulSet", replicas=0, nodeSelector={"pool": "gpu"}))
+    config = ["--kubeconfig", str(world.cluster.kubeconfig), "-o", "json", "default/light"]
+    assert main(["migrate", "agent-mode", "--to", "DaemonSet", *config]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert told["unknown"] == []
+    (lost,) = told["nodes"]["lost"]
+    assert (lost["node"], lost["targets"], lost["names"]) == ("node-0", 1, ["Pod default/a"])
+    assert lost["resources"] == ["PodMonitor default/shop"]
 
 
 def _turns(operator: Running) -> float:
