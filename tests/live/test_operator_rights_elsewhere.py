@@ -348,14 +348,20 @@ def test_each_right_in_the_whole_cluster_is_missed(
 def test_the_right_to_watch_nodes_is_missed(
     strict_server: Server, installed: Roles, operators: Operators
 ) -> None:
-    """Agents run on nodes all the same; only which ones they are not on is not told."""
+    """Agents run on nodes all the same; only which ones they are not on is not told.
+
+    Without such an agent nobody asks for nodes.
+    """
     rules = installed["ClusterRole", "stoker-operator"]
     for right in OF_NODES:
         world = new_world(strict_server, f"nodes-{right.verb}")
+        world.put(prometheus("main", replicas=0))
+        operator = operators.start(world, without(rules, {right}), "", "--leader-election=false")
+        world.until("a status", partial(is_reconciled, world, "prometheus", "main"))
+        assert not says(operator, right)()
         selector = {"kubernetes.io/hostname": "nowhere"}
         (agent,) = on_nodes()
         world.put(agent | {"spec": agent["spec"] | {"nodeSelector": selector}})
-        operator = operators.start(world, without(rules, {right}), "", "--leader-election=false")
         world.until(f"a word of {right}", says(operator, right))
         world.until("its status", partial(is_reconciled, world, "prometheusagents", "nodes"))
         said = world.condition("prometheusagents", "nodes", "Reconciled")

@@ -14,7 +14,7 @@ from typing import Final, Protocol
 from msgspec import Struct
 
 from stoker.api.declare import Model
-from stoker.select.labels import DOES_NOT_EXIST, EXISTS, IN, NOT_IN, Requirement
+from stoker.select.labels import DOES_NOT_EXIST, EXISTS, IN, NOT_IN
 
 GREATER: Final = "Gt"
 LESS: Final = "Lt"
@@ -85,13 +85,17 @@ class NodeRequirement(Model):
 
     def holds(self, labels: Mapping[str, str]) -> bool:
         """Whether the labels of a node meet it."""
-        if self.operator not in (GREATER, LESS):
-            known = Requirement(self.key, self.operator, frozenset(self.values or ()))
-            return self.operator in (IN, NOT_IN, EXISTS, DOES_NOT_EXIST) and known.holds(labels)
-        own, bound = _number(labels.get(self.key)), _number(*(self.values or ("",))[:1])
+        value, operator, values = labels.get(self.key), self.operator, self.values or ()
+        if operator == IN:
+            return value is not None and value in values
+        if operator == NOT_IN:
+            return value is None or value not in values
+        if operator in (EXISTS, DOES_NOT_EXIST):
+            return (value is not None) is (operator == EXISTS)
+        own, bound = _number(value), _number(values[0] if values else "")
         if own is None or bound is None:
             return False
-        return own > bound if self.operator == GREATER else own < bound
+        return own > bound if operator == GREATER else operator == LESS and own < bound
 
     def __str__(self) -> str:
         values = ", ".join(self.values or ())
@@ -129,10 +133,12 @@ class NodeTerm(Model):
 
     def missing(self, node: Node) -> NodeRequirement | None:
         """The first condition that a node does not meet."""
-        fields = {"metadata.name": node.name}
-        unmet = [each for each in self.on_labels if not each.holds(node.labels)]
-        unmet += [each for each in self.on_fields if not each.holds(fields)]
-        return next(iter(unmet), None)
+        labels = node.labels
+        for each in self.on_labels:
+            if not each.holds(labels):
+                return each
+        fields = {"metadata.name": node.name} if self.on_fields else {}
+        return next((each for each in self.on_fields if not each.holds(fields)), None)
 
 
 class NodeTerms(Model):
@@ -227,9 +233,15 @@ def absence(pods: Placing, node: Node, *, daemon: bool = True) -> Absence | None
     why = _not_chosen(pods, node)
     if why:
         return Absence(why)
+    taints = node.taints
+    # Most nodes have none.
+    return _kept_away(pods, taints, daemon=daemon) if taints else None
+
+
+def _kept_away(pods: Placing, taints: Iterable[Taint], *, daemon: bool) -> Absence | None:
     own = (*(pods.tolerations or ()), *(_tolerated(pods) if daemon else ()))
-    taints = [each for each in node.taints if each.effect in _KEEPING_AWAY]
-    unmet = [each for each in taints if not any(one.covers(each) for one in own)]
+    away = [each for each in taints if each.effect in _KEEPING_AWAY]
+    unmet = [each for each in away if not any(one.covers(each) for one in own)]
     # What will not pass is the reason where there are several.
     unmet.sort(key=lambda each: each.key in _PASSING)
     if not unmet:
@@ -248,18 +260,21 @@ def _not_chosen(pods: Placing, node: Node) -> str:
     """Why a node is not one that pods ask for; empty if it is."""
     if pods.node_name and pods.node_name != node.name:
         return f"is not the node `{pods.node_name}` that spec.nodeName asks for"
-    for key, value in sorted((pods.node_selector or {}).items()):
-        if node.labels.get(key) != value:
-            return f"{_has(node, key)}, and spec.nodeSelector asks for `{key}={value}`"
-    if pods.required is None:
+    if pods.node_selector:
+        labels = node.labels
+        for key, value in sorted(pods.node_selector.items()):
+            if labels.get(key) != value:
+                return f"{_has(node, key)}, and spec.nodeSelector asks for `{key}={value}`"
+    required = pods.required
+    if required is None:
         return ""
-    missing = [each.missing(node) for each in pods.required.terms]
+    missing = [each.missing(node) for each in required.terms]
     if None in missing:
         return ""
     if len(missing) != 1 or missing[0] is None:
         return f"fits none of the {len(missing)} terms that spec.affinity.nodeAffinity requires"
     told = "spec.affinity.nodeAffinity requires"
-    by_name = missing[0] in pods.required.terms[0].on_fields
+    by_name = missing[0] in required.terms[0].on_fields
     return f"{'is another' if by_name else _has(node, missing[0].key)}, and {told} {missing[0]}"
 
 
