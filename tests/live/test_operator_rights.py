@@ -22,7 +22,7 @@ EMPTIED = frozenset({"list-selected", "watch-selected"})
 EVICT = "--repair-policy-for-statefulsets=evict"
 CONSOLIDATE = "--consolidate-monitors"
 # What belongs to the whole cluster.
-WHOLE = frozenset({"namespaces", "storageclasses"})
+WHOLE = frozenset({"namespaces", "nodes", "storageclasses"})
 
 
 def is_intact(case: Case, world: World) -> bool:

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from stoker.settings import KubeletSettings
 from tests.live.installing import kustomized, overlay, rendered
 from tests.live.operating import Object, Running, World, prometheus, service_monitor
-from tests.live.right_cases import CASES, CONSOLIDATION_CASES, has_job
+from tests.live.right_cases import CASES, CONSOLIDATION_CASES, DAEMON_SET, has_job, on_nodes
 from tests.live.rights import (
     Right,
     Roles,
@@ -30,7 +30,7 @@ from tests.live.rights import (
 )
 from tests.live.test_operator_kubelet import Keeping, own_slices
 from tests.live.test_operator_storage import storage
-from tests.live.trials import Server, holds, until_allowed
+from tests.live.trials import Server, holds, is_reconciled, until_allowed
 
 KEEP = ("get", "list", "create", "patch")
 LISTS = frozenset({"endpoints", "endpointslices"})
@@ -68,6 +68,7 @@ WHOLE = (
     Right("watch", "namespaces"),
     Right("get", "storageclasses.storage.k8s.io"),
 )
+OF_NODES = (Right("list", "nodes"), Right("watch", "nodes"))
 OWN = Right("get", "namespaces")
 
 
@@ -86,7 +87,7 @@ def test_no_right_is_granted_without_a_case(installed: Roles, tmp_path: Path) ->
     kubelet |= found.pop(("ClusterRole", "stoker-operator-kubelet"))
     assert kubelet == {*NEW, *DELETED, *UNWANTED}
     assert found.pop(("Role", "stoker-operator-lease")) == set(LEASE)
-    assert found.pop(("ClusterRole", "stoker-operator")) == workload_rights() | set(WHOLE)
+    assert found.pop(("ClusterRole", "stoker-operator")) == workload_rights() | {*WHOLE, *OF_NODES}
     assert found == {}
     narrow = roles_in(kustomized(overlay(tmp_path, "namespaced", "repair", "consolidate")))
     own = rights_of(narrow.pop(("Role", "stoker-operator")))
@@ -97,7 +98,7 @@ def test_no_right_is_granted_without_a_case(installed: Roles, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("values", "more", "less"),
     [
-        (("kubelet.enabled=false",), set(), {"nodes", "endpoints", SLICES}),
+        (("kubelet.enabled=false",), set(), {"endpoints", SLICES}),
         (("kubelet.cleanUp=true",), {("delete", SLICES)}, set()),
         (("consolidate.cleanUp=true",), {("delete", "scrapeconfigs.monitoring.coreos.com")}, set()),
         (("repair.enabled=true",), {("create", "pods/eviction")}, set()),
@@ -342,6 +343,30 @@ def test_each_right_in_the_whole_cluster_is_missed(
     world.until("a StatefulSet", partial(world.get, "statefulset", "prometheus-main"))
     world.until("its job", partial(holds, has_job("shop"), world))
     assert not says_there_is_no_class(world)
+
+
+def test_the_right_to_watch_nodes_is_missed(
+    strict_server: Server, installed: Roles, operators: Operators
+) -> None:
+    """Agents run on nodes all the same; only which ones they are not on is not told.
+
+    Without such an agent nobody asks for nodes.
+    """
+    rules = installed["ClusterRole", "stoker-operator"]
+    for right in OF_NODES:
+        world = new_world(strict_server, f"nodes-{right.verb}")
+        world.put(prometheus("main", replicas=0))
+        operator = operators.start(world, without(rules, {right}), "", "--leader-election=false")
+        world.until("a status", partial(is_reconciled, world, "prometheus", "main"))
+        assert not says(operator, right)()
+        selector = {"kubernetes.io/hostname": "nowhere"}
+        (agent,) = on_nodes()
+        world.put(agent | {"spec": agent["spec"] | {"nodeSelector": selector}})
+        world.until(f"a word of {right}", says(operator, right))
+        world.until("its status", partial(is_reconciled, world, "prometheusagents", "nodes"))
+        said = world.condition("prometheusagents", "nodes", "Reconciled")
+        assert "covers" not in said["message"]
+        assert world.get("daemonset", DAEMON_SET)
 
 
 def says_there_is_no_class(world: World) -> bool:

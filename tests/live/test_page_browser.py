@@ -171,6 +171,15 @@ def test_the_page_says_what_explain_says(
     assert page.text(".headline") == headline
 
 
+def test_targets_where_no_agent_is_are_named(browser: Browser) -> None:
+    """On the page of a monitor, with the node and the reason; the agent says what it covers."""
+    folder = Path(__file__).parents[1] / "corpus" / "agent-not-on-node"
+    with served(folder) as site, faultless(browser, site) as page:
+        visit(page, site, "#/resource/PodMonitor/shop/exporter")
+        page.says("1 target not scraped (DaemonSet shop/exporter): node gpu-1 has taint", ".search")
+        go(page, "#/workload/PrometheusAgent/monitoring/light", "it covers 1 of 2 nodes")
+
+
 def test_targets_are_counted_in_lists(page: Page) -> None:
     """All well, some not, none at all, not counted: three looks, and nothing."""
     counts = [(1200, 1200), (8, 6), (0, 0), None]

@@ -277,6 +277,44 @@ def test_kinds_of_others_are_passed_over(check: Any) -> None:
     assert run.summary == "1 file, 2 objects: 0 ours, 2 passed over, 0 unreadable"
 
 
+ON_NODES = """\
+apiVersion: monitoring.coreos.com/v1alpha1
+kind: PrometheusAgent
+metadata: {name: light, namespace: monitoring}
+spec:
+  mode: DaemonSet
+  remoteWrite: [{url: "http://far"}]
+"""
+TWO_NODES = """\
+---
+apiVersion: v1
+kind: Node
+metadata: {name: plain}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: gpu}
+spec: {taints: [{key: gpu, effect: NoSchedule}]}
+"""
+
+
+def test_nodes_that_an_agent_leaves_out_are_a_warning(check: Any) -> None:
+    """Where Nodes are among the manifests, and unless another agent is there."""
+    told = (
+        "a.yaml:4 doc 1 PrometheusAgent monitoring/light  warning  spec: of 2 nodes here, no agent "
+        "is on gpu (has taint gpu:NoSchedule that spec.tolerations does not tolerate)"
+    )
+    found = check(ON_NODES + TWO_NODES)
+    assert (found.status, found.lines) == (0, [told])
+    assert "1 ours (1 valid, 0 with errors, 1 warning)" in found.summary
+    assert check(ON_NODES + TWO_NODES, "--strict").status == 1
+    tolerant = ON_NODES.replace("light", "gpu") + "  tolerations: [{operator: Exists}]\n"
+    assert check(tolerant + TWO_NODES).lines == []
+    assert check(f"{ON_NODES}---\n{tolerant}{TWO_NODES}").lines == []
+    assert check(ON_NODES.replace("DaemonSet", "StatefulSet") + TWO_NODES).lines == []
+    assert check(ON_NODES).lines == []
+
+
 def test_an_object_without_a_kind_is_unreadable(check: Any) -> None:
     """An object must say what it is."""
     run = check("apiVersion: v1\nkindd: Service\n")

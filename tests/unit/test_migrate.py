@@ -232,6 +232,149 @@ def test_agents_on_other_nodes_do_not_scrape_the_same(tmp_path: Path) -> None:
     assert back.overlaps
 
 
+# --- Nodes ----------------------------------------------------------------------------------------
+
+
+def node(name: str, *taints: Object, **labels: str) -> Object:
+    """A node."""
+    metadata = {"name": name, "labels": labels}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {"taints": [*taints]}}
+
+
+def pod(name: str, on: str) -> Object:
+    """A pod of the shop on a node."""
+    container = {"name": "a", "ports": [{"name": "web", "containerPort": 80}]}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "shop"},
+        "spec": {"nodeName": on, "containers": [container]},
+        "status": {"phase": "Running", "podIP": "10.0.0.1"},
+    }
+
+
+POOLS = (node("infra-1", pool="infra"), node("apps-1", pool="apps"), node("apps-2", pool="apps"))
+
+
+def affine(operator: str, *values: str) -> Object:
+    """Required affinity to nodes of pools."""
+    wanted = {"key": "pool", "operator": operator, "values": list(values)}
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [wanted]}]}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+
+
+def test_targets_on_nodes_without_an_agent_are_lost(tmp_path: Path, capsys: Capture) -> None:
+    """A StatefulSet on a pool scrapes everything; a DaemonSet on that pool scrapes that pool."""
+    given = agent(nodeSelector={"pool": "infra"})
+    pods = [pod("a", "infra-1"), pod("b", "apps-1"), pod("c", "apps-1"), pod("d", "apps-2")]
+    objects = [given, *POOLS, POD_MONITOR, *pods]
+    (tmp_path / "all.yaml").write_text(yaml.safe_dump_all(objects))
+    status, _, report = called(capsys, "--to", "DaemonSet", tmp_path)
+    assert status == 1
+    why = "has `pool=apps`, and spec.nodeSelector asks for `pool=infra`"
+    lines = [line.split(maxsplit=1) for line in report.splitlines()]
+    assert ["nodes", f"covers 1 of 3 nodes; it is not on apps-1, apps-2 ({why})"] in lines
+    told = f"node apps-1 {why}; nobody will scrape them"
+    assert ["lost", f"2 targets of PodMonitor shop/cart (Pod shop/b, Pod shop/c): {told}"] in lines
+    assert "have agents where the lost targets are" in report
+    found = plan(tmp_path, *objects)
+    assert [(each.node, each.targets) for each in found.nodes.lost] == [
+        ("apps-1", 2),
+        ("apps-2", 1),
+    ]
+
+
+def test_what_another_takes_is_not_lost(tmp_path: Path) -> None:
+    """Another agent that is where the first is not, or that scrapes from anywhere."""
+    given = (agent(nodeSelector={"pool": "infra"}), *POOLS, POD_MONITOR, pod("b", "apps-1"))
+    apps = agent("apps", mode=DAEMON_SET, nodeSelector={"pool": "apps"})
+    found = plan(tmp_path, *given, apps)
+    assert (found.nodes.lost, found.overlaps, found.needs_care) == ((), (), False)
+    assert not plan(tmp_path, *given, agent("central")).nodes.lost
+
+
+def test_endpoints_without_a_node_are_lost(tmp_path: Path) -> None:
+    """Whichever nodes there are."""
+    monitors: Object = {"serviceMonitorSelector": {}, "serviceMonitorNamespaceSelector": {}}
+    spec = {"selector": {}, "endpoints": [{"port": "web"}]}
+    service = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "far", "namespace": "shop"},
+        "spec": {"ports": [{"name": "web", "port": 80}]},
+    }
+    slices = {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {
+            "name": "far",
+            "namespace": "shop",
+            "labels": {"kubernetes.io/service-name": "far"},
+        },
+        "endpoints": [{"addresses": ["192.0.2.7"]}],
+        "ports": [{"name": "web", "port": 80}],
+    }
+    monitor = resource("ServiceMonitor", "far", spec)
+    found = plan(tmp_path, agent(**monitors), monitor, service, slices)
+    (lost,) = found.nodes.lost
+    assert (lost.node, lost.targets, lost.names) == ("", 1, ("192.0.2.7",))
+    assert lost.resources == ("ServiceMonitor shop/far",)
+
+
+def test_a_narrow_agent_is_no_safe_change_where_nodes_or_pods_are_not_known(tmp_path: Path) -> None:
+    """It surely leaves nodes out; without a choice of nodes there is only a note."""
+    narrow = agent(affinity=affine("In", "infra"))
+    found = plan(tmp_path, narrow, POD_MONITOR)
+    assert found.nodes.doubt.endswith("there are no Node objects among the manifests")
+    assert found.needs_care
+    found = plan(tmp_path, narrow, POD_MONITOR, *POOLS)
+    assert "nobody will scrape what is on nodes without an agent" in found.nodes.doubt
+    assert found.needs_care
+    everywhere = plan(tmp_path, agent(), POD_MONITOR)
+    assert not everywhere.needs_care
+    assert "which nodes have no agent is told where Nodes are" in str(everywhere.notes)
+    # Nothing that it takes is there.
+    assert not plan(tmp_path, narrow, POD_MONITOR, *POOLS, pod("a", "infra-1")).needs_care
+
+
+def test_agents_that_share_no_node_are_not_double(tmp_path: Path) -> None:
+    """Kept apart by affinity, or by taints where the nodes are known."""
+    first = agent(affinity=affine("In", "infra"))
+    second = agent("apps", mode=DAEMON_SET, affinity=affine("NotIn", "infra"))
+    assert not plan(tmp_path, first, POD_MONITOR, second).overlaps
+    assert not plan(tmp_path, first, POD_MONITOR, second, *POOLS).overlaps
+    assert plan(tmp_path, agent(), POD_MONITOR, second, *POOLS).overlaps
+    taint = {"key": "gpu", "effect": "NoSchedule"}
+    tolerant: Object = {"tolerations": [{"operator": "Exists"}], "nodeSelector": {"gpu": "yes"}}
+    gpu = agent("gpu", mode=DAEMON_SET, **tolerant)
+    nodes = (node("plain"), node("gpu-1", taint, gpu="yes"))
+    assert not plan(tmp_path, agent(), POD_MONITOR, gpu, *nodes).overlaps
+    assert plan(tmp_path, agent(), POD_MONITOR, gpu).overlaps
+    assert plan(tmp_path, agent(), POD_MONITOR, gpu, node("gpu-2", gpu="yes")).overlaps
+
+
+def test_the_agent_beside_is_on_no_node(tmp_path: Path) -> None:
+    """It has neither the host's network nor the name of a node, and that is said."""
+    given = agent(
+        **EVERYTHING,
+        hostNetwork=True,
+        dnsPolicy="ClusterFirstWithHostNet",
+        externalLabels={"node": "$(NODE_NAME)", "cluster": "a"},
+        additionalArgs=[{"name": "x", "value": "$(NODE_NAME)"}, {"name": "y", "value": "z"}],
+    )
+    found = plan(tmp_path, given, PROBE, beside=True)
+    assert found.beside["spec"] == EVERYTHING | {
+        "mode": STATEFUL_SET,
+        "externalLabels": {"cluster": "a"},
+        "additionalArgs": [{"name": "y", "value": "z"}],
+    }
+    assert (
+        "light-central is on no node of its own, and without spec.hostNetwork, "
+        "spec.externalLabels.node, spec.additionalArgs[0].value"
+    ) in found.notes
+    assert found.manifest["spec"]["hostNetwork"] is True
+
+
 # --- The command ----------------------------------------------------------------------------------
 
 WRITTEN = """\

@@ -136,6 +136,7 @@ def desk(
         judgements=judgements,
         held={},
         failure=lambda _: Remark(reason, failure) if failure else None,
+        nodes=lambda: None,
         leadership=None,
         not_ready=lambda: "",
     )

@@ -11,12 +11,16 @@ from stoker.kube.client import Client
 from stoker.kube.errors import ApiError, Forbidden, NotFound
 from stoker.kube.reading import LAST_APPLIED
 from stoker.kube.resources import (
+    ENDPOINT_SLICE,
     NAMESPACE,
+    NODE,
+    POD,
     POD_MONITOR,
     PROBE,
     PROMETHEUS,
     PROMETHEUS_AGENT,
     SCRAPE_CONFIG,
+    SERVICE,
     SERVICE_MONITOR,
     Resource,
     versions_of,
@@ -32,14 +36,19 @@ SCRAPING: Final = (
     PROBE,
     SCRAPE_CONFIG,
     NAMESPACE,
+    NODE,
+    SERVICE,
+    ENDPOINT_SLICE,
+    POD,
 )
 _PAGE: Final = "500"
 
 
 def found_in_cluster(kubeconfig: str | None, context: str | None) -> list[Reading]:
-    """All workloads that scrape and what they choose from; an error where there is no cluster.
+    """All workloads that scrape, what they choose from, and what is there to be scraped.
 
-    A kind that we may not read, or that the cluster does not have, is an `Unreadable`.
+    An error where there is no cluster; a kind that we may not read, or that the cluster does not
+    have, is an `Unreadable`.
     """
     return asyncio.run(_found(access_of(kubeconfig, context)))
 

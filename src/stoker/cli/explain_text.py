@@ -19,7 +19,9 @@ from stoker.explain.answer import (
     Standing,
     State,
     Targets,
+    Unreached,
 )
+from stoker.select.nodes import few_of
 
 _BOLD, _RED, _GREEN, _YELLOW, _GREY = 1, 31, 32, 33, 90
 _COLOURS: Final = {
@@ -126,7 +128,16 @@ def _search(each: Search, paint: _Paint) -> Iterator[str]:
     yield from _cut([list(_match(match, paint)) for match in each.matches])
     known = {f"{port.path}: {port.problem}" for match in each.matches for port in match.ports}
     yield from (paint(problem, _RED) for problem in each.problems if problem not in known)
+    yield from (paint(line, _RED) for line in map(_unreached, each.unreached[:_SHOWN]))
+    if len(each.unreached) > _SHOWN:
+        yield f"… and {len(each.unreached) - _SHOWN} more"
+    if each.unsure:
+        yield paint(f"whether an agent is where they are is not known: {each.unsure}", _YELLOW)
     yield from (paint(note, _YELLOW) for note in each.notes)
+
+
+def _unreached(each: Unreached) -> str:
+    return f"{each.targets} not scraped ({few_of(list(each.names))}): {each.why}"
 
 
 def _match(match: Match, paint: _Paint) -> Iterator[str]:

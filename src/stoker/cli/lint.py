@@ -12,6 +12,7 @@ Each problem stands on a line: file, line, document, object, severity, field, re
 
 Objects of other groups (Service, Deployment, …) are passed over. A field that does not exist is a
 warning, because an API server accepts the object and drops the field; with --strict it is an error.
+Where Nodes are among the manifests, it is a warning that no agent on nodes is on some of them.
 
 Exit status: 0 if all is well (warnings may be shown), 1 if something is wrong or unreadable,
 2 if the command was not understood or there was no manifest at all.
@@ -127,9 +128,11 @@ class _Rules(NamedTuple):
 
 def _entries(readings: "Iterable[Reading]", tally: _Tally, rules: _Rules) -> "Iterator[Entry]":
     from stoker.offline.manifests import Manifest
-    from stoker.offline.problems import is_ours, without_kind
+    from stoker.offline.problems import is_node, is_ours, without_kind
 
     known: dict[tuple[str, str, str], str] = {}
+    agents: list[Manifest] = []
+    nodes: list[Manifest] = []
     for reading in readings:
         tally.open(reading.source)
         if not isinstance(reading, Manifest):
@@ -144,8 +147,32 @@ def _entries(readings: "Iterable[Reading]", tally: _Tally, rules: _Rules) -> "It
             tally.faulty += any(entry.severity == "error" for entry in entries)
             tally.warnings += sum(entry.severity == "warning" for entry in entries)
             yield from entries
+            if _is_sound_agent(reading, entries):
+                agents.append(reading)
         else:
             tally.passed_over += 1
+            if is_node(reading.object):
+                nodes.append(reading)
+    if agents and nodes:
+        yield from _without_agents(agents, nodes, tally, rules)
+
+
+def _is_sound_agent(manifest: "Manifest", entries: "list[Entry]") -> bool:
+    sound = all(entry.severity != "error" for entry in entries)
+    return sound and manifest.object.get("kind") == "PrometheusAgent"
+
+
+def _without_agents(
+    agents: "list[Manifest]", nodes: "list[Manifest]", tally: _Tally, rules: _Rules
+) -> "Iterator[Entry]":
+    """What can only be told when all is read: nodes that agents leave out."""
+    from stoker.offline.uncovered import without_agents
+
+    for manifest, problem in without_agents(agents, nodes):
+        entry = _entry(manifest, _places(manifest), problem, rules.strict)
+        tally.faulty += entry.severity == "error"
+        tally.warnings += entry.severity == "warning"
+        yield entry
 
 
 def _unreadable(found: "Unreadable") -> "Entry":

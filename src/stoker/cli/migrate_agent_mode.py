@@ -5,11 +5,13 @@
   stoker migrate agent-mode --to DaemonSet --beside deploy/ > new.yaml
 
 The new manifest goes to standard output; in files comments stay where that can be done. What must
-go and what is lost with it, what nobody will scrape any more, who else scrapes the same targets,
-and the steps in their order go to standard error. Nothing is written to files or to the cluster.
+go and what is lost with it, what nobody will scrape any more (as agents on nodes cannot, or as no
+agent is where it runs), who else scrapes the same targets, and the steps in their order go to
+standard error. Nothing is written to files or to the cluster.
 
 Give manifests of everything that matters: other Prometheuses and agents, monitors, Probes,
-ScrapeConfigs and Namespaces. Without PATH the cluster of the kubeconfig is asked.
+ScrapeConfigs, Namespaces, and for agents on nodes Nodes, pods and Services. Without PATH the
+cluster of the kubeconfig is asked.
 
 Exit status: 0 if the change can be made as it is, 1 if something must be settled first (nobody
 scrapes it any more, it is scraped twice, it is refused, a manifest cannot be read), 2 if the
@@ -210,12 +212,25 @@ def _report(plan: "Migration", note: str) -> "Iterator[str]":
     yield f"  kept      {kept} other field{'' if kept == 1 else 's'} of the spec, as they are"
     yield from (f"  problem   {each}" for each in plan.problems)
     yield from (f"  homeless  {each}: nobody will scrape it" for each in plan.homeless)
+    yield from _on_nodes(plan)
     for overlap in plan.overlaps:
         yield f"  twice     {_few(overlap.resources)}: {overlap.workload} takes it too"
     if not plan.overlaps and not plan.problems:
         yield "  once      no other Prometheus or agent here takes any of its monitors"
     yield from (f"  note      {each}" for each in (*plan.notes, note) if each)
     yield from (f"  step {number}    {each}" for number, each in enumerate(plan.steps, 1))
+
+
+def _on_nodes(plan: "Migration") -> "Iterator[str]":
+    nodes = plan.nodes
+    if nodes.covers:
+        yield f"  nodes     {nodes.covers}"
+    if nodes.doubt:
+        yield f"  nodes     {nodes.doubt}"
+    for each in nodes.lost:
+        count = f"{each.targets} target{'' if each.targets == 1 else 's'}"
+        what = f"{count} of {_few(each.resources)} ({_few(each.names)})"
+        yield f"  lost      {what}: {each.why}; nobody will scrape them"
 
 
 def _few(names: "Sequence[str]") -> str:

@@ -89,13 +89,31 @@ class Standing(_Answer, frozen=True, kw_only=True):
         return self.state is not State.NOT_SELECTED
 
 
+class Unreached(_Answer, frozen=True, kw_only=True):
+    """Targets that an agent on nodes does not scrape, as it has no pod where they are.
+
+    `node` is empty where they name none; `names` are pods, addresses, or what makes the pods.
+    """
+
+    node: str
+    why: str
+    targets: int
+    names: tuple[str, ...] = ()
+
+
 class PortMatch(_Answer, frozen=True, kw_only=True):
-    """What became of one endpoint at one Service or pod; `targets` is None where unknown."""
+    """What became of one endpoint at one Service or pod; `targets` is None where unknown.
+
+    `unreached` are further ones, on nodes where the workload has no pod; `perhaps` says why some
+    may be on such nodes.
+    """
 
     path: str
     port: str
     targets: int | None
     problem: str = ""
+    unreached: tuple[Unreached, ...] = ()
+    perhaps: str = ""
 
 
 class Match(_Answer, frozen=True, kw_only=True):
@@ -108,7 +126,9 @@ class Match(_Answer, frozen=True, kw_only=True):
 class Search(_Answer, frozen=True, kw_only=True):
     """Where a workload looks for targets and what it finds; `targets` is None where unknown.
 
-    `problems` say why there are no targets, or fewer than meant, the most serious first.
+    `problems` say why there are no targets, or fewer than meant, the most serious first. Of an
+    agent on nodes, `unreached` are targets where it has no pod, which do not count; `unsure` says
+    why it is not known whether it has one where the others are.
     """
 
     workloads: tuple[str, ...]
@@ -117,6 +137,14 @@ class Search(_Answer, frozen=True, kw_only=True):
     targets: int | None = None
     problems: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    unreached: tuple[Unreached, ...] = ()
+    unsure: str = ""
+
+    @property
+    def found(self) -> int | None:
+        """All targets, those included that are not reached; None where unknown."""
+        lost = sum(each.targets for each in self.unreached)
+        return None if self.targets is None else self.targets + lost
 
 
 class Access(_Answer, frozen=True, kw_only=True):

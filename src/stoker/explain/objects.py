@@ -8,10 +8,12 @@ from collections.abc import Iterable
 from typing import Final, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from stoker.api.core import IntOrString, LabelSelector, ObjectMeta
 from stoker.api.declare import Model, names
 from stoker.select.labels import Selector, selector_of
+from stoker.select.nodes import Placing, Taint, absence
 
 SERVICE_NAME: Final = "kubernetes.io/service-name"
 """The label of an EndpointSlice that tells its Service."""
@@ -105,6 +107,7 @@ class Endpoint(Model):
 
     addresses: tuple[str, ...] | None = None
     target_ref: TargetRef | None = None
+    node_name: str | None = None
 
 
 class EndpointSlice(Named):
@@ -117,6 +120,31 @@ class EndpointSlice(Named):
 def slices_of(service: Service) -> Selector:
     """What all EndpointSlices of a Service have in common."""
     return selector_of(LabelSelector(match_labels={SERVICE_NAME: service.name}))
+
+
+# --- Nodes ----------------------------------------------------------------------------------------
+
+
+class NodeSpec(Model):
+    """What keeps pods away from a node."""
+
+    taints: tuple[Taint, ...] | None = None
+
+
+class Node(Named):
+    """A node; what it reports every few seconds is not read."""
+
+    spec: NodeSpec = NodeSpec()
+
+    @property
+    def title(self) -> str:
+        """Kind and name: nodes are in no namespace."""
+        return f"Node {self.name}"
+
+    @property
+    def taints(self) -> tuple[Taint, ...]:
+        """Its taints."""
+        return self.spec.taints or ()
 
 
 # --- Pods -----------------------------------------------------------------------------------------
@@ -139,8 +167,8 @@ class Container(Model):
     ports: tuple[ContainerPort, ...] | None = None
 
 
-class PodSpec(Model):
-    """The containers of a pod."""
+class PodSpec(Placing):
+    """The containers of a pod, and where it may run."""
 
     containers: tuple[Container, ...] | None = None
     init_containers: tuple[Container, ...] | None = None
@@ -223,7 +251,9 @@ Runs: TypeAlias = Pod | PodOwner | CronJob
 class PodGroup(Struct, frozen=True, kw_only=True):
     """Pods that are alike: one, or those of a template; `count` is None where nobody can tell.
 
-    `unnamed` is how many containers declare no port: Prometheus takes each for one target.
+    `unnamed` is how many containers declare no port: Prometheus takes each for one target. `nodes`
+    are those that they are on, None where nobody can tell; `placing` says where they may be, and
+    `on_each` that there is one on each of these.
     """
 
     title: str
@@ -235,6 +265,9 @@ class PodGroup(Struct, frozen=True, kw_only=True):
     count: int | None = 1
     finished: bool = False
     has_address: bool = True
+    nodes: tuple[str, ...] | None = None
+    placing: Placing = Placing()
+    on_each: bool = False
 
 
 def group_of(found: Runs) -> PodGroup:
@@ -252,7 +285,18 @@ def group_of(found: Runs) -> PodGroup:
         finished=_phase(found) in FINISHED,
         # A manifest has no status: the pod will have an address.
         has_address=not isinstance(found, Pod) or not found.status or bool(found.status.pod_ip),
+        nodes=_nodes(found),
+        placing=_placing(template.spec),
+        on_each=isinstance(found, DaemonSet),
     )
+
+
+def placed(group: PodGroup, nodes: Iterable[Node]) -> PodGroup:
+    """Pods, with where they are if there is one on each of the nodes that fit."""
+    if not group.on_each:
+        return group
+    names = tuple(each.name for each in nodes if absence(group.placing, each) is None)
+    return replace(group, nodes=names, count=len(names))
 
 
 def _template(found: Runs) -> Pod | PodTemplate:
@@ -267,6 +311,17 @@ def _count(found: Runs) -> int | None:
     if isinstance(found, PodOwner):
         return 1 if found.spec.replicas is None else found.spec.replicas
     return 1
+
+
+def _nodes(found: Runs) -> tuple[str, ...] | None:
+    """The node of a pod that has one."""
+    node = found.spec.node_name if isinstance(found, Pod) else None
+    return (node,) if node else None
+
+
+def _placing(spec: PodSpec) -> Placing:
+    """Where pods may be; their containers are not kept with it."""
+    return Placing(**{name: getattr(spec, name) for name in Placing.__struct_fields__})
 
 
 def _phase(found: Runs) -> str:
@@ -374,6 +429,7 @@ _RBAC: Final = "rbac.authorization.k8s.io/v1"
 MODELS: Final[dict[tuple[str, str], type[Named]]] = {
     ("v1", "Service"): Service,
     ("v1", "Pod"): Pod,
+    ("v1", "Node"): Node,
     ("discovery.k8s.io/v1", "EndpointSlice"): EndpointSlice,
     (_APPS, "Deployment"): Deployment,
     (_APPS, "StatefulSet"): StatefulSet,

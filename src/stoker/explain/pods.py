@@ -9,6 +9,7 @@ from stoker.explain.nearness import near_miss
 from stoker.explain.objects import PodGroup
 from stoker.explain.places import everywhere, place_words, places, restricted
 from stoker.explain.ports import Wanted, missing_at_containers, wanted_of_pod
+from stoker.explain.reach import Reach, share, spot_of
 from stoker.explain.services import relabelled, with_matches, without_endpoints, without_matches
 from stoker.explain.view import Listing, View
 from stoker.explain.wording import listed
@@ -16,7 +17,9 @@ from stoker.select.labels import Selector, selector_of
 from stoker.select.workload import Workload
 
 
-def pod_search(view: View, monitor: PodMonitor, workload: Workload) -> Search:
+def pod_search(
+    view: View, monitor: PodMonitor, workload: Workload, reach: Reach | None = None
+) -> Search:
     """Where a workload finds the targets of a PodMonitor."""
     spec, own = monitor.spec, monitor.metadata.namespace or ""
     if not spec.pod_metrics_endpoints:
@@ -39,7 +42,8 @@ def pod_search(view: View, monitor: PodMonitor, workload: Workload) -> Search:
     if view.is_too_many(chosen):
         return base
     endpoints = spec.pod_metrics_endpoints
-    return with_matches(base, tuple(_match(each, endpoints) for each in chosen))
+    matches = tuple(_match(each, endpoints, reach) for each in chosen)
+    return with_matches(base, matches, reach)
 
 
 def _instead(
@@ -51,16 +55,18 @@ def _instead(
     return near_miss(selector, found.items)
 
 
-def _match(pod: PodGroup, endpoints: Iterable[PodEndpoint]) -> Match:
+def _match(pod: PodGroup, endpoints: Iterable[PodEndpoint], reach: Reach | None) -> Match:
     wanted = [wanted_of_pod(each, index) for index, each in enumerate(endpoints)]
     ports = (
-        _port_match(pod, one, each.filter_running)
+        _port_match(pod, one, each.filter_running, reach)
         for one, each in zip(wanted, endpoints, strict=True)
     )
     return Match(object=pod.title, ports=tuple(ports))
 
 
-def _port_match(pod: PodGroup, wanted: Wanted, filter_running: bool | None) -> PortMatch:
+def _port_match(
+    pod: PodGroup, wanted: Wanted, filter_running: bool | None, reach: Reach | None
+) -> PortMatch:
     problem = missing_at_containers(wanted, pod.ports) if wanted.field else ""
     each = _targets(pod, wanted)
     if pod.finished and filter_running is not False:
@@ -69,9 +75,15 @@ def _port_match(pod: PodGroup, wanted: Wanted, filter_running: bool | None) -> P
         each, problem = 0, problem or f"{pod.title} has no address yet"
     elif pod.count == 0:
         problem = problem or f"{pod.title} has no replicas"
-    unknown = pod.count is None and each
-    targets = None if unknown else each * (pod.count or 0)
-    return PortMatch(path=wanted.path, port=wanted.words, targets=targets, problem=problem)
+    own = share(reach, each, pod.count, spot_of(pod))
+    return PortMatch(
+        path=wanted.path,
+        port=wanted.words,
+        targets=own.targets,
+        problem=problem,
+        unreached=own.unreached,
+        perhaps=own.perhaps,
+    )
 
 
 def _targets(pod: PodGroup, wanted: Wanted) -> int:

@@ -5,6 +5,7 @@ from stoker.explain.answer import Match, PortMatch, Search
 from stoker.explain.nearness import near_miss
 from stoker.explain.objects import Ingress
 from stoker.explain.places import everywhere, place_words, places, restricted
+from stoker.explain.reach import Reach
 from stoker.explain.services import with_matches
 from stoker.explain.view import View
 from stoker.explain.wording import selector_words
@@ -12,7 +13,9 @@ from stoker.select.labels import EVERYTHING, selector_of
 from stoker.select.workload import Workload
 
 
-def probe_search(view: View, probe: Probe, workload: Workload) -> Search:
+def probe_search(
+    view: View, probe: Probe, workload: Workload, _reach: Reach | None = None
+) -> Search:
     """Where a workload finds the targets of a Probe; a list wins over Ingresses."""
     targets = probe.spec.targets
     if targets and targets.static_config:

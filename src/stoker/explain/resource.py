@@ -10,6 +10,7 @@ from stoker.decide import decide
 from stoker.explain.access import access_of
 from stoker.explain.answer import Access, Explanation, Search, Standing, State
 from stoker.explain.pruned import losses
+from stoker.explain.reach import reach_of, scraped_by_nobody, unreached_words
 from stoker.explain.reconciled import AT_REST, is_at_rest
 from stoker.explain.remarks import remark
 from stoker.explain.selecting import can_select
@@ -43,6 +44,7 @@ def explained(view: View, resource: Candidate) -> Explanation:
         or _selection_problem(resource, told)
         or _nothing_runs(found)
         or _target_problem(found_by_users, [each for each in access if each.workload in using])
+        or _unreached_problem(told, found_by_users)
         or _loss(resource)
         or _scrape_problem(told)
     )
@@ -58,7 +60,7 @@ def explained(view: View, resource: Candidate) -> Explanation:
         job=_job(
             view, resource, [owner for owner, standing in found if standing.state is State.USED]
         ),
-        notes=tuple(_notes(selecting)),
+        notes=tuple(_notes(view, selecting)),
     )
 
 
@@ -111,6 +113,23 @@ def _target_problem(searches: Sequence[Search], access: Iterable[Access]) -> str
     return f"selected, but without targets{where}: {empty.problems[0]}"
 
 
+def _unreached_problem(told: tuple[Standing, ...], searches: Sequence[Search]) -> str:
+    """Which targets nobody scrapes, as no agent is where they are; empty if there are none."""
+    lost = scraped_by_nobody(searches)
+    if not lost:
+        return ""
+    number, found = sum(each.targets for each in lost), [each.found for each in searches]
+    every = max((each for each in found if each is not None), default=0)
+    if None in found:
+        some = "how many targets is not known"
+    elif every > number:
+        some = f"{every - number} of {every} targets"
+    else:
+        where = "no agent is where its targets are"
+        return f"selected by {_users(told)}, but {where}: {unreached_words(lost)}"
+    return f"scraped by {_users(told)}: {some}; no agent scrapes {unreached_words(lost)}"
+
+
 def _loss(resource: Candidate) -> str:
     """What of it the cluster dropped; empty if nothing."""
     lost = losses(resource)
@@ -134,15 +153,24 @@ def _scrape_problem(told: tuple[Standing, ...]) -> str:
 
 
 def _summary(resource: Candidate, told: tuple[Standing, ...], searches: tuple[Search, ...]) -> str:
-    used = [each.workload for each in told if each.state is State.USED]
-    by = used[0] if len(used) == 1 else f"{used[0]} and {len(used) - 1} more"
+    by = _users(told)
     if isinstance(resource, PrometheusRule):
         groups = resource.spec.groups or ()
         return f"used by {by}: {counted(sum(len(each.rules or ()) for each in groups), 'rule')}"
     if isinstance(resource, AlertmanagerConfig):
         return f"used by {by}: {counted(len(resource.spec.receivers or ()), 'receiver')}"
     partly = "; some endpoints have none" if any(each.problems for each in searches) else ""
-    return f"scraped by {by}: {_number(each.targets for each in searches)}{partly}"
+    number = f"{_number(each.found for each in searches)}{partly}"
+    if searches and all(each.unsure for each in searches):
+        unsure = f"whether an agent is where they are is not known: {searches[0].unsure}"
+        return f"selected by {by}: {number}; {unsure}"
+    return f"scraped by {by}: {number}"
+
+
+def _users(told: tuple[Standing, ...]) -> str:
+    """Who uses it."""
+    used = [each.workload for each in told if each.state is State.USED]
+    return used[0] if len(used) == 1 else f"{used[0]} and {len(used) - 1} more"
 
 
 def _number(counts: Iterable[int | None]) -> str:
@@ -170,7 +198,8 @@ def _searches(view: View, resource: Candidate, scrapers: Iterable[Scraper]) -> I
     """What these workloads find; once for those that find the same."""
     alike: dict[Search, list[str]] = {}
     for scraper in scrapers:
-        search = search_of(view, resource, workload_of(scraper, view.capabilities))
+        workload = workload_of(scraper, view.capabilities)
+        search = search_of(view, resource, workload, reach_of(view, scraper))
         if search is not None:
             alike.setdefault(search, []).append(title_of(scraper))
     for search, workloads in alike.items():
@@ -185,13 +214,15 @@ def _accesses(view: View, resource: Candidate, scrapers: Iterable[Scraper]) -> I
             yield access
 
 
-def _notes(scrapers: Iterable[Scraper]) -> Iterator[str]:
+def _notes(view: View, scrapers: Iterable[Scraper]) -> Iterator[str]:
     for scraper in scrapers:
         shards = scraper.spec.shards or 1
         if shards > 1:
             yield f"{title_of(scraper)} divides the targets among {shards} shards"
-        if getattr(scraper.spec, "mode", None) == "DaemonSet":
-            yield f"{title_of(scraper)} runs on every node, each pod scrapes those of its own node"
+        if reach := reach_of(view, scraper):
+            yield f"each pod of {title_of(scraper)} scrapes the targets of its own node"
+            if not reach.unknown:
+                yield f"{title_of(scraper)} {reach.words}"
 
 
 def _job(view: View, resource: Candidate, owners: list[Owner]) -> str:

@@ -3,12 +3,15 @@
 from stoker.api.convert import as_written
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.explain.answer import Search
+from stoker.explain.reach import Reach
 from stoker.explain.view import View
 from stoker.select.workload import Workload
 from stoker.validate.findings import json_names
 
 
-def scrape_config_search(_view: View, config: ScrapeConfig, _workload: Workload) -> Search:
+def scrape_config_search(
+    _view: View, config: ScrapeConfig, _workload: Workload, _reach: Reach | None = None
+) -> Search:
     """Where a workload finds the targets of a ScrapeConfig."""
     spec = config.spec
     listed = sum(len(each.targets) for each in spec.static_configs or ())

@@ -15,6 +15,7 @@ from stoker.explain.answer import Match, PortMatch, Search
 from stoker.explain.nearness import near_miss
 from stoker.explain.objects import (
     ContainerPort,
+    Endpoint,
     EndpointSlice,
     PodGroup,
     Service,
@@ -28,6 +29,7 @@ from stoker.explain.ports import (
     missing_at_service,
     wanted_of_service,
 )
+from stoker.explain.reach import Reach, Share, Spot, share, spot_of, sure_of, together
 from stoker.explain.view import Listing, View
 from stoker.explain.wording import listed, selector_words
 from stoker.select.labels import Selector, selector_of
@@ -38,13 +40,14 @@ class Address(Struct, frozen=True):
     """Addresses that are alike: their ports by the Service's names, and the containers' own.
 
     `containers` is None where the pods may not be read, `count` where nobody can tell how many
-    there are.
+    there are. `spot` is where they are.
     """
 
     ports: tuple[tuple[str, int], ...]
     containers: tuple[ContainerPort, ...] | None = ()
     count: int | None = 1
     finished: bool = False
+    spot: Spot = Spot(())
 
     def targets(self, wanted: Wanted) -> int | None:
         """How many targets one of them is; None where nobody can tell."""
@@ -71,7 +74,9 @@ class _Backing(Struct, frozen=True):
         return [port for each in self.addresses for port in each.containers or ()]
 
 
-def service_search(view: View, monitor: ServiceMonitor, workload: Workload) -> Search:
+def service_search(
+    view: View, monitor: ServiceMonitor, workload: Workload, reach: Reach | None = None
+) -> Search:
     """Where a workload finds the targets of a ServiceMonitor."""
     spec, own = monitor.spec, monitor.metadata.namespace or ""
     if not spec.endpoints:
@@ -93,8 +98,8 @@ def service_search(view: View, monitor: ServiceMonitor, workload: Workload) -> S
         )
     if view.is_too_many(chosen):
         return base
-    matches = tuple(_match(view, each, spec.endpoints) for each in chosen)
-    return with_matches(base, matches, _unknown(view, chosen))
+    matches = tuple(_match(view, each, spec.endpoints, reach) for each in chosen)
+    return with_matches(base, matches, reach, _unknown(view, chosen))
 
 
 def without_endpoints(path: str) -> Search:
@@ -102,17 +107,19 @@ def without_endpoints(path: str) -> Search:
     return Search(workloads=(), targets=0, problems=(f"{path}: it names no endpoint",))
 
 
-def with_matches(base: Search, matches: tuple[Match, ...], unknown: str = "") -> Search:
+def with_matches(
+    base: Search, matches: tuple[Match, ...], reach: Reach | None = None, unknown: str = ""
+) -> Search:
     """A search with what was found, counted; `unknown` says why that may be impossible."""
     ports = [port for match in matches for port in match.ports]
     counts = [port.targets for port in ports]
     known = sum(count for count in counts if count)
     complete = None not in counts
     # That one of several Services or pods is of no use is no problem: the others are.
-    useful = {port.path for port in ports if port.targets != 0}
+    useful = {port.path for port in ports if port.targets != 0 or port.unreached}
     idle = (port for port in ports if port.problem and port.path not in useful)
     problems = dict.fromkeys(f"{port.path}: {port.problem}" for port in idle)
-    return Search(
+    found = Search(
         workloads=base.workloads,
         looks_in=base.looks_in,
         matches=matches,
@@ -120,6 +127,7 @@ def with_matches(base: Search, matches: tuple[Match, ...], unknown: str = "") ->
         problems=tuple(problems),
         notes=base.notes if complete or not unknown else (unknown, *base.notes),
     )
+    return sure_of(found, reach, ports)
 
 
 def _unknown(view: View, services: Iterable[Service]) -> str:
@@ -175,31 +183,41 @@ def _instead(
 # --- One Service ----------------------------------------------------------------------------------
 
 
-def _match(view: View, service: Service, endpoints: Iterable[ServiceEndpoint]) -> Match:
+def _match(
+    view: View, service: Service, endpoints: Iterable[ServiceEndpoint], reach: Reach | None
+) -> Match:
     behind = _backing(view, service)
     ports = tuple(
-        _port_match(service, wanted_of_service(each, index), behind, each.filter_running)
+        _port_match(service, wanted_of_service(each, index), behind, each.filter_running, reach)
         for index, each in enumerate(endpoints)
     )
     return Match(object=service.title, ports=ports)
 
 
 def _port_match(
-    service: Service, wanted: Wanted, behind: _Backing, filter_running: bool | None
+    service: Service,
+    wanted: Wanted,
+    behind: _Backing,
+    filter_running: bool | None,
+    reach: Reach | None,
 ) -> PortMatch:
     problem = missing_at_service(wanted, service, behind.containers) if wanted.of_service else ""
     addresses = [each for each in behind.addresses if not each.finished or filter_running is False]
-    found = [(each.targets(wanted), each.count) for each in addresses]
-    targets = sum((each or 0) * (count or 0) for each, count in found)
+    found = [(each.targets(wanted), each) for each in addresses]
     if all(each == 0 for each, _ in found):
         problem = problem or _why_none(service, wanted, behind)
-    uncertain = any(each is None or (each and count is None) for each, count in found)
-    unknown = (behind.unknown and not problem) or uncertain
+    own = together(
+        Share(None) if each is None else share(reach, each, address.count, address.spot)
+        for each, address in found
+    )
+    unknown = behind.unknown and not problem
     return PortMatch(
         path=wanted.path,
         port=wanted.words,
-        targets=None if unknown else targets,
+        targets=None if unknown else own.targets,
         problem=problem,
+        unreached=own.unreached,
+        perhaps=own.perhaps,
     )
 
 
@@ -254,7 +272,15 @@ def _from_slices(slices: Sequence[EndpointSlice], pods: Listing[PodGroup]) -> It
                 pod.ports if pod else None if unread else (),
                 len(endpoint.addresses or ()),
                 finished=pod is not None and pod.finished,
+                spot=_spot(endpoint, pod),
             )
+
+
+def _spot(endpoint: Endpoint, pod: PodGroup | None) -> Spot:
+    """Where the addresses of an endpoint are: on its own node, else on that of its pod."""
+    addresses = endpoint.addresses or ()
+    node = endpoint.node_name or ((pod.nodes or ("",))[0] if pod else "")
+    return Spot((node,) * len(addresses), (pod.title,) if pod else addresses)
 
 
 def _from_pods(view: View, service: Service, pods: Listing[PodGroup]) -> _Backing:
@@ -262,7 +288,9 @@ def _from_pods(view: View, service: Service, pods: Listing[PodGroup]) -> _Backin
     if not chosen and (pods.unknown or not service.pods):
         return _Backing(unknown=pods.unknown or "its endpoints are not known")
     addresses = tuple(
-        Address(tuple(_resolved(service.ports, pod)), pod.ports, pod.count, pod.finished)
+        Address(
+            tuple(_resolved(service.ports, pod)), pod.ports, pod.count, pod.finished, spot_of(pod)
+        )
         for pod in chosen
         if pod.count != 0 and pod.has_address
     )

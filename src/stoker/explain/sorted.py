@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from stoker.explain.objects import EndpointSlice, Ingress, PodGroup, Service
+from stoker.explain.objects import EndpointSlice, Ingress, Node, PodGroup, Service
 from stoker.explain.shelves import Shelf
 from stoker.explain.view import Listing, Need, Surroundings
 
@@ -33,6 +33,10 @@ class Sorted:
     def ingresses(self, namespace: str | None) -> Listing[Ingress]:
         """Ingresses."""
         return self._ingresses.at(namespace)
+
+    def nodes(self) -> Listing[Node]:
+        """Nodes."""
+        return self._given.nodes()
 
     def allowed(self, need: Need) -> bool | None:
         """Whether a service account has a permission; None where that is not known."""

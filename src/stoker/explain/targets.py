@@ -13,12 +13,13 @@ from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.explain.answer import Search
 from stoker.explain.pods import pod_search
 from stoker.explain.probes import probe_search
+from stoker.explain.reach import Reach
 from stoker.explain.scrapeconfigs import scrape_config_search
 from stoker.explain.services import service_search
 from stoker.explain.view import View
 from stoker.select.workload import Workload
 
-_SEARCHES: Final[dict[type, Callable[[View, Any, Workload], Search]]] = {
+_SEARCHES: Final[dict[type, Callable[[View, Any, Workload, Reach | None], Search]]] = {
     ServiceMonitor: service_search,
     PodMonitor: pod_search,
     Probe: probe_search,
@@ -26,7 +27,10 @@ _SEARCHES: Final[dict[type, Callable[[View, Any, Workload], Search]]] = {
 }
 
 
-def search_of(view: View, resource: Any, workload: Workload) -> Search | None:
-    """Where a workload looks for the targets of a resource; None for one that has no targets."""
+def search_of(view: View, resource: Any, workload: Workload, reach: Reach | None) -> Search | None:
+    """Where a workload looks for the targets of a resource; None for one that has no targets.
+
+    `reach` says on which nodes it has pods, if it scrapes from nodes.
+    """
     search = _SEARCHES.get(type(resource))
-    return search(view, resource, workload) if search else None
+    return search(view, resource, workload, reach) if search else None

@@ -7,12 +7,12 @@ on a cluster notes what it has not read yet, reads it, and has everything explai
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
 from stoker.consolidate import stand_ins_of
-from stoker.explain.objects import EndpointSlice, Ingress, PodGroup, Service
+from stoker.explain.objects import EndpointSlice, Ingress, Node, PodGroup, Service
 from stoker.explain.shelves import Labelled, Shelf, Shelves
 from stoker.generate.fragments import StandIns
 from stoker.select.assets import SECRET, Assets, Missing, Source, WholeAssets
@@ -93,6 +93,10 @@ class Surroundings(Protocol):
         """Ingresses."""
         ...
 
+    def nodes(self) -> Listing[Node]:
+        """Nodes, the same value as long as nothing else is known of them."""
+        ...
+
     def allowed(self, need: Need) -> bool | None:
         """Whether a service account has a permission; None where that is not known."""
         ...
@@ -105,7 +109,8 @@ class View(Struct, frozen=True, kw_only=True):
     `rivals` are the operators that look after the same workload, by its kind, namespace and name;
     `rivals_unknown` says why a workload that is not there may have some. With `brief`, for
     thousands of resources at a time, what was probably meant is not looked for, and of what matches
-    more than a few Services or pods the targets are not counted.
+    more than a few Services or pods the targets are not counted. `reaches` keeps what was found out
+    of agents on nodes.
     """
 
     workloads: tuple[Owner, ...]
@@ -119,6 +124,7 @@ class View(Struct, frozen=True, kw_only=True):
     rivals: Mapping[tuple[str, str, str], tuple[str, ...]] = {}
     rivals_unknown: str = ""
     brief: bool = False
+    reaches: dict[int, Any] = {}
 
     @property
     def most(self) -> int | None:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from stoker.decide import OWN, Decision, decide
 from stoker.explain.answer import Count, Explanation
+from stoker.explain.reach import reach_of
 from stoker.explain.reconciled import AT_REST, is_at_rest, why_not_reconciled
 from stoker.explain.selecting import not_managed
 from stoker.explain.view import Noting, View
@@ -22,7 +23,7 @@ from stoker.select.choice import (
     is_unmanaged,
 )
 from stoker.select.namespaces import scope_of
-from stoker.select.workload import Owner
+from stoker.select.workload import Owner, Scraper
 from stoker.validate.findings import json_name
 
 
@@ -89,8 +90,16 @@ def explained_decision(view: View, decision: Decision, tally: Tally) -> Explanat
 def headline_of(view: View, owner: Owner, tally: Tally) -> tuple[bool, str]:
     """Whether all is as it should be, and how a workload is, in one sentence."""
     problem = _problem(view, owner, tally)
-    rest = f"; nothing runs: its {AT_REST}" if is_at_rest(owner) else ""
+    rest = f"; nothing runs: its {AT_REST}" if is_at_rest(owner) else _in_short(view, owner)
     return not problem, problem or _summary(tally) + rest
+
+
+def _in_short(view: View, owner: Owner) -> str:
+    """That an agent on nodes is not on all of them; the end of a sentence."""
+    reach = reach_of(view, owner) if isinstance(owner, Scraper) else None
+    if reach is None or not reach.without:
+        return ""
+    return f"; it covers {len(reach.nodes) - len(reach.without)} of {len(reach.nodes)} nodes"
 
 
 def counts_of(owner: Owner, tally: Tally) -> tuple[Count, ...]:
@@ -168,6 +177,9 @@ def _conditions(owner: Owner) -> Iterator[str]:
 
 def _notes(view: View, decision: Decision, unread: str) -> Iterator[str]:
     yield from map(str, decision.notes)
+    reach = reach_of(view, decision.owner) if isinstance(decision.owner, Scraper) else None
+    if reach and not reach.unknown:
+        yield reach.words
     if decision.owner.spec.paused and decision.problem:
         yield f"once it is not paused, it cannot be reconciled: {decision.problem}"
     if view.rivals_unknown and _identity(decision.owner) not in view.rivals:

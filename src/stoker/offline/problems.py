@@ -40,6 +40,7 @@ DEFINED_TWICE: Final = "DefinedTwice"
 UNDECODABLE: Final = "Undecodable"
 UNREADABLE: Final = "Unreadable"
 MORE: Final = "More"
+NODES_NOT_COVERED: Final = "NodesNotCovered"
 OVER_BUDGET: Final = str(Reason.OVER_BUDGET)
 
 REASONS: Final[dict[str, str]] = {
@@ -55,6 +56,7 @@ REASONS: Final[dict[str, str]] = {
     UNDECODABLE: "The schema takes the object, but it cannot be read.",
     UNREADABLE: "The file or document cannot be read.",
     MORE: "The object has more problems than are shown.",
+    NODES_NOT_COVERED: "There are Nodes among the manifests on which no agent runs.",
     OVER_BUDGET: "The object is more than one may cost; the operator leaves it out.",
 }
 """Why there is a problem: every word that a `Problem` or a reading can have, in a sentence."""
@@ -89,6 +91,11 @@ def is_ours(manifest: dict[str, Any]) -> bool:
     """Whether an object means to be one of our kinds."""
     group, _, _ = _api_version(manifest).rpartition("/")
     return group == GROUP or (_kind(manifest) in _names() and _means_ours(group))
+
+
+def is_node(manifest: dict[str, Any]) -> bool:
+    """Whether an object is a Node."""
+    return (_api_version(manifest), _kind(manifest)) == ("v1", "Node")
 
 
 def problems(manifest: dict[str, Any], limits: Limits | None = None) -> list[Problem]:

@@ -20,12 +20,14 @@ from stoker.explain.objects import (
     EndpointSlice,
     Ingress,
     Named,
+    Node,
     PodGroup,
     Runs,
     Service,
     ServicePort,
     ServiceSpec,
     groups_of,
+    placed,
 )
 from stoker.explain.view import Listing, Need, View
 from stoker.offline.world import World
@@ -35,6 +37,7 @@ N = TypeVar("N", bound=Named)
 T = TypeVar("T", bound=Named | PodGroup)
 
 _OF_KUBERNETES: Final = "kube-system"
+_NO_NODES: Final = "there are no Node objects among the manifests"
 # It is in every cluster, and in no folder.
 _API_SERVER: Final = Service(
     metadata=ObjectMeta(
@@ -67,7 +70,14 @@ class Directory:
     @cached_property
     def _pods(self) -> "_Spaces[PodGroup]":
         given = any(isinstance(each, Runs) for each in self._given)
-        return _Spaces(groups_of(self._objects) if given else ())
+        nodes = self._nodes.items
+        groups = groups_of(self._objects) if given else ()
+        return _Spaces(placed(each, nodes) if nodes else each for each in groups)
+
+    @cached_property
+    def _nodes(self) -> Listing[Node]:
+        found = tuple(each for each in self._given if isinstance(each, Node))
+        return Listing(found, "" if found else _NO_NODES)
 
     def services(self, namespace: str | None) -> Listing[Service]:
         """Services."""
@@ -86,6 +96,10 @@ class Directory:
     def ingresses(self, namespace: str | None) -> Listing[Ingress]:
         """Ingresses."""
         return self._listed(Ingress, namespace)
+
+    def nodes(self) -> Listing[Node]:
+        """Nodes; where there is one at all, these are all."""
+        return self._nodes
 
     def allowed(self, need: Need) -> bool | None:
         """Whether roles among the manifests allow it; None where that cannot be told."""

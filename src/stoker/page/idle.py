@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from stoker.decide import key_of
+from stoker.explain.reach import reach_of, unreached_words
 from stoker.explain.standings import binding_of
 from stoker.explain.targets import search_of
 from stoker.explain.view import View
@@ -22,11 +23,15 @@ def idle_among(view: View, owner: Owner, used: Iterable[Candidate]) -> Iterator[
     """Those for which a workload surely finds nothing, and why."""
     if not isinstance(owner, Scraper):
         return
-    workload = workload_of(owner, view.capabilities)
+    workload, reach = workload_of(owner, view.capabilities), reach_of(view, owner)
     for resource in used:
-        search = search_of(view, resource, workload)
-        if search and search.targets == 0 and search.problems:
+        search = search_of(view, resource, workload, reach)
+        if search is None or search.targets != 0:
+            continue
+        if search.problems:
             yield key_of(resource), search.problems[0]
+        elif search.unreached:
+            yield key_of(resource), f"no agent is there: {unreached_words(search.unreached)}"
 
 
 def none_discovered(owner: Owner, resource: Candidate) -> str:

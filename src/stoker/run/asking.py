@@ -21,7 +21,15 @@ from stoker.api.decode import decode, decode_page
 from stoker.errors import DecodeError
 from stoker.explain.answer import Explanation
 from stoker.explain.ask import IS_WORKLOAD, beside_unseen, explanation, not_found, unusable
-from stoker.explain.objects import EndpointSlice, Ingress, Pod, PodGroup, Service, group_of
+from stoker.explain.objects import (
+    EndpointSlice,
+    Ingress,
+    Node,
+    Pod,
+    PodGroup,
+    Service,
+    group_of,
+)
 from stoker.explain.rivals import rivals_of
 from stoker.explain.selecting import can_select
 from stoker.explain.view import Listing, Need, View
@@ -170,8 +178,8 @@ async def _listed(
     except NotFound:
         return Listing(unknown=f"{_ABSENT} {resource.name}")
     except Forbidden as error:
-        where = f"namespace {namespace}" if namespace else "all namespaces"
-        unknown = f"you may not {error.verb} {resource.name} in {where}"
+        where = f" in namespace {namespace}" if namespace else " in all namespaces"
+        unknown = f"you may not {error.verb} {resource.name}{where if resource.namespaced else ''}"
     if namespace is not None or not fallback:
         return Listing(unknown=unknown)
     near = await _listed(client, resource, read, fallback, "")
@@ -209,16 +217,23 @@ _SERVICES: Final = _Kind(kube.SERVICE, Service)
 _SLICES: Final = _Kind(kube.ENDPOINT_SLICE, EndpointSlice)
 _PODS: Final = _Kind(kube.POD, Pod, group_of)
 _INGRESSES: Final = _Kind(INGRESS, Ingress)
+_NODES: Final = _Kind(kube.NODE, Node)
 
 
 class Around:
-    """Surroundings that note what they do not know yet; `who` asks, in words."""
+    """Surroundings that note what they do not know yet; `who` asks, in words.
 
-    def __init__(self, client: Client, who: str = "you") -> None:
+    `nodes` are all nodes, where they are known already.
+    """
+
+    def __init__(
+        self, client: Client, who: str = "you", nodes: Listing[Node] | None = None
+    ) -> None:
         self._client = client
         self._who = who
         self._listings: dict[tuple[str, str | None], Listing[Any]] = {}
         self._answers: dict[Need, bool | None] = {}
+        self._nodes = nodes
         self._unread: dict[tuple[str, str | None], _Kind] = {}
         self._unasked: dict[Need, None] = {}
 
@@ -237,6 +252,10 @@ class Around:
     def ingresses(self, namespace: str | None) -> Listing[Ingress]:
         """Ingresses."""
         return self._listing(_INGRESSES, namespace)
+
+    def nodes(self) -> Listing[Node]:
+        """Nodes."""
+        return self._listing(_NODES, None) if self._nodes is None else self._nodes
 
     def allowed(self, need: Need) -> bool | None:
         """Whether the API server would let a service account list and watch."""

@@ -12,7 +12,7 @@ from stoker.api.core import Object, ObjectMeta
 from stoker.api.decode import decode
 from stoker.compare.overlay import Identity, identity
 from stoker.errors import DecodeError
-from stoker.explain.objects import EndpointSlice, Ingress, PodGroup, Service
+from stoker.explain.objects import EndpointSlice, Ingress, Node, PodGroup, Service
 from stoker.explain.view import Listing, Need
 from stoker.kube import resources as kube
 from stoker.kube.client import Client
@@ -134,6 +134,10 @@ class _Nowhere:
         return Listing()
 
     def ingresses(self, namespace: str | None) -> Listing[Ingress]:
+        """None."""
+        return Listing()
+
+    def nodes(self) -> Listing[Node]:
         """None."""
         return Listing()
 

@@ -13,9 +13,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from stoker.decide import OWN
+from stoker.explain.objects import Node
 from stoker.explain.reconciled import reported_failure
 from stoker.explain.standings import title_of
-from stoker.explain.view import View
+from stoker.explain.view import Listing, View
 from stoker.generate.rules import config_map_name
 from stoker.kube.lease import Leadership
 from stoker.kube.reading import Head
@@ -51,6 +52,7 @@ class Inside(Struct, frozen=True, kw_only=True):
 
     `held` is what is kept of each workload, `failure` tells why the last attempt at one failed,
     `not_ready` why the replica does not do its work; there is none, or it is empty, if all is well.
+    `nodes` are those that it knows, if it does.
     """
 
     tools: Tools
@@ -58,6 +60,7 @@ class Inside(Struct, frozen=True, kw_only=True):
     judgements: Judgements
     held: Mapping[WorkloadKey, Held]
     failure: Callable[[WorkloadKey], Remark | None]
+    nodes: Callable[[], Listing[Node] | None]
     leadership: Leadership | None
     not_ready: Callable[[], str]
 
@@ -175,13 +178,17 @@ class Looking:
             resources=(),
             namespaces=_Namespaces(self._caches.namespaces.store),
             assets=Values(client, self._caches.is_absent).view(),
-            surroundings=Around(client),
+            surroundings=self.around(),
             settings=self._tools.settings,
             capabilities=self._tools.capabilities,
             labels_unknown=_NOT_ALLOWED,
             rivals=self._rivals.names,
             rivals_unknown=self._rivals.unknown,
         )
+
+    def around(self) -> Around:
+        """What is around workloads and resources, to be read as it is asked for."""
+        return Around(self._tools.status_client, "the operator", self._inside.nodes())
 
     def layout(self, desk: Desk, judged: Judged) -> Layout:
         """A configuration in parts; WorkloadError where there is none."""

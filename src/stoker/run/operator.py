@@ -60,7 +60,7 @@ from stoker.settings import STATUS_GATE, Capabilities, OperatorSettings
 from stoker.status.workload import Reconciliation, failed
 from stoker.web.operator_metrics import OperatorMetrics, QueueMetrics
 
-_TASKS: Final = ("events", "kubelets", "lease", "namespaces", "sweep", "targets")
+_TASKS: Final = ("events", "kubelets", "lease", "namespaces", "nodes", "sweep", "targets")
 _STATUS_WORKERS: Final = 2
 _BINDING_WORKERS: Final = 4
 _CONSOLIDATION_WORKERS: Final = 2
@@ -247,6 +247,7 @@ class Operator:
             judgements=self._judgements,
             held=self._reconciler.held,
             failure=self._statuses.failure,
+            nodes=lambda: self._statuses.nodes.listing,
             leadership=self._leadership,
             not_ready=self.not_ready,
         )
@@ -270,7 +271,7 @@ class Operator:
 
     def _endless_work(self) -> dict[str, Work]:
         """What goes on beside the queues, by name."""
-        work: dict[str, Work] = {"events": self._events.run}
+        work: dict[str, Work] = {"events": self._events.run, "nodes": self._statuses.nodes.run}
         if self._settings.targets.interval_seconds:
             work["targets"] = self._targets.run
         if self._settings.kubelet.name:

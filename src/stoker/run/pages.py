@@ -24,7 +24,6 @@ from stoker.page.desk import Desk
 from stoker.page.index import Query
 from stoker.page.judged import Judged
 from stoker.page.overview import items_of
-from stoker.run.asking import Around
 from stoker.run.looking import Inside, Looking, chopped
 from stoker.run.values import Values
 from stoker.select.choice import Candidate
@@ -123,7 +122,7 @@ class ClusterPages(Answering):
     async def _read_and_explained(self, found: Candidate) -> Explanation:
         client = self._tools.status_client
         values = Values(client, self._tools.caches.is_absent)
-        around, assets = Around(client, "the operator"), values.view()
+        around, assets = self._looking.around(), values.view()
         view = replace(self._looking.view(), resources=(found,), assets=assets, surroundings=around)
         try:
             return await _settled(view, found, around.load, lambda: values.load(assets))

@@ -5,7 +5,7 @@ speaks of the state of the workload that was reconciled last: while a newer one 
 nothing is written. Pods are at hand here, so those that hold up a rollout are dealt with as well.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import msgspec
@@ -22,6 +22,7 @@ from stoker.kube.takeover import adopt
 from stoker.run.caches import Running
 from stoker.run.kinds import WORKLOADS
 from stoker.run.latest import Latest
+from stoker.run.nodes import Nodes
 from stoker.run.pods import pods_of
 from stoker.run.repairs import Repairs
 from stoker.run.tools import Tools
@@ -43,6 +44,8 @@ from stoker.web.operator_metrics import ControllerMetrics
 _STATUS: Final = "status"
 # Why a pod is not ready is found out by asking: no StatefulSet changes when it does.
 _UNAVAILABLE_FOR: Final = 5.0
+# Nodes come and go in groups.
+_NODES_FOR: Final = 0.5
 
 
 class _Attempt(Struct, frozen=True):
@@ -64,6 +67,7 @@ class Statuses:
         self._now = tools.now
         self._metrics = metrics
         self._repairs = Repairs(tools.status_client, tools.settings.repair_policy)
+        self.nodes = Nodes(tools.status_client, lambda key: self.queue.add_after(key, _NODES_FOR))
         self._attempts: dict[WorkloadKey, _Attempt] = {}
         self._latest: Latest[WorkloadKey] = Latest()
         self._adopted: set[WorkloadKey] = set()
@@ -82,6 +86,7 @@ class Statuses:
     def forget(self, key: WorkloadKey) -> None:
         """A workload is gone, or another's now."""
         self._attempts.pop(key, None)
+        self.nodes.forget(key)
         self._latest.forget(key)
         self._adopted.discard(key)
 
@@ -154,6 +159,7 @@ class Statuses:
             paused=bool(owner.spec.paused),
             reconciliation=outcome,
             scale=outline.scale,
+            remarks=await self.nodes.remarks(key, _daemon_set(parts)),
         )
 
     def _old_parts(self, owner: Owner) -> tuple[Part, ...]:
@@ -193,6 +199,10 @@ def _is_behind(part: Part) -> bool:
     status = (part.found or {}).get("status") or {}
     updated, nodes = (status.get(f"{name}NumberScheduled", 0) for name in ("updated", "desired"))
     return bool(updated < nodes)
+
+
+def _daemon_set(parts: Iterable[Part]) -> Object | None:
+    return next((part.found for part in parts if part.kind == DAEMON_SET), None)
 
 
 def _stateful_sets(facts: Facts) -> list[Object]:

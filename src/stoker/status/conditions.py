@@ -59,6 +59,7 @@ class Because(StrEnum):
     NO_SELECTED_RESOURCES = "NoSelectedResources"
     CONFIGURATION_UNMANAGED = "ConfigurationUnmanaged"
     VALUES_OUTDATED = "ValuesOutdated"
+    NODES_NOT_COVERED = "NodesNotCovered"
 
     ACCEPTED = "Accepted"
 

@@ -117,7 +117,8 @@ class Part(Struct, frozen=True, kw_only=True):
 class Facts(Struct, frozen=True, kw_only=True):
     """All that a status is made from. `reconciliation` is None before the first attempt.
 
-    `old_parts`: what runs pods of the mode that an agent is leaving.
+    `old_parts`: what runs pods of the mode that an agent is leaving. `remarks`: what else users
+    should know.
     """
 
     namespace: str
@@ -128,6 +129,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     paused: bool = False
     reconciliation: Reconciliation | None = Reconciliation()
     scale: Scale | None = None
+    remarks: tuple[Remark, ...] = ()
 
 
 class Census(Struct, frozen=True):
@@ -278,9 +280,9 @@ def _outcome(facts: Facts, stuck: Sequence[str]) -> tuple[str, tuple[Remark, ...
         return FALSE, (Remark(Because.ROLLOUT_STUCK, text), *found.remarks)
     if facts.paused:
         held = Remark(Because.PAUSED, "changes are held back as long as spec.paused is true")
-        return TRUE, (held, *found.remarks)
+        return TRUE, (held, *found.remarks, *facts.remarks)
     well = Remark(Because.RECONCILIATION_SUCCEEDED, "all objects are as the specification asks")
-    return TRUE, found.remarks or (well,)
+    return TRUE, (*found.remarks, *facts.remarks) or (well,)
 
 
 def _report(part: Part, owned: Owned, namespace: str) -> _Report:

@@ -73,6 +73,10 @@
 - apiGroups: [storage.k8s.io]
   resources: [storageclasses]
   verbs: [get]
+# Which of them an agent on nodes is not on; they are watched as long as there is one.
+- apiGroups: [""]
+  resources: [nodes]
+  verbs: [list, watch]
 {{- end -}}
 
 {{- define "stoker.rulesOfNamespace" -}}

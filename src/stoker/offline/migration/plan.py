@@ -20,16 +20,21 @@ from stoker.offline.migration.fields import (
     removed,
     spec_of,
 )
+from stoker.offline.migration.nodes import OnNodes, on_nodes
 from stoker.offline.migration.steps import steps
-from stoker.offline.migration.targets import Overlap, agent_of, homeless, overlaps, taken
+from stoker.offline.migration.targets import Overlap, agent_of, homeless, overlaps, takers
 from stoker.offline.problems import problems
 from stoker.offline.world import DEFAULT_NAMESPACE, World
 from stoker.settings import Capabilities, ObjectSettings
 
 _BESIDE: Final = "-central"
-_ON_NODES: Final = tuple(
-    f"{kind}Monitor{what}Selector" for kind in ("pod", "service") for what in ("", "Namespace")
+# What an agent beside those on nodes has no use for: their monitors, and being on a node itself.
+_OF_NODES: Final = (
+    "daemonSet",
+    "hostNetwork",
+    *(f"{kind}Monitor{what}Selector" for kind in ("pod", "service") for what in ("", "Namespace")),
 )
+_HOST_DNS: Final = "ClusterFirstWithHostNet"
 _NODE_NAME: Final = "$(NODE_NAME)"
 
 
@@ -38,7 +43,8 @@ class Migration(Struct, frozen=True):
 
     `removed` are fields that must go, `idle` those that do nothing there. `homeless` is what nobody
     will scrape, `overlaps` who scrapes the same, `problems` what the API server or the operator
-    will refuse. `beside` is a StatefulSet agent for what is homeless, if one was asked for.
+    will refuse. `nodes` is what becomes of the targets of an agent on nodes. `beside` is a
+    StatefulSet agent for what is homeless, if one was asked for.
     """
 
     agent: str
@@ -49,6 +55,7 @@ class Migration(Struct, frozen=True):
     homeless: tuple[str, ...] = ()
     overlaps: tuple[Overlap, ...] = ()
     problems: tuple[str, ...] = ()
+    nodes: OnNodes = OnNodes()
     notes: tuple[str, ...] = ()
     steps: tuple[str, ...] = ()
     manifest: Object = {}
@@ -63,7 +70,8 @@ class Migration(Struct, frozen=True):
     @property
     def needs_care(self) -> bool:
         """Whether something must be settled first."""
-        return bool(self.homeless or self.overlaps or self.problems)
+        missed = self.homeless or self.nodes.lost or self.nodes.doubt
+        return bool(missed or self.overlaps or self.problems)
 
 
 def identity_of(manifest: Object) -> str:
@@ -96,6 +104,9 @@ def migration(
             identity_of(manifest), before, mode, gone, problems=tuple(wrong), manifest=made
         )
     left = homeless(old, new, world, besides) + _lost_jobs(old, gone, further)
+    nodes = OnNodes()
+    if mode == DAEMON_SET:
+        nodes = on_nodes(new, world, takers(new, world, besides))
     return Migration(
         agent=identity_of(manifest),
         before=before,
@@ -105,8 +116,17 @@ def migration(
         homeless=left,
         overlaps=overlaps(new, world),
         problems=(*wrong, *_unset_variables(made, mode), *_held(old, new)),
-        notes=tuple(_NOTES[mode](new, world)),
-        steps=steps(old, mode, gone, homeless=bool(left), beside=further, in_cluster=in_cluster),
+        nodes=nodes,
+        notes=(*_unchecked(world), *_NOTES[mode](new, nodes), *_not_inherited(manifest, further)),
+        steps=steps(
+            old,
+            mode,
+            gone,
+            homeless=bool(left),
+            lost=bool(nodes.lost),
+            beside=further,
+            in_cluster=in_cluster,
+        ),
         manifest=made,
         beside=further,
         patch=merge_patch(gone, mode),
@@ -128,8 +148,10 @@ def _beside(manifest: Object, gone: tuple[Loss, ...]) -> Object | None:
     if not any(each.field in selectors for each in gone):
         return None
     made = migrated(manifest, STATEFUL_SET, ())
-    dropped = {"daemonSet", *_ON_NODES}
-    spec = {name: value for name, value in made["spec"].items() if name not in dropped}
+    spec = {name: value for name, value in made["spec"].items() if name not in _OF_NODES}
+    if spec.get("dnsPolicy") == _HOST_DNS:
+        del spec["dnsPolicy"]
+    spec = _without_variable(spec)
     metadata = made["metadata"]
     return made | {
         "metadata": metadata | {"name": f"{metadata.get('name', '')}{_BESIDE}"},
@@ -142,6 +164,39 @@ def _held(old: PrometheusAgent, new: PrometheusAgent) -> Iterator[str]:
     why = mode_change_held(old, new, Capabilities(), ObjectSettings())
     if why:
         yield f"the operator would hold the change: {why}"
+
+
+def _not_inherited(manifest: Object, further: Object | None) -> Iterator[str]:
+    """What the agent beside does not have of the one that it is made from."""
+    if further:
+        spec = spec_of(manifest)
+        paths = [
+            *(["spec.hostNetwork"] if spec.get("hostNetwork") else []),
+            *_mentions(spec, "spec"),
+        ]
+        if paths:
+            name = further["metadata"]["name"]
+            yield f"{name} is on no node of its own, and without {', '.join(paths)}"
+
+
+def _without_variable(value: Any) -> Any:
+    """A value less what names the node: members, or items that have such a member."""
+    if isinstance(value, dict):
+        return {
+            name: _without_variable(item) for name, item in value.items() if not _names_node(item)
+        }
+    if isinstance(value, list):
+        return [_without_variable(each) for each in value if not _is_of_node(each)]
+    return value
+
+
+def _is_of_node(item: Any) -> bool:
+    """Whether an item of a list, such as a variable or an argument, names the node."""
+    return _names_node(item) or (isinstance(item, dict) and any(map(_names_node, item.values())))
+
+
+def _names_node(value: Any) -> bool:
+    return isinstance(value, str) and _NODE_NAME in value
 
 
 def _unset_variables(made: Object, mode: str) -> Iterator[str]:
@@ -158,18 +213,19 @@ def _mentions(value: Any, path: str) -> Iterator[str]:
     elif isinstance(value, list):
         for index, item in enumerate(value):
             yield from _mentions(item, f"{path}[{index}]")
-    elif isinstance(value, str) and _NODE_NAME in value:
+    elif _names_node(value):
         yield path
 
 
-def _notes_on_nodes(agent: PrometheusAgent, world: World) -> Iterator[str]:
-    spec, found = agent.spec, taken(agent, world)
-    yield from _unchecked(world)
-    if spec.node_selector or spec.affinity:
-        yield "nodeSelector and affinity say which nodes have an agent; others are not scraped"
-    if not spec.tolerations:
-        yield "without tolerations nodes with taints have no agent and are not scraped"
-    if any(name.startswith("ServiceMonitor ") for name in found):
+def _notes_on_nodes(agent: PrometheusAgent, nodes: OnNodes) -> Iterator[str]:
+    spec = agent.spec
+    if not nodes.covers:
+        if spec.node_selector or spec.affinity:
+            yield "nodeSelector and affinity say which nodes have an agent; others are not scraped"
+        if not spec.tolerations:
+            yield "without tolerations nodes with taints have no agent and are not scraped"
+        yield "which nodes have no agent is told where Nodes are among the manifests"
+    if spec.service_monitor_selector is not None:
         yield "an endpoint that names no node in its EndpointSlice is scraped by nobody"
     if spec.replica_external_label_name != "":
         label = spec.replica_external_label_name or "prometheus_replica"
@@ -181,9 +237,8 @@ def _notes_on_nodes(agent: PrometheusAgent, world: World) -> Iterator[str]:
         yield "resources are those of each agent, one per node"
 
 
-def _notes_on_sets(agent: PrometheusAgent, world: World) -> Iterator[str]:
+def _notes_on_sets(agent: PrometheusAgent, _nodes: OnNodes) -> Iterator[str]:
     spec = agent.spec
-    yield from _unchecked(world)
     if not spec.shards or spec.shards < 2:
         yield "one agent scrapes all targets of all nodes: see to its resources, or set shards"
     if spec.storage is None:

@@ -25,6 +25,7 @@ def steps(  # noqa: PLR0913 - what the steps depend on
     gone: tuple[Loss, ...],
     *,
     homeless: bool,
+    lost: bool,
     beside: Object | None,
     in_cluster: bool,
 ) -> tuple[str, ...]:
@@ -32,6 +33,11 @@ def steps(  # noqa: PLR0913 - what the steps depend on
     where = f"-n {quote(agent.metadata.namespace or '')}"
     name = quote(agent.metadata.name or "")
     found = [*_first(where, homeless, beside)]
+    if lost:
+        found.append(
+            "have agents where the lost targets are, by tolerations, nodeSelector and affinity, "
+            "or let another Prometheus or agent take their monitors, or let them go"
+        )
     if mode == DAEMON_SET:
         found += _reading_rights(agent)
     found.append(_change(where, name, mode, gone, in_cluster))

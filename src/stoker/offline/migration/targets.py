@@ -6,6 +6,7 @@ the pods.
 """
 
 from collections.abc import Iterable
+from typing import Final
 
 from msgspec import Struct
 
@@ -13,9 +14,12 @@ from stoker.api.core import Object
 from stoker.api.decode import convert
 from stoker.api.prometheus import PrometheusAgent
 from stoker.offline.migration.fields import DAEMON_SET, spec_of
+from stoker.offline.migration.nodes import share_a_node
 from stoker.offline.world import World, placed
 from stoker.select.choice import Monitor, choices, chosen
 from stoker.select.workload import Scraper
+
+_ON_NODES: Final = {DAEMON_SET}
 
 
 class Overlap(Struct, frozen=True):
@@ -52,7 +56,7 @@ def overlaps(agent: PrometheusAgent, world: World) -> tuple[Overlap, ...]:
     found = []
     for other in _others(agent, world):
         both = own.keys() & taken(other, world).keys()
-        if both and not _on_other_nodes(agent, other):
+        if both and not _on_other_nodes(agent, other, world):
             found.append(Overlap(title(other), tuple(sorted(both))))
     return tuple(found)
 
@@ -68,14 +72,26 @@ def homeless(
     return tuple(left)
 
 
+def takers(
+    agent: PrometheusAgent, world: World, beside: Iterable[Scraper] = ()
+) -> dict[str, tuple[Monitor, list[Scraper]]]:
+    """What an agent takes, by kind, namespace and name, each with all that take it."""
+    found: dict[str, tuple[Monitor, list[Scraper]]] = {
+        name: (monitor, [agent]) for name, monitor in taken(agent, world).items()
+    }
+    for scraper in (*_others(agent, world), *beside):
+        for name in taken(scraper, world).keys() & found.keys():
+            found[name][1].append(scraper)
+    return found
+
+
 def _others(agent: PrometheusAgent, world: World) -> Iterable[Scraper]:
     scrapers = (each for each in world.workloads if isinstance(each, Scraper))
     return (each for each in scrapers if title(each) != title(agent))
 
 
-def _on_other_nodes(first: Scraper, second: Scraper) -> bool:
-    """Whether both run on nodes, and no node can have both: each has targets of its own."""
-    if not all(getattr(each.spec, "mode", None) == DAEMON_SET for each in (first, second)):
+def _on_other_nodes(first: PrometheusAgent, second: Scraper, world: World) -> bool:
+    """Whether both run on nodes, and none has both: each has targets of its own."""
+    if not isinstance(second, PrometheusAgent) or {first.spec.mode, second.spec.mode} != _ON_NODES:
         return False
-    one, other = (each.spec.node_selector or {} for each in (first, second))
-    return any(one[label] != other[label] for label in one.keys() & other.keys())
+    return not share_a_node(first, second, world)

@@ -7,6 +7,7 @@ import { aside, columns, fold, head, more, search, section, told, trail } from "
 
 const NEAREST = 3;
 const SHOWN = 200;
+const NAMED = 5;
 const LONG = 40;
 
 export function load(route, signal) {
@@ -98,7 +99,8 @@ function scraped({ discovered, healthy, errors, observedAt }) {
 
 // --- Targets -------------------------------------------------------------------------------------
 
-function targets({ workloads, looksIn, targets: sum, problems, matches, notes }) {
+function targets(search) {
+  const { workloads, looksIn, targets: sum, problems, matches, notes, unreached, unsure } = search;
   const whose = ` of ${workloads.join(", ") || "nobody yet"}${looksIn && `, in ${looksIn}`}`;
   const why = (text) =>
     h("p", { class: "miss" }, state("problem", "why"), h("span", {}, prose(text)));
@@ -107,8 +109,19 @@ function targets({ workloads, looksIn, targets: sum, problems, matches, notes })
     h("p", { class: "sum" },
       h("strong", {}, sum === null ? "not known how many" : counted(sum, "target")), aside(whose)),
     problems.map(why),
+    unreached.slice(0, SHOWN).map((each) => why(missed(each))),
+    more(unreached.length, SHOWN),
+    unsure && h("p", { class: "aside" },
+      "Whether an agent is where they are is not known: ", prose(unsure)),
     matches.length ? found(matches, problems) : null,
     notes.map((text) => h("p", { class: "aside" }, prose(text))));
+}
+
+// Targets where an agent on nodes has no pod.
+function missed({ targets: sum, names, why }) {
+  const rest = names.length > NAMED ? ` and ${names.length - NAMED} more` : "";
+  const what = `${names.slice(0, NAMED).join(", ")}${rest}`;
+  return `${counted(sum, "target")} not scraped (${what}): ${why}`;
 }
 
 // One row for each port of each Service or pod.

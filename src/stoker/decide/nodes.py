@@ -1,0 +1,33 @@
+"""What the pods of an agent on nodes ask of nodes, by the template that the operator makes."""
+
+from stoker.api.core import Object
+from stoker.api.decode import convert
+from stoker.build.agent import daemon_set
+from stoker.build.names import tls_assets_name
+from stoker.build.site import Site, TlsAssets
+from stoker.select.nodes import Placing
+from stoker.select.workload import Owner, Scraper, workload_of
+from stoker.settings import Capabilities, ObjectSettings
+
+
+def placing_of(
+    owner: Owner, capabilities: Capabilities, settings: ObjectSettings
+) -> Placing | None:
+    """Where the pods of an agent on nodes may run; None for a workload that is not on nodes.
+
+    WorkloadError where the user's settings make no pods.
+    """
+    if not isinstance(owner, Scraper):
+        return None
+    workload = workload_of(owner, capabilities)
+    if not workload.daemon_set:
+        return None
+    # Which files its pods mount does not matter here.
+    assets = TlsAssets(tls_assets_name(workload), 0)
+    made = daemon_set(Site(owner, workload, settings), tls_assets=assets)
+    return placing_in(made)
+
+
+def placing_in(made: Object) -> Placing:
+    """Where the pods of a DaemonSet may run."""
+    return convert(Placing, made["spec"]["template"]["spec"])

@@ -1,0 +1,50 @@
+"""Agents on nodes among manifests, and the Nodes beside them that have none of their pods."""
+
+from collections.abc import Iterable, Iterator
+
+from stoker.api.decode import convert
+from stoker.decide.nodes import placing_of
+from stoker.errors import DecodeError, WorkloadError
+from stoker.explain.objects import Node
+from stoker.offline.manifests import Manifest
+from stoker.offline.migration.targets import agent_of
+from stoker.offline.problems import NODES_NOT_COVERED, Problem
+from stoker.select.nodes import left_out, without_pods
+from stoker.settings import Capabilities, ObjectSettings
+
+
+def without_agents(
+    agents: Iterable[Manifest], nodes: Iterable[Manifest]
+) -> Iterator[tuple[Manifest, Problem]]:
+    """Each agent on nodes, if no agent at all is on some of them, and why that one is not."""
+    known = list(_nodes(nodes))
+    placed = list(_placed(agents, known))
+    everybody = [set(without) for _, without in placed]
+    nobody = set.intersection(*everybody) if everybody else set()
+    for manifest, without in placed if nobody else ():
+        left = left_out({name: why for name, why in without.items() if name in nobody})
+        told = f"of {len(known)} nodes here, no agent is on {left}"
+        yield manifest, Problem("spec", NODES_NOT_COVERED, told, warning=True)
+
+
+def _placed(
+    agents: Iterable[Manifest], nodes: list[Node]
+) -> Iterator[tuple[Manifest, dict[str, str]]]:
+    """The agents on nodes, with the nodes that they are not on."""
+    for each in agents:
+        try:
+            placing = placing_of(agent_of(each.object), Capabilities(), ObjectSettings())
+        except (DecodeError, WorkloadError):
+            # Told elsewhere.
+            continue
+        if placing:
+            yield each, without_pods(placing, nodes)
+
+
+def _nodes(manifests: Iterable[Manifest]) -> Iterator[Node]:
+    for each in manifests:
+        try:
+            yield convert(Node, each.object)
+        except DecodeError:
+            # As a cluster would: it is none.
+            continue
