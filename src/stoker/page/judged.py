@@ -14,12 +14,14 @@ from stoker.page.idle import none_discovered
 from stoker.select.choice import UNMANAGED, Candidate, choices, is_unmanaged
 from stoker.select.workload import Owner
 from stoker.settings import OperatorSettings
+from stoker.status.conditions import FALSE, TRUE, UNKNOWN
 from stoker.validate.findings import Finding
 from stoker.validate.verdicts import Verdict
 
 Judgement: TypeAlias = tuple[Verdict, tuple[Ignored, ...]]
 
 _NOT_JUDGED: Final = "it has not been judged yet"
+_REPORTED: Final = {TRUE: State.USED, FALSE: State.REJECTED, UNKNOWN: State.HELD}
 # The worst that a workload makes of a resource is what is told of it.
 _BY_GRAVITY: Final = (State.REJECTED, State.NO_TARGETS, State.USED, State.HELD, State.UNCLEAR)
 
@@ -99,6 +101,6 @@ def reported(owner: Owner, resource: Candidate) -> tuple[State, str]:
     """What the status of a resource says of a workload that another process looks after."""
     binding = binding_of(owner, resource)
     for said in (binding and binding.conditions) or ():
-        used = said.status == "True"
-        return (State.USED, "") if used else (State.REJECTED, said.message or "")
+        state = _REPORTED.get(said.status, State.UNCLEAR)
+        return state, "" if state is State.USED else said.message or ""
     return State.UNCLEAR, _NOT_JUDGED
