@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from stoker.decide import key_of
 from stoker.explain.answer import State
+from stoker.explain.reconciled import fatal_among
 from stoker.explain.standings import binding_of
 from stoker.generate.draft import Ignored
 from stoker.generate.fragments import ResourceKey
@@ -82,12 +83,16 @@ Users: TypeAlias = Callable[[Candidate], Iterable[Judged]]
 """The workloads that select a resource."""
 
 
-def held_by(owner: Owner, settings: OperatorSettings, problem: str = "") -> str:
+def held_by(
+    owner: Owner, settings: OperatorSettings, problem: str = "", notes: Iterable[Finding] = ()
+) -> str:
     """Why a workload does not take up what it accepts; empty if it does."""
     if owner.spec.paused:
         return "the workload is paused"
     if problem:
         return f"the workload is not reconciled: {problem}"
+    if fatal := fatal_among(notes):
+        return f"the workload does not run: {fatal}"
     return UNMANAGED if is_unmanaged(owner, settings) else ""
 
 

@@ -150,15 +150,16 @@ class Looking:
         reported = reported_failure(owner) if published is None else ""
         problem = self._inside.failure(key) or reported
         conditions = owner.status.conditions if owner.status else None
+        notes = kept.notes if kept else ()
         return Judged(
             owner=owner,
             title=title_of(owner),
             version=str(kept.version) if kept else owner.spec.version or "",
             verdicts=published or {},
             problem=problem,
-            held=held_by(owner, self._tools.settings, problem),
+            held=held_by(owner, self._tools.settings, problem, notes),
             ignored=kept.ignored.get(OWN, ()) if kept else (),
-            notes=kept.notes if kept else (),
+            notes=notes,
             known=published is not None or bool(conditions),
         )
 
