@@ -14,9 +14,10 @@ from msgspec.structs import replace
 
 from stoker.api.core import Object, ObjectMeta
 from stoker.api.declare import Model
+from stoker.api.prometheus import PrometheusAgent
 from stoker.build.sets import replicas_of
 from stoker.decide import Outline
-from stoker.kube.errors import NotFound
+from stoker.kube.errors import ApiError, NotFound
 from stoker.kube.queue import KeyedQueue
 from stoker.kube.resources import POD
 from stoker.kube.takeover import adopt
@@ -39,6 +40,9 @@ from stoker.status.workload import (
 from stoker.web.operator_metrics import ControllerMetrics
 
 _STATUS: Final = "status"
+_DESIRED: Final = "desiredReplicas"
+# What an API server says of it where the definition does not have it.
+_UNDECLARED: Final = f".status.{_DESIRED}: field not declared in schema"
 # Why a pod is not ready is found out by asking: no StatefulSet changes when it does.
 _UNAVAILABLE_FOR: Final = 5.0
 
@@ -85,6 +89,8 @@ class Statuses:
         self._attempts: dict[WorkloadKey, _Attempt] = {}
         self._latest: Latest[WorkloadKey] = Latest()
         self._adopted: set[WorkloadKey] = set()
+        # Kinds whose definition is not ours, and has no place for the number of pods.
+        self._undeclared: set[str] = set()
 
     def record(self, key: WorkloadKey, owner: Owner, outcome: Reconciliation) -> None:
         """What came of an attempt to reconcile; the status is looked at again."""
@@ -119,7 +125,7 @@ class Statuses:
         self._measure(key, owner, facts, status)
         is_new = not _is_same(stored, status)
         if is_new:
-            await self._write(key, status)
+            await self._written(key, status)
         await self._repairs.repair(_stateful_sets(facts), facts.pods)
         return is_new
 
@@ -133,6 +139,17 @@ class Statuses:
             metrics.asks_for(key.namespace, key.name, replicas_of(owner.spec), shards)
         if conditions[AVAILABLE] != TRUE:
             self.queue.add_after(key, _UNAVAILABLE_FOR)
+
+    async def _written(self, key: WorkloadKey, status: Object) -> None:
+        """Write it; with definitions of prometheus-operator, without the member of our own."""
+        try:
+            await self._write(key, status)
+        except ApiError as error:
+            if _UNDECLARED not in error.message:
+                raise
+            self._undeclared.add(key.kind)
+            plain = {name: value for name, value in status.items() if name != _DESIRED}
+            await self._write(key, plain)
 
     async def _write(self, key: WorkloadKey, status: Object) -> None:
         try:
@@ -170,6 +187,7 @@ class Statuses:
             paused=bool(owner.spec.paused),
             reconciliation=outcome,
             scale=outline.scale,
+            tells_desired=_tells_desired(owner) and key.kind not in self._undeclared,
         )
 
     def _found(self, outline: Outline, part: Part) -> Object | None:
@@ -183,6 +201,11 @@ class Statuses:
             await self._client.request("GET", path, query=query), type=_Pods
         )
         return [msgspec.to_builtins(each) for each in found.items]
+
+
+def _tells_desired(owner: Owner) -> bool:
+    """Whether the status of a workload says how many pods there should be."""
+    return isinstance(owner, PrometheusAgent)
 
 
 def _stored(owner: Owner) -> Object:
