@@ -127,7 +127,8 @@ def test_the_converted_monitor_is_what_convert_makes(tmp_path: Path, capsys: Cap
         yaml.safe_dump(kind | {"metadata": metadata, "spec": spec})
     )
     others = [str(EXAMPLE / name) for name in ("prometheus.yaml", "namespaces.yaml")]
-    assert main(["convert", str(tmp_path), *others, "--workload", "monitoring/main"]) == 0
+    words = ["--workload", "monitoring/main", "--to", "v1"]
+    assert main(["convert", str(tmp_path), *others, *words]) == 0
     made = yaml.safe_load(capsys.readouterr().out)
     kept, *_ = yaml.safe_load_all((EXAMPLE / "converted.yaml").read_text())
     assert kept == made
