@@ -1,7 +1,7 @@
 """Runs measurements and prints a table for each; all of them, or those that are named.
 
 python -m bench [generate] [rules] [objects] [hostile] [decoding] [operator] [nodes] [watches]
-                [page]
+                [losses] [page]
                 [--monitors N] [--page-resources N] [--peer PATH]
 """
 
@@ -9,7 +9,18 @@ import argparse
 import sys
 from collections.abc import Callable
 
-from bench import decoding, generate, hostile, nodes, objects, operator, page, rules, watches
+from bench import (
+    decoding,
+    generate,
+    hostile,
+    losses,
+    nodes,
+    objects,
+    operator,
+    page,
+    rules,
+    watches,
+)
 from bench.world import create_monitors
 from tools.cluster import Cluster
 from tools.crds import install_crds
@@ -48,6 +59,7 @@ MEASUREMENTS: dict[str, Callable[[argparse.Namespace], bool]] = {
     "operator": operator.report,
     "nodes": nodes.report,
     "watches": watches.report,
+    "losses": losses.report,
     "page": page.report,
 }
 

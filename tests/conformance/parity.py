@@ -36,6 +36,7 @@ ADDITIONS: Final[dict[str, dict[str, str]]] = {
         _TARGETS,
     ),
     "prometheusagents": {
+        "v1alpha1.status.desiredReplicas": "S5: how many pods there should be, in either mode",
         "v1alpha1.spec.daemonSet": "D5: how agents on every node are updated and keep their log",
         "v1alpha1.spec: daemonSet can only be set when mode is DaemonSet": "D5, D4",
         "v1alpha1.spec: maxSurge cannot be set with hostNetwork: two agents would want one port of"
@@ -154,9 +155,20 @@ def _compare_version(found: Comparison, peer: Schema, ours: Schema | None) -> No
     _compare_schemas(found, name, _schema(peer), _schema(ours))
 
 
+# An agent on every node has no `.spec.replicas`, so the peer's column is empty there.
+_OWN_PATHS: Final = {".status.desiredReplicas": ".spec.replicas"}
+
+
 def _around(version: dict[str, Any]) -> dict[str, Any]:
     """What a version says besides its schema: columns, subresources, served, stored."""
-    return {name: value for name, value in version.items() if name != "schema"}
+    around = {name: value for name, value in version.items() if name != "schema"}
+    columns = around.get("additionalPrinterColumns")
+    if columns:
+        around["additionalPrinterColumns"] = [
+            each | {"jsonPath": _OWN_PATHS.get(each["jsonPath"], each["jsonPath"])}
+            for each in columns
+        ]
+    return around
 
 
 def _schema(version: dict[str, Any]) -> Schema:

@@ -1,5 +1,6 @@
 """Agents as a DaemonSet on a real control plane (D1, D4, D6, D7; defects 1, 2, 4, 6)."""
 
+import json
 from collections.abc import Iterator
 from itertools import product
 from typing import Final
@@ -41,6 +42,13 @@ def available(world: World, name: str = "light") -> bool:
     )
 
 
+def column(table: str, head: str) -> dict[str, str]:
+    """What `kubectl get` shows of each object under a heading; empty where it shows nothing."""
+    heads, *rows = table.splitlines()
+    place, name = heads.index(head), heads.index("NAME ")
+    return {row[name:].split()[0]: row[place:].partition(" ")[0] for row in rows}
+
+
 def settled_in(world: World, kind: str) -> bool:
     """Whether the agent has workloads of this kind and of no other, and none is on its way."""
     other = {"daemonset": "statefulset", "statefulset": "daemonset"}[kind]
@@ -70,6 +78,7 @@ def test_agents_follow_the_nodes_and_the_status_counts_them(own_cluster: Cluster
     """
     own_cluster.kubectl("create", "namespace", "agents")
     world = World(own_cluster, "agents")
+    agents = ("prometheusagents", "-n", "agents")
     with Running.start(own_cluster, "--namespaces=agents"):
         world.put(on_nodes())
         world.until("an agent on each node", lambda: nodes_of(world) == {"node-0", "node-1"})
@@ -84,11 +93,13 @@ def test_agents_follow_the_nodes_and_the_status_counts_them(own_cluster: Cluster
             return numbers == {wanted} and available(world)
 
         world.until("the status to count three", lambda: counted(3))
+        assert column(own_cluster.kubectl("get", *agents).stdout, "DESIRED") == {"light": "3"}
         own_cluster.remove_node("node-1")
         world.until("the status to count two", lambda: counted(2))
         mark = own_cluster.audit.mark()
         world.put(on_nodes(nodeSelector={"pool": "large"}, resources={"requests": {"cpu": "10m"}}))
         world.until("only the pool", lambda: nodes_of(world) == {"node-2"} and counted(1))
+        assert column(own_cluster.kubectl("get", *agents).stdout, "DESIRED") == {"light": "1"}
         writes = [each for each in own_cluster.audit.since(mark, "stoker") if each.status < 300]
         assert len([each for each in writes if each.resource == "daemonsets"]) <= 2
         before = (world.get("daemonset", "prom-agent-light") or {})["metadata"]["uid"]
@@ -208,9 +219,13 @@ def _refusal(world: World, wanted: Object) -> str:
 
 
 def test_without_cel_the_operator_says_the_same_and_makes_nothing() -> None:
-    """Definitions without rules, as for old clusters: the condition has the rule's words (D4)."""
+    """Definitions without rules, as for old clusters: the condition has the rule's words (D4).
+
+    Nor have they what the peer's have not, and the status goes without that.
+    """
     with Cluster.start(nodes=1) as cluster:
         install_crds(cluster, "--without-cel")
+        _without_own_status(cluster)
         world = World(cluster, "default")
         with Running.start(cluster, "--namespaces=default"):
             world.put(on_nodes(replicas=2))
@@ -224,6 +239,32 @@ def test_without_cel_the_operator_says_the_same_and_makes_nothing() -> None:
             condition = world.condition("prometheusagent", "light", "Reconciled")
             assert condition["status"] == "False"
             assert world.list("daemonset") == world.list("statefulset") == []
+            world.put(on_nodes())
+            world.until("the agent", lambda: available(world))
+            found = world.get("prometheusagent", "light") or {}
+            assert found["status"]["replicas"] == 1
+            assert "desiredReplicas" not in found["status"]
+            mark = cluster.audit.mark()
+            monitor = {"selector": {}, "podMetricsEndpoints": [{"port": "web"}]}
+            world.put(resource("PodMonitor", "ours", monitor))
+            world.until("its binding", lambda: _bindings(world, "podmonitor") == ["light"])
+            world.until("something selected", lambda: _selects(world))
+            refused = [each for each in world.writes(mark) if each.status >= 400]
+            assert refused == [], "what the definition does not have is not tried again"
+
+
+def _selects(world: World) -> bool:
+    reason = world.condition("prometheusagent", "light", "Reconciled")["reason"]
+    return "NoSelectedResources" not in reason
+
+
+def _without_own_status(cluster: Cluster) -> None:
+    """Take from the definition of agents what their status has beyond the peer's."""
+    path = "/spec/versions/0/schema/openAPIV3Schema/properties/status/properties/desiredReplicas"
+    cluster.kubectl(
+        "patch", "crd", "prometheusagents.monitoring.coreos.com", "--type=json",
+        "-p", json.dumps([{"op": "remove", "path": path}]),
+    )  # fmt: skip
 
 
 _COUNTS: Final = (None, 0, 1, -1, "0%", "5%", "100%", "101%", "-5%", "abc", "1", "5.5%", "")

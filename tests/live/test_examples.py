@@ -1,5 +1,6 @@
 """The manifests below example/, and what becomes of them, on a real API server."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.live.installing import until_found
+from tests.unit.test_docs import GUIDES, manifests
 from tools.cluster import Cluster
 from tools.crds import install_crds
 
@@ -21,7 +23,8 @@ _DRY_RUN = ("apply", "--server-side", "--dry-run=server", "--output=name", "-f")
 def cluster_with_namespaces() -> Iterator[Cluster]:
     """A cluster of its own, as others come and go with the same namespaces."""
     with Cluster.start(nodes=0) as cluster:
-        install_crds(cluster)
+        # The version to write, which is not yet the one that is served if nothing is said.
+        install_crds(cluster, "--scrapeconfig-version=v1")
         until_found(cluster)
         cluster.kubectl("apply", "-f", str(COMMON))
         yield cluster
@@ -34,12 +37,28 @@ def test_an_api_server_takes_the_examples_and_their_objects(
     cluster = cluster_with_namespaces
     taken = cluster.kubectl(*_DRY_RUN, str(EXAMPLE)).stdout.split()
     agents = [name for name in taken if name.startswith("prometheusagent.")]
-    assert len(agents) == 7
+    assert len(agents) == 8
     command = [sys.executable, "-m", "stoker", "render", "--quiet", str(EXAMPLE)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     made = cluster.kubectl(*_DRY_RUN, "-", input=done.stdout).stdout.split()
-    assert len([name for name in made if name.startswith("daemonset.apps/")]) == 6
+    assert len([name for name in made if name.startswith("daemonset.apps/")]) == 7
     assert len([name for name in made if name.startswith("statefulset.apps/")]) == 1
+
+
+def test_an_api_server_takes_the_manifests_of_the_guides(
+    cluster_with_namespaces: Cluster,
+) -> None:
+    """All that people copy: whatever a guide calls `apiVersion:` at the start of a block."""
+    cluster = cluster_with_namespaces
+    text = "\n---\n".join(filter(None, map(manifests, GUIDES)))
+    names = sorted(set(re.findall(r"namespace: ([-a-z]+)", text)))
+    spaces = "\n---\n".join(
+        f"{{apiVersion: v1, kind: Namespace, metadata: {{name: {n}}}}}" for n in names
+    )
+    cluster.kubectl("apply", "--server-side", "-f", "-", input=spaces)
+    taken = cluster.kubectl(*_DRY_RUN, "-", input=text).stdout.split()
+    assert len(taken) == len(re.findall(r"^apiVersion:", text, re.MULTILINE))
+    assert "scrapeconfig.monitoring.coreos.com/databases" in taken
 
 
 def test_an_api_server_takes_the_shop(cluster_with_namespaces: Cluster) -> None:

@@ -499,6 +499,65 @@ def test_an_operator_for_some_labels_tells_a_deleted_workload_from_one_of_anothe
         until_bound(world, "servicemonitors")
 
 
+def test_of_a_workload_that_never_reconciled_a_resource_says_that_nobody_knows(
+    world: World, new_namespace: Callable[[], str]
+) -> None:
+    """Unknown with the cause, until the workload comes to it; what is known stays known."""
+    other, monitors = World(world.cluster, new_namespace()), "servicemonitors"
+    team = f"team={other.namespace}"
+    everywhere = {"matchLabels": {"team": other.namespace}}
+    flag = f"--namespaces={world.namespace},{other.namespace}"
+
+    def says(name: str, workload: str, status: str, reason: str, place: World = world) -> Object:
+        def is_said() -> Object:
+            found = place.bindings(monitors, name)[workload]
+            assert (found["status"], found["reason"]) == (status, reason)
+            return found
+
+        return world.until(f"{workload} of {name}: {status} {reason}", is_said, STALE_FOR)
+
+    world.put(prometheus("main", version="newest"), agent("light", paused=True))
+    world.put(service_monitor("shop"))
+    other.put(service_monitor("shop"))
+    with Running.start(world.cluster, flag):
+        unbuilt = says("shop", MAIN, "Unknown", "ReconciliationFailed")
+        assert "spec.version: `newest` is not a version" in unbuilt["message"]
+        assert "observedGeneration" not in unbuilt, "nobody has looked at it"
+        says("shop", LIGHT, "Unknown", "Paused")
+        # What is selected later, through itself or its namespace, learns of it, and of the end.
+        world.put(agent("light", paused=True, serviceMonitorNamespaceSelector=everywhere))
+        until_bound(world, monitors, MAIN)
+        world.cluster.kubectl("label", "namespace", other.namespace, team)
+        says("shop", LIGHT, "Unknown", "Paused", other)
+        world.cluster.kubectl("label", "namespace", other.namespace, "team-")
+        until_bound(other, monitors)
+        # The workload is put right, and passes over what it would have selected.
+        world.put(service_monitor("late"))
+        says("late", MAIN, "Unknown", "ReconciliationFailed")
+        picky = {"matchExpressions": [{"key": "late", "operator": "DoesNotExist"}]}
+        world.patch("servicemonitor", "late", {"metadata": {"labels": {"late": "yes"}}})
+        world.put(prometheus("main", serviceMonitorSelector=picky))
+        says("shop", MAIN, "True", "Accepted")
+        until_bound(world, monitors, name="late")
+        # One that cannot be reconciled any longer keeps what it has, and its resources too.
+        world.put(prometheus("main", paused=True))
+        says("late", MAIN, "Unknown", "Paused")
+        says("shop", MAIN, "True", "Accepted")
+    mark = world.until_still()
+    with Running.start(world.cluster, flag) as second:
+        world.until("a reconciliation", lambda: reconciled(second))
+        world.until_still()
+        assert status_writes(world, mark) == [], "a restart is no reason to know less"
+        # A namesake is another, of which nothing is known.
+        world.delete("servicemonitor", "shop")
+        world.put(service_monitor("shop"))
+        says("shop", MAIN, "Unknown", "Paused")
+        world.put(prometheus("main"))
+        for name in ("shop", "late"):
+            assert says(name, MAIN, "True", "Accepted")["observedGeneration"] == 1
+        assert writes(world, mark)
+
+
 def seeded(cluster: Cluster, namespace: str, count: int) -> None:
     """Create monitors, many at a time."""
     path = f"/apis/monitoring.coreos.com/v1/namespaces/{namespace}/servicemonitors"

@@ -107,6 +107,25 @@ def test_a_changed_monitor_shows_its_job_and_no_other(diff: Diff) -> None:
     assert lines[-1] == "1 workload changes; no pods roll"
 
 
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"version": "newest"},
+        {"version": "v2.45.0", "otlp": {"promoteResourceAttributes": ["a"]}},
+        {"additionalArgs": [{"name": "storage.tsdb.path", "value": "a"}]},
+    ],
+)
+def test_a_workload_that_cannot_be_built_selects_what_it_selected(diff: Diff, spec: Object) -> None:
+    """It is held up, at whatever step, and nothing of it comes into use or goes out of it."""
+    bad = monitor("bad", relabelings=[{"regex": "(", "targetLabel": "a"}])
+    words = ("selected:", "accepted:")
+    good, broken = [prometheus(), monitor("cart")], [prometheus(**spec), monitor("cart")]
+    for old, new in ((good, broken), (broken, good), ([good[0], bad], [broken[0], monitor("bad")])):
+        _, first, *_ = diff(old, new)
+        assert "nothing is written: spec." in first or "nothing was written: spec." in first
+        assert not [word for word in words if word in first], first
+
+
 def test_another_version_rolls_pods(diff: Diff) -> None:
     """The pod template is shown where it differs."""
     status, first, *lines = diff([prometheus()], [prometheus(version="v3.6.0")])

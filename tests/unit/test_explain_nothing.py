@@ -30,6 +30,34 @@ def test_a_monitor_without_endpoints_is_not_well(tmp_path: Path, kind: str, memb
     assert found.headline == f"selected, but without targets: spec.{member}: it names no endpoint"
 
 
+@pytest.mark.parametrize(
+    ("spec", "first"),
+    [
+        ({}, "spec.remoteWrite: without it an agent sends its samples nowhere"),
+        ({"remoteWrite": [{"url": "http://a"}], "enableFeatures": ["nativ"]}, "spec.enableFea"),
+    ],
+)
+def test_an_agent_that_hardly_works_is_not_well(tmp_path: Path, spec: Object, first: str) -> None:
+    """It runs, so its monitors are scraped; that it is odd is the first thing said of itself."""
+    both = (SHOP, prometheus("PrometheusAgent", **spec), monitor(), service(), deployment())
+    found = explained(tmp_path, *both, kind="PrometheusAgent", name="monitoring/main")
+    assert not found.good
+    assert found.headline.startswith(f"runs, but hardly as it was meant: {first}")
+    assert explained(tmp_path, *both).good
+
+
+def test_a_workload_that_ends_at_once_scrapes_nothing(tmp_path: Path) -> None:
+    """Neither it nor what it selects is well."""
+    old = {"version": "v2.31.0", "remoteWrite": [{"url": "http://a"}]}
+    both = (SHOP, prometheus("PrometheusAgent", **old), monitor(), service(), deployment())
+    found = explained(tmp_path, *both, kind="PrometheusAgent", name="monitoring/main")
+    assert not found.good
+    assert found.headline.startswith("does not run: spec.version: Prometheus 2.31.0 is no agent")
+    its = explained(tmp_path, *both)
+    assert not its.good
+    assert "but the workload does not run: spec.version" in its.headline
+
+
 def test_receivers_without_a_route_are_told(tmp_path: Path) -> None:
     """It is taken, and no alert comes."""
     workload = thing("Alertmanager", "main", spec={"alertmanagerConfigSelector": {}})

@@ -257,6 +257,50 @@ def test_an_unknown_field_is_a_warning_with_a_suggestion(
     assert "(1 valid, 0 with errors, 1 warning)" in run.summary
 
 
+WORKLOAD = """
+apiVersion: monitoring.coreos.com/{version}
+kind: {kind}
+metadata: {{name: main, namespace: shop}}
+spec: {spec}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "severity", "told"),
+    [
+        ("PrometheusAgent", "{}", "warning", "spec.remoteWrite: without it an agent sends"),
+        ("Prometheus", "{enableFeatures: [nope]}", "warning", "spec.enableFeatures[0]: no Promet"),
+        (
+            "Prometheus",
+            "{additionalArgs: [{name: storage.agent.path, value: a}]}",
+            "warning",
+            "spec.additionalArgs[0]: `storage.agent.path` is for an agent",
+        ),
+        (
+            "Prometheus",
+            "{additionalArgs: [{name: config.file, value: a}]}",
+            "error",
+            "spec.additionalArgs[0]: the operator sets `config.file` itself",
+        ),
+        ("Alertmanager", "{enableFeatures: [nope]}", "warning", "spec.enableFeatures[0]: no Alert"),
+        ("Prometheus", "{version: newest}", "error", "spec.version: `newest` is not a version"),
+        ("Alertmanager", "{version: newest}", "error", "spec.version: `newest` is not a version"),
+        ("ThanosRuler", "{version: newest, queryEndpoints: [a]}", "error", "spec.version: `newest"),
+        ("Prometheus", "{shards: 40, enableFeatures: [old-ui], version: v3.5.0}", "", ""),
+    ],
+)
+def test_of_a_workload_what_the_operator_holds_against_it_is_told(
+    check: Any, kind: str, spec: str, severity: str, told: str
+) -> None:
+    """What cannot be built is an error; what does nothing, or ends the program, a warning."""
+    version = "v1alpha1" if kind == "PrometheusAgent" else "v1"
+    found = check(WORKLOAD.format(kind=kind, version=version, spec=spec))
+    assert found.status == (1 if severity == "error" else 0)
+    lines = found.out.splitlines()[:-1]
+    assert len(lines) == bool(told)
+    assert all(f"shop/main  {severity}  {told}" in line for line in lines)
+
+
 def test_strict_makes_warnings_errors(check: Any) -> None:
     """For a pipeline that wants no field dropped."""
     text = MONITOR.replace("selector: {}", "selector: {}\n  nonsense: 1")

@@ -3,11 +3,14 @@
 from collections.abc import Iterable
 
 import pytest
+from msgspec.structs import replace
 
+from stoker.api.common import Binding, BindingCondition, ConfigResourceStatus
 from stoker.api.core import ObjectMeta
 from stoker.api.monitors import PodMonitor, ServiceMonitor
 from stoker.api.prometheus import Prometheus
 from stoker.decide import key_of
+from stoker.explain.answer import State
 from stoker.generate.fragments import ResourceKey
 from stoker.page.index import Entry, Index, IndexMaker, Query
 from stoker.page.judged import Judged
@@ -24,6 +27,22 @@ def monitor(number: int, **labels: str) -> ServiceMonitor:
     """A ServiceMonitor."""
     name = f"m{number:04}"
     return ServiceMonitor(metadata=ObjectMeta(name=name, namespace="shop", labels=labels))
+
+
+@pytest.mark.parametrize(
+    ("status", "state"),
+    [("True", State.USED), ("False", State.REJECTED), ("Unknown", State.HELD)],
+)
+def test_a_status_is_believed_of_a_workload_that_another_looks_after(
+    status: str, state: State
+) -> None:
+    """Unknown is no rejection: the workload has not come to it, and the binding says why."""
+    condition = BindingCondition(type="Accepted", status=status, message="is paused")
+    mine = Binding(resource="prometheuses", namespace="shop", name="main", conditions=(condition,))
+    bound = replace(monitor(1), status=ConfigResourceStatus(bindings=(mine,)))
+    made, reason = Judged(owner=OWNER, title=TITLES[0]).made_of(bound)
+    assert made is state
+    assert reason == ("" if state is State.USED else "is paused")
 
 
 class Cluster:

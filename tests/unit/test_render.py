@@ -140,12 +140,15 @@ def test_what_a_version_does_not_know_is_told(tmp_path: Path, capsys: Render) ->
 def test_a_workload_that_cannot_be_configured_says_why(
     tmp_path: Path, capsys: Render, spec: str, reason: str
 ) -> None:
-    """There is no configuration then, rather than a wrong one."""
+    """There is no configuration then, rather than a wrong one, and nothing is called used."""
     text = WORKLOAD.replace("version: v3.5.0", spec) + monitor("cart")
     status, output, summary = rendered(tmp_path, capsys, text)
     assert (status, output) == (1, "")
     assert "no configuration: " in summary
     assert reason in summary
+    assert ": 1 held, 0 rejected" in summary
+    assert "  held      ServiceMonitor shop/cart" in summary
+    assert "used" not in summary
 
 
 ADDITIONAL = """

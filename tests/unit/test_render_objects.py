@@ -170,6 +170,8 @@ def test_a_workload_that_cannot_be_built_says_why(
     found = rendered(tmp_path, capsys, server("bad", spec) + server("good", "replicas: 1"))
     assert found.status == 1
     assert f"  no objects: {BAD[spec]}" in found.summary
+    heads = [line for line in found.summary.splitlines() if line.startswith("Prometheus ")]
+    assert ["held" in line for line in heads] == ["/bad " in line for line in heads]
     assert "StatefulSet prometheus-good" in found.names
     assert not [name for name in found.names if "prometheus-bad" in name]
 

@@ -16,10 +16,22 @@ from stoker.decide import KeptScraper, key_of
 from stoker.kube.errors import NotFound
 from stoker.run.judgements import Judgements, Standing
 from stoker.run.latest import Latest, is_older
-from stoker.select.members import ObjectKey, WorkloadKey
+from stoker.run.operator import Operator
+from stoker.select.choice import Choice
+from stoker.select.labels import EVERYTHING
+from stoker.select.members import Members, ObjectKey, WorkloadKey
 from stoker.settings import Capabilities
-from stoker.status.bindings import BoundWorkload, binding, dated_binding, is_told
+from stoker.status.bindings import (
+    BoundWorkload,
+    binding,
+    dated_binding,
+    is_known,
+    is_told,
+    is_unknown,
+    unknown_binding,
+)
 from stoker.status.conditions import Because
+from stoker.status.workload import Remark
 from stoker.validate.findings import INVALID_CONFIGURATION, Reason
 from tests.unit.test_status import NOON, verdict
 from tests.unit.virtual_time import run
@@ -103,6 +115,78 @@ def test_nothing_is_known_of_a_workload_before_it_has_published() -> None:
     assert judgements.applies(other, MAIN) is False
     assert judgements.forget(MAIN) == {good, ObjectKey("ServiceMonitor", "shop", "bad")}
     assert judgements.applies(good, MAIN) is None
+
+
+def test_the_cause_of_a_delay_is_news_for_those_that_it_was_not_told() -> None:
+    """For all of them when it is another cause; else for what came or went, in its time."""
+    monitors = [ObjectKey("ServiceMonitor", "shop", name) for name in ("a", "b", "c")]
+    members = Members()
+    wanted = {"ServiceMonitor": Choice(EVERYTHING, None, "shop")}
+    members.put_workload(MAIN, wanted)
+    for key in monitors[:2]:
+        members.put_resource(key, {})
+    unused: Any = None
+    judgements = Judgements(unused, members, unused, unused)
+    assert judgements.delayed(MAIN) is None
+    paused, failed = (Remark(word, "") for word in (Because.PAUSED, Because.RECONCILIATION_FAILED))
+    assert judgements.delay(MAIN, paused) == set(monitors[:2])
+    assert judgements.delay(MAIN, paused) == set()
+    members.put_resource(monitors[0], None)
+    members.put_resource(monitors[2], {})
+    assert judgements.delay(MAIN, paused) == {monitors[0], monitors[2]}
+    members.put_resource(monitors[2], None)
+    assert judgements.delay(MAIN, failed) == set(monitors[1:]), "also one that it lost meanwhile"
+    assert judgements.delayed(MAIN) == failed
+    assert judgements.resume(MAIN) == {monitors[1]}
+    assert judgements.resume(MAIN) == set()
+    assert judgements.delayed(MAIN) is None
+
+
+@pytest.mark.parametrize(("seconds", "delayed"), [(5.0, []), (60.0, [MAIN])])
+def test_who_waits_for_its_turn_after_a_start_says_so(
+    seconds: float, delayed: list[WorkloadKey]
+) -> None:
+    """Not at once: most are reconciled within seconds, and each resource would be written twice."""
+
+    async def main() -> list[WorkloadKey]:
+        first, begun, told = {MAIN}, asyncio.Event(), []
+
+        async def reconciled() -> None:
+            await asyncio.sleep(seconds)
+            first.clear()
+            begun.set()
+
+        looked = SimpleNamespace(look_at_all=lambda: None)
+        operator: Any = SimpleNamespace(
+            _first=first,
+            _begun=begun,
+            _bindings=looked,
+            _consolidation=looked,
+            _announcements=SimpleNamespace(delayed=lambda key, *_: told.append(key)),
+        )
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(reconciled())
+            await Operator._sweep(operator)
+        return told
+
+    assert run(main()) == delayed
+
+
+def test_what_is_known_of_a_resource_is_not_forgotten() -> None:
+    """True and False are known, whoever said so and of whatever generation; Unknown is not."""
+    main, other = (BoundWorkload("prometheuses", "shop", name) for name in ("main", "other"))
+    for judged in (verdict(), verdict("too old")):
+        stored = [dated_binding(None, binding(main, judged, 1), NOON)]
+        assert is_known(stored, main)
+        assert not is_known(stored, other)
+    unknown = dated_binding(None, unknown_binding(main, Because.PAUSED, "paused" * 999), NOON)
+    assert is_unknown(unknown)
+    assert not is_known([unknown], main)
+    assert not is_known(None, main)
+    (condition,) = unknown["conditions"]
+    assert (condition["status"], condition["reason"]) == ("Unknown", "Paused")
+    assert "observedGeneration" not in condition
+    assert len(condition["message"]) == 1024, "thousands may say it"
 
 
 class Elsewhere:

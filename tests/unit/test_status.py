@@ -546,6 +546,23 @@ def test_nothing_is_written_when_nothing_changed() -> None:
     assert is_news(None, stored[0])
 
 
+def test_an_agent_tells_how_many_pods_there_should_be() -> None:
+    """Of all shards together, or on all nodes; not before nodes were counted, nor for others."""
+    shards = tuple(
+        Part(name=f"prom-agent-main-{shard}", found=None, replicas=2, shard=str(shard))
+        for shard in range(3)
+    )
+    nodes = {"desiredNumberScheduled": 5, "observedGeneration": 1}
+    for wanted, part, status in ((5, DAEMON_SET, nodes), (None, DAEMON_SET, {})):
+        found = {"metadata": {"name": "a", "uid": "b"}, "status": status}
+        one = (Part(name="a", found=found, kind=part),)
+        told = workload_status(facts(parts=one, tells_desired=True), None, NOON)
+        assert told.get("desiredReplicas") == wanted
+    told = workload_status(facts(parts=shards, tells_desired=True), None, NOON)
+    assert told["desiredReplicas"] == 6
+    assert "desiredReplicas" not in workload_status(facts(parts=shards), None, NOON)
+
+
 def test_bindings_of_different_workloads_are_never_the_same() -> None:
     """Even where their conditions are."""
     one = dated_binding(None, binding(MAIN, verdict(), 1), NOON)

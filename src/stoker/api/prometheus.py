@@ -28,7 +28,11 @@ from stoker.api.core import (
 )
 from stoker.api.crd import Kind, Resource, Scale, Version
 from stoker.api.declare import NO_ITEMS, NO_TEXT, Cel, Model, doc, names
-from stoker.api.prometheus_common import PrometheusCommonSpec, PrometheusStatus
+from stoker.api.prometheus_common import (
+    PrometheusAgentStatus,
+    PrometheusCommonSpec,
+    PrometheusStatus,
+)
 from stoker.api.remote import RemoteRead
 from stoker.api.workload import Argument, ExcludedRule, GrpcServerTlsConfig, workload_columns
 
@@ -589,10 +593,12 @@ class PrometheusAgent(Resource):
     spec: Annotated[PrometheusAgentSpec, doc("What to run, and what to scrape.")] = (
         PrometheusAgentSpec()
     )
-    status: Annotated[PrometheusStatus | None, doc("Written by the operator.")] = None
+    status: Annotated[PrometheusAgentStatus | None, doc("Written by the operator.")] = None
 
 
 _COLUMNS = workload_columns("Desired")
+# An agent on every node has no `replicas`, and a column cannot look in two places.
+_AGENT_COLUMNS = workload_columns("Desired", ".status.desiredReplicas")
 _SCALE = Scale(spec_replicas=".spec.shards", status_replicas=".status.shards")
 
 PROMETHEUS = Kind(
@@ -605,5 +611,5 @@ PROMETHEUS_AGENT = Kind(
     name="PrometheusAgent",
     plural="prometheusagents",
     short="promagent",
-    versions=(Version("v1alpha1", PrometheusAgent, columns=_COLUMNS, scale=_SCALE),),
+    versions=(Version("v1alpha1", PrometheusAgent, columns=_AGENT_COLUMNS, scale=_SCALE),),
 )

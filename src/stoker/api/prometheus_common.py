@@ -708,7 +708,7 @@ class ShardStatus(Model, rename=names(shard_id="shardID")):
 
 
 class PrometheusStatus(WorkloadStatus):
-    """The state of a server or an agent. Written by the operator."""
+    """The state of a server. Written by the operator."""
 
     shards: Annotated[Int32 | None, doc("Number of shards.")] = None
     shard_statuses: Annotated[
@@ -717,4 +717,12 @@ class PrometheusStatus(WorkloadStatus):
     ] = None
     selector: Annotated[
         str | None, doc("Label selector of the pods, as text, for autoscalers.")
+    ] = None
+
+
+class PrometheusAgentStatus(PrometheusStatus):
+    """The state of an agent. Written by the operator."""
+
+    desired_replicas: Annotated[
+        Int32 | None, doc("Pods that there should be: those of all shards, or one for each node.")
     ] = None

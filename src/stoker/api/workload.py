@@ -578,11 +578,14 @@ class WorkloadStatus(Model):
     ] = None
 
 
-def workload_columns(replicas: str) -> tuple[Column, ...]:
-    """The columns of `kubectl get` for a workload; `replicas` heads the wanted number of pods."""
+def workload_columns(replicas: str, wanted: str = ".spec.replicas") -> tuple[Column, ...]:
+    """The columns of `kubectl get` for a workload.
+
+    `replicas` heads the wanted number of pods, which is found at `wanted`.
+    """
     return (
         Column("Version", ".spec.version"),
-        Column(replicas, ".spec.replicas", "integer"),
+        Column(replicas, wanted, "integer"),
         Column("Ready", ".status.availableReplicas", "integer"),
         Column("Reconciled", ".status.conditions[?(@.type == 'Reconciled')].status"),
         Column("Available", ".status.conditions[?(@.type == 'Available')].status"),

@@ -12,6 +12,8 @@ Each problem stands on a line: file, line, document, object, severity, field, re
 
 Objects of other groups (Service, Deployment, …) are passed over. A field that does not exist is a
 warning, because an API server accepts the object and drops the field; with --strict it is an error.
+So is what a workload has for nothing, such as a feature that its version does not know. What the
+operator could make nothing of is an error, though an API server accepts it.
 Where Nodes are among the manifests, it is a warning that no agent on nodes is on some of them.
 
 Exit status: 0 if all is well (warnings may be shown), 1 if something is wrong or unreadable,
@@ -187,10 +189,12 @@ def _verdict(
     manifest: "Manifest", known: dict[tuple[str, str, str], str], rules: _Rules
 ) -> "list[Entry]":
     """The problems of an object in the order of their lines."""
-    from stoker.offline.problems import defined_twice, problems
+    from stoker.offline.problems import defined_twice, problems, workload_problems
 
     places = _places(manifest)
     found = problems(manifest.object, rules.limits)
+    if all(problem.warning for problem in found):
+        found += workload_problems(manifest.object)
     before = _defined_before(manifest, places, known)
     if before:
         found.append(defined_twice(before))

@@ -25,16 +25,19 @@ def _refused_lines(refused: Refused) -> Iterator[str]:
 
 def _lines(each: Rendered) -> Iterator[str]:
     decision = each.decision
-    used = [verdict for verdict in decision.verdicts if verdict.accepted]
+    taken = [_named(verdict) for verdict in decision.verdicts if verdict.accepted]
+    taken += map(" ".join, decision.unjudged)
     rejected = [verdict for verdict in decision.verdicts if not verdict.accepted]
     version = "" if decision.problem else f" ({decision.version})"
-    yield f"{each.title}{version}: {len(used)} used, {len(rejected)} rejected"
+    # What is right in itself is of no use where nothing is made of it.
+    word = "held" if decision.problem or each.problem else "used"
+    yield f"{each.title}{version}: {len(taken)} {word}, {len(rejected)} rejected"
     if decision.problem:
         yield f"  no configuration: {decision.problem}"
     elif each.problem:
         yield f"  no objects: {each.problem}"
     yield from (f"  note      {note}" for note in (*decision.notes, *each.notes))
-    yield from (f"  used      {_named(verdict)}" for verdict in used)
+    yield from (f"  {word}      {name}" for name in taken)
     for verdict in rejected:
         yield from (f"  rejected  {_named(verdict)}: {found}" for found in verdict.findings)
     for (kind, key), fields in sorted(decision.ignored.items()):

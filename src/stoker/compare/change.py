@@ -162,11 +162,13 @@ def _pods(objects: Iterable[ObjectChange]) -> Pods:
 
 def _resources(before: Planned | None, after: Planned | None) -> dict[str, tuple[str, ...]]:
     old, new = (before.verdicts if before else {}), (after.verdicts if after else {})
-    both = [key for key in new if key in old]
+    had, has = (each.members if each else frozenset() for each in (before, after))
+    # Nothing comes into use where nothing is written.
+    both = [key for key in new if key in old] if after and not after.blocked else []
     refused = [key for key, each in new.items() if not each.accepted]
     return {
-        "selected": _names(key for key in new if key not in old),
-        "deselected": _names(key for key in old if key not in new),
+        "selected": _names(has - had),
+        "deselected": _names(had - has),
         "rejected": tuple(
             f"{_name(key)}: {new[key].message}"
             for key in sorted(refused)

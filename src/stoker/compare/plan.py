@@ -27,12 +27,14 @@ NOTHING_THERE = Existing()
 class Planned(Struct, frozen=True, kw_only=True):
     """What becomes of a workload; with a `problem` there are no objects.
 
+    `unjudged` are resources that apply to it and that it could not come to.
     `text` is the configuration as people may see it. `unread` names values that could not be read.
     `stand_ins` are the ScrapeConfigs that are kept in place of its monitors.
     """
 
     owner: Owner
     verdicts: Mapping[ResourceKey, Verdict] = {}
+    unjudged: frozenset[ResourceKey] = frozenset()
     objects: tuple[Object, ...] = ()
     text: str = ""
     problem: str = ""
@@ -46,6 +48,11 @@ class Planned(Struct, frozen=True, kw_only=True):
             return f"nothing is written: {self.problem}"
         paused = self.owner.spec.paused
         return "paused: nothing is written until spec.paused is unset" if paused else ""
+
+    @property
+    def members(self) -> frozenset[ResourceKey]:
+        """The resources that apply to it."""
+        return self.unjudged.union(self.verdicts)
 
     @property
     def title(self) -> str:
@@ -63,12 +70,13 @@ def planned(
     reason = not_managed(view, owner)
     if reason:
         return Planned(owner=owner, problem=f"not looked after: {reason.text}")
-    assets = Noting(view.assets)
+    assets, applicable = Noting(view.assets), _applicable(view, owner)
     try:
         kept = kept_of(owner, view.capabilities, assets, view.stand_ins)
-        kept.put_all(_applicable(view, owner), assets)
+        kept.put_all(applicable, assets)
     except WorkloadError as error:
-        return Planned(owner=owner, problem=str(error), unread=_unread(assets))
+        unjudged = frozenset(applicable)
+        return Planned(owner=owner, unjudged=unjudged, problem=str(error), unread=_unread(assets))
     stand_ins = tuple(_stand_ins(view, owner, kept.verdicts.values()))
     found = Planned(owner=owner, verdicts=dict(kept.verdicts), stand_ins=stand_ins)
     try:

@@ -55,9 +55,10 @@ __all__ = [
 class Decision(Struct, frozen=True):
     """What becomes of a workload; with a `problem` there are no contents.
 
-    `verdicts` are on the resources that apply to it. `ignored` are the fields that the version does
-    not know, by resource; the workload's own are under `OWN`. `notes` are about a workload that
-    runs, though hardly as it was meant. `text` is the configuration before it is compressed.
+    `verdicts` are on the resources that apply to it, `unjudged` those that it could not come to.
+    `ignored` are the fields that the version does not know, by resource; the workload's own are
+    under `OWN`. `notes` are about a workload that runs, though hardly as it was meant. `text` is
+    the configuration before it is compressed.
     """
 
     owner: Owner
@@ -68,6 +69,7 @@ class Decision(Struct, frozen=True):
     contents: Any = None
     problem: str = ""
     notes: tuple[Finding, ...] = ()
+    unjudged: tuple[ResourceKey, ...] = ()
 
 
 def decide(  # noqa: PLR0913 - what is decided, and all that it depends on
@@ -88,7 +90,7 @@ def decide(  # noqa: PLR0913 - what is decided, and all that it depends on
     try:
         kept = kept_of(owner, capabilities, assets, stand_ins)
     except WorkloadError as error:
-        return Decision(owner, problem=str(error))
+        return Decision(owner, problem=str(error), unjudged=tuple(applicable))
     kept.put_all(applicable, assets)
     verdicts = tuple(kept.verdicts[key] for key in applicable)
     found = Decision(owner, str(kept.version), verdicts, kept.ignored, notes=kept.notes)

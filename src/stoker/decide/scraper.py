@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from stoker.api.core import Object, SecretKeySelector
-from stoker.api.prometheus import PrometheusAgent
 from stoker.api.rules import PrometheusRule
 from stoker.build.names import prefix_of
 from stoker.build.objects import Contents, objects_of
@@ -22,8 +21,8 @@ from stoker.select.choice import RULE_KIND, Candidate, Monitor
 from stoker.select.references import ObjectKey
 from stoker.select.workload import Scraper, Workload, workload_of
 from stoker.settings import Capabilities, ObjectSettings
-from stoker.validate.features import agent_notes
-from stoker.validate.findings import Finding, Findings
+from stoker.validate.features import scraper_notes
+from stoker.validate.findings import Finding
 from stoker.validate.verdicts import Verdict
 from stoker.version import Version
 from stoker.yamltree import YamlError, parse
@@ -150,7 +149,7 @@ class KeptScraper:
     @property
     def notes(self) -> tuple[Finding, ...]:
         """What should be known of a workload that runs."""
-        return tuple(_notes(self._scraper, self.workload))
+        return tuple(scraper_notes(self._scraper.spec, self.workload.version))
 
     def refers_to(self, key: ObjectKey) -> bool:
         """Whether a Secret or ConfigMap was looked for, whether or not it exists."""
@@ -166,11 +165,6 @@ class KeptScraper:
     def _additional_objects(self) -> frozenset[ObjectKey]:
         sources = (source for _, _, source in additional_sources(self.workload))
         return frozenset((each.kind, each.namespace, each.name) for each in sources)
-
-
-def _notes(scraper: Scraper, workload: Workload) -> Findings:
-    if isinstance(scraper, PrometheusAgent):
-        yield from agent_notes(scraper.spec, workload.version)
 
 
 # --- Configuration in Prometheus' own syntax ------------------------------------------------------

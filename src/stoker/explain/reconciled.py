@@ -5,6 +5,7 @@ configuration first, then the objects. What only the operator can find (a storag
 there, pods that the API server refuses) it says in the status of the workload.
 """
 
+from collections.abc import Iterable
 from typing import Final
 
 from msgspec.structs import replace
@@ -16,6 +17,7 @@ from stoker.errors import WorkloadError
 from stoker.explain.view import View
 from stoker.select.workload import Owner, Scraper
 from stoker.status.conditions import FALSE, GOES_ON, RECONCILED
+from stoker.validate.findings import Finding, Reason
 
 AT_REST: Final = "spec.replicas is 0"
 """Why a workload that is reconciled has no pods."""
@@ -46,6 +48,11 @@ def reported_failure(owner: Owner) -> str:
     return ""
 
 
+def fatal_among(notes: Iterable[Finding]) -> str:
+    """Why the program of a workload that is reconciled ends at once; empty if it does not."""
+    return next((str(note) for note in notes if note.reason is Reason.WILL_NOT_START), "")
+
+
 def is_at_rest(owner: Owner) -> bool:
     """Whether a workload is told to have no pods; agents on every node do not count theirs."""
     on_nodes = getattr(owner.spec, "mode", None) == "DaemonSet"
@@ -55,7 +62,7 @@ def is_at_rest(owner: Owner) -> bool:
 def _why_not_built(view: View, decision: Decision) -> str:
     if decision.contents is None:
         return ""
-    owner = _with_few_shards(decision.owner)
+    owner = with_few_shards(decision.owner)
     try:
         objects_for(owner, view.capabilities, view.settings.objects, decision.contents)
     except WorkloadError as error:
@@ -63,7 +70,7 @@ def _why_not_built(view: View, decision: Decision) -> str:
     return ""
 
 
-def _with_few_shards(owner: Owner) -> Owner:
+def with_few_shards(owner: Owner) -> Owner:
     """A workload that can be built if the given one can, and soon: its shards are all alike."""
     if not isinstance(owner, Scraper) or owner.spec.sharding_strategy:
         return owner

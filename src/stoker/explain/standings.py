@@ -9,7 +9,7 @@ from stoker.decide import Decision, decide, key_of
 from stoker.explain.answer import Cause, Reason, Standing, State, TargetError, Targets
 from stoker.explain.nearness import distance
 from stoker.explain.objects import Named
-from stoker.explain.reconciled import why_not_reconciled
+from stoker.explain.reconciled import fatal_among, why_not_reconciled
 from stoker.explain.selecting import can_select, first_reason
 from stoker.explain.view import Noting, View
 from stoker.select.choice import UNMANAGED, Candidate, choices, is_unmanaged
@@ -90,12 +90,19 @@ def _outcome(
         return State.REJECTED, Reason(Cause.REJECTED, findings[0])
     if owner.spec.paused:
         return State.HELD, Reason(Cause.PAUSED, _PAUSED)
-    if problem := why_not_reconciled(view, decision, unread):
-        text = f"the workload is not reconciled: {problem}"
-        return State.HELD, Reason(Cause.WORKLOAD_PROBLEM, text)
+    if problem := _problem(view, decision, unread):
+        return State.HELD, Reason(Cause.WORKLOAD_PROBLEM, f"the workload {problem}")
     if is_unmanaged(owner, view.settings):
         return State.HELD, Reason(Cause.UNMANAGED, UNMANAGED)
     return State.USED, Reason(Cause.NONE, "")
+
+
+def _problem(view: View, decision: Decision, unread: str) -> str:
+    """What a workload that is looked after does not do, and why; empty if it works."""
+    if problem := why_not_reconciled(view, decision, unread):
+        return f"is not reconciled: {problem}"
+    fatal = fatal_among(decision.notes)
+    return f"does not run: {fatal}" if fatal else ""
 
 
 def _notes(decision: Decision, unread: str) -> Iterable[str]:

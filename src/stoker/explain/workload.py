@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from stoker.decide import OWN, Decision, decide
 from stoker.explain.answer import Count, Explanation
 from stoker.explain.reach import reach_of
-from stoker.explain.reconciled import AT_REST, is_at_rest, why_not_reconciled
+from stoker.explain.reconciled import AT_REST, fatal_among, is_at_rest, why_not_reconciled
 from stoker.explain.selecting import not_managed
 from stoker.explain.view import Noting, View
 from stoker.explain.wording import counted, selector_words
@@ -24,14 +24,15 @@ from stoker.select.choice import (
 )
 from stoker.select.namespaces import scope_of
 from stoker.select.workload import Owner, Scraper
-from stoker.validate.findings import json_name
+from stoker.validate.findings import Finding, json_name
 
 
 class Tally(Struct, frozen=True, kw_only=True):
     """What becomes of a workload in numbers, which are by the kinds of resources.
 
     `there` is how many there are to choose from. `problem` is why it is not reconciled, `unread`
-    why not everything can be judged; empty where there is nothing to say.
+    why not everything can be judged; empty where there is nothing to say. `odd` is the first
+    reason why it runs hardly as it was meant.
     """
 
     version: str = ""
@@ -40,6 +41,7 @@ class Tally(Struct, frozen=True, kw_only=True):
     there: Mapping[str, int] = {}
     problem: str = ""
     unread: str = ""
+    odd: str = ""
 
 
 def explained_workload(view: View, owner: Owner) -> Explanation:
@@ -56,6 +58,7 @@ def explained_workload(view: View, owner: Owner) -> Explanation:
         there=Counter(type(each).__name__ for each in seen),
         problem=problem,
         unread=unread,
+        odd=odd_of(decision.notes),
     )
     return explained_decision(view, replace(decision, problem=problem), tally)
 
@@ -85,6 +88,15 @@ def explained_decision(view: View, decision: Decision, tally: Tally) -> Explanat
         conditions=tuple(_conditions(owner)),
         notes=tuple(_notes(view, decision, tally.unread)),
     )
+
+
+def odd_of(notes: Iterable[Finding]) -> str:
+    """The gravest of what is odd about a workload, in a sentence; empty if nothing is."""
+    found = list(notes)
+    fatal = fatal_among(found)
+    if fatal:
+        return f"does not run: {fatal}"
+    return f"runs, but hardly as it was meant: {found[0]}" if found else ""
 
 
 def headline_of(view: View, owner: Owner, tally: Tally) -> tuple[bool, str]:
@@ -125,7 +137,7 @@ def _problem(view: View, owner: Owner, tally: Tally) -> str:
     if rejected:
         return f"runs, but {counted(rejected, 'resource')} of those it selects are rejected"
     failing = next((each for each in _conditions(owner) if "=False" in each), "")
-    return f"its condition {failing}" if failing else ""
+    return f"its condition {failing}" if failing else tally.odd
 
 
 def _rivalry(view: View, owner: Owner) -> str:

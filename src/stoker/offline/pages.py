@@ -194,7 +194,7 @@ def _judged(view: View, owner: Owner, mine: Sequence[Candidate]) -> Judged:
             for each in made.verdicts
         },
         problem=problem,
-        held=held_by(owner, view.settings, problem),
+        held=held_by(owner, view.settings, problem, made.notes),
         ignored=made.ignored.get(OWN, ()),
         notes=made.notes,
         rule_files=_rule_files(made),

@@ -29,6 +29,8 @@ from stoker.api.kinds import KINDS, version_of
 from stoker.api.schema import Schema
 from stoker.errors import DecodeError
 from stoker.limits import Limits
+from stoker.offline.workloads import notes_on, why_not_built
+from stoker.select.workload import Owner
 from stoker.spelling import nearest
 from stoker.validate.budget import BOUNDED, over_budget
 from stoker.validate.findings import Reason
@@ -39,6 +41,8 @@ UNSERVED_VERSION: Final = "UnservedVersion"
 DEFINED_TWICE: Final = "DefinedTwice"
 UNDECODABLE: Final = "Undecodable"
 UNREADABLE: Final = "Unreadable"
+UNBUILDABLE: Final = "Unbuildable"
+DOUBTFUL: Final = "Doubtful"
 MORE: Final = "More"
 NODES_NOT_COVERED: Final = "NodesNotCovered"
 OVER_BUDGET: Final = str(Reason.OVER_BUDGET)
@@ -55,6 +59,8 @@ REASONS: Final[dict[str, str]] = {
     DEFINED_TWICE: "An object of the same kind and name was defined before.",
     UNDECODABLE: "The schema takes the object, but it cannot be read.",
     UNREADABLE: "The file or document cannot be read.",
+    UNBUILDABLE: "An API server takes the workload, but the operator can make nothing of it.",
+    DOUBTFUL: "It does nothing, does harm, or the workload runs hardly as it was meant.",
     MORE: "The object has more problems than are shown.",
     NODES_NOT_COVERED: "There are Nodes among the manifests on which no agent runs.",
     OVER_BUDGET: "The object is more than one may cost; the operator leaves it out.",
@@ -66,7 +72,7 @@ MAX_PROBLEMS: Final = 100
 
 
 class Problem(Struct, frozen=True):
-    """Something wrong with an object; a warning is what a cluster accepts but drops."""
+    """Something wrong with an object; a warning is what a cluster takes, though not as meant."""
 
     path: str
     reason: str
@@ -176,6 +182,24 @@ def _decoding_problems(
     except DecodeError as error:
         if error.path not in known and not error.path.startswith("metadata"):
             yield Problem(error.path, UNDECODABLE, error.reason)
+
+
+def workload_problems(manifest: dict[str, Any]) -> Iterator[Problem]:
+    """What the operator holds against a workload that an API server takes as it is."""
+    version = version_of(_api_version(manifest), _kind(manifest))
+    if version is None or not issubclass(version.model, Owner):
+        return
+    try:
+        owner = convert(version.model, admit(version, manifest).stored)
+    except DecodeError:
+        # In its metadata, where Kubernetes takes more than the types do.
+        return
+    error = why_not_built(owner)
+    if error:
+        yield Problem(error.path, UNBUILDABLE, error.reason)
+        return
+    for note in notes_on(owner):
+        yield Problem(note.path, DOUBTFUL, note.message, warning=True)
 
 
 # Names that exist ---------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from stoker.explain.answer import Explanation
 from stoker.explain.ask import not_found
 from stoker.explain.standings import title_of
 from stoker.explain.view import View
-from stoker.explain.workload import Tally, explained_decision
+from stoker.explain.workload import Tally, explained_decision, odd_of
 from stoker.generate.fragments import StandIns
 from stoker.page.answers import Item, Row, Unknown
 from stoker.page.configuration import Known, Layout, Materials, layout_of
@@ -119,4 +119,5 @@ class Desk(Struct, frozen=True, kw_only=True):
             rejected=self.index.rejected(judged.title),
             there=self.index.kinds,
             problem=judged.problem,
+            odd=odd_of(judged.notes),
         )

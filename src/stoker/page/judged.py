@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from stoker.decide import key_of
 from stoker.explain.answer import State
+from stoker.explain.reconciled import fatal_among
 from stoker.explain.standings import binding_of
 from stoker.generate.draft import Ignored
 from stoker.generate.fragments import ResourceKey
@@ -14,12 +15,14 @@ from stoker.page.idle import none_discovered
 from stoker.select.choice import UNMANAGED, Candidate, choices, is_unmanaged
 from stoker.select.workload import Owner
 from stoker.settings import OperatorSettings
+from stoker.status.conditions import FALSE, TRUE, UNKNOWN
 from stoker.validate.findings import Finding
 from stoker.validate.verdicts import Verdict
 
 Judgement: TypeAlias = tuple[Verdict, tuple[Ignored, ...]]
 
 _NOT_JUDGED: Final = "it has not been judged yet"
+_REPORTED: Final = {TRUE: State.USED, FALSE: State.REJECTED, UNKNOWN: State.HELD}
 # The worst that a workload makes of a resource is what is told of it.
 _BY_GRAVITY: Final = (State.REJECTED, State.NO_TARGETS, State.USED, State.HELD, State.UNCLEAR)
 
@@ -80,12 +83,16 @@ Users: TypeAlias = Callable[[Candidate], Iterable[Judged]]
 """The workloads that select a resource."""
 
 
-def held_by(owner: Owner, settings: OperatorSettings, problem: str = "") -> str:
+def held_by(
+    owner: Owner, settings: OperatorSettings, problem: str = "", notes: Iterable[Finding] = ()
+) -> str:
     """Why a workload does not take up what it accepts; empty if it does."""
     if owner.spec.paused:
         return "the workload is paused"
     if problem:
         return f"the workload is not reconciled: {problem}"
+    if fatal := fatal_among(notes):
+        return f"the workload does not run: {fatal}"
     return UNMANAGED if is_unmanaged(owner, settings) else ""
 
 
@@ -99,6 +106,6 @@ def reported(owner: Owner, resource: Candidate) -> tuple[State, str]:
     """What the status of a resource says of a workload that another process looks after."""
     binding = binding_of(owner, resource)
     for said in (binding and binding.conditions) or ():
-        used = said.status == "True"
-        return (State.USED, "") if used else (State.REJECTED, said.message or "")
+        state = _REPORTED.get(said.status, State.UNCLEAR)
+        return state, "" if state is State.USED else said.message or ""
     return State.UNCLEAR, _NOT_JUDGED

@@ -1,7 +1,7 @@
 """What came of reconciling a workload, told to those that write it down, count it or say it.
 
 judged anew ──> judgements ──> bindings of the resources
-                    ├────────> managed_resources
+ not at all ──>     ├────────> managed_resources
                     └────────> an event for each that was rejected
 """
 
@@ -18,7 +18,8 @@ from stoker.run.kinds import WORKLOADS
 from stoker.select.members import ObjectKey, WorkloadKey
 from stoker.select.workload import Owner
 from stoker.status.bindings import is_told
-from stoker.status.conditions import RECONCILED, bounded
+from stoker.status.conditions import RECONCILED, Because, bounded
+from stoker.status.workload import Remark
 from stoker.validate.verdicts import Verdict
 from stoker.web.operator_metrics import ControllerMetrics
 
@@ -44,7 +45,7 @@ class Announcements:
         """Say what became of the resources that a workload judged anew, or dropped; which."""
         news = kept.take_news()
         self._judgements.publish(key, kept, news)
-        self._bindings.look(object_keys(news))
+        self._bindings.look(object_keys(news) | self._judgements.resume(key))
         self._bindings.decided(key)
         self._metrics[key.kind].manages(key.namespace, key.name, self._judgements.counts(key))
         for each in news:
@@ -88,6 +89,11 @@ class Announcements:
         subject = Subject(resource.api_version, key.kind, owner.metadata)
         self._events.warn(subject, RECONCILING, message, RECONCILING)
 
+    def delayed(self, key: WorkloadKey, why: str, reason: Because) -> None:
+        """Let the resources of a workload know why it has not judged them, where it has not."""
+        cause = Remark(reason, f"not decided yet: {why}")
+        self._bindings.look(self._judgements.delay(key, cause))
+
     def succeeded(self, owner: Owner) -> None:
         """Nothing is wrong with a workload any longer."""
         self._events.settled(owner.metadata.uid or "", RECONCILING)
@@ -95,7 +101,7 @@ class Announcements:
     def forget(self, key: WorkloadKey) -> set[ObjectKey]:
         """A workload is gone, or another's now: what was said about its resources is looked at."""
         had = self._judgements.forget(key)
-        self._bindings.look(had)
+        self._bindings.look(had | self._judgements.resume(key))
         self._bindings.decided(key)
         return had
 

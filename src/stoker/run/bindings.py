@@ -6,7 +6,7 @@ So a restart, a deleted workload or a binding that somebody removed need no case
 
 A binding of a workload that is not ours stays as it is: another operator may look after it. One of
 a workload that was deleted goes, if we would know of it. One of a workload that has not said
-anything yet waits until it has.
+anything yet waits until it has; a resource without one learns why it has not (`Unknown`).
 """
 
 import asyncio
@@ -17,6 +17,7 @@ from typing import Any, Final
 
 import msgspec
 
+from stoker.api.common import Binding
 from stoker.api.core import Object
 from stoker.api.crd import GROUP
 from stoker.kube.errors import Conflict, Forbidden, NotFound
@@ -34,11 +35,15 @@ from stoker.status.bindings import (
     ResourceIdentity,
     binding,
     dated_binding,
+    is_known,
     is_news,
+    is_unknown,
     manager_of,
     status_apply,
     told_targets,
+    unknown_binding,
 )
+from stoker.status.workload import Remark
 
 _KINDS: Final = {kind.resource.plural: name for name, kind in WORKLOADS.items()}
 _STATUS: Final = "status"
@@ -82,10 +87,19 @@ class Bindings:
                 self.changed(kind, None, found)
 
     def changed(self, kind: str, old: Candidate | None, new: Candidate | None) -> None:
-        """A resource is another: one that has bindings, or had them, is looked at."""
-        if new is not None and (_has_bindings(new) or _has_bindings(old)):
-            metadata = new.metadata
-            self.queue.add(ObjectKey(kind, metadata.namespace or "", metadata.name or ""))
+        """A resource is another: one that has bindings, had them or should is looked at."""
+        if new is None:
+            return
+        key = ObjectKey(kind, new.metadata.namespace or "", new.metadata.name or "")
+        if _has_bindings(new) or _has_bindings(old) or any(self._delayed(key)):
+            self.queue.add(key)
+
+    def _delayed(self, key: ObjectKey) -> Iterator[tuple[WorkloadKey, Remark]]:
+        """The workloads that select a resource and do not judge what is new, and why."""
+        for workload in self._judgements.users(key):
+            cause = self._judgements.delayed(workload)
+            if cause is not None:
+                yield workload, cause
 
     def decided(self, workload: WorkloadKey) -> None:
         """A workload has said what applies to it, or is gone: what waited for that is looked at."""
@@ -141,6 +155,17 @@ class Bindings:
         if not self._enabled:
             return
         identity = self._identity(key, found.metadata.uid or "")
+        made = self._judged(key, found, stored)
+        for bound, each in (self._unjudged(key, stored) | made).items():
+            mine = dated_binding(stored, each, self._now())
+            if is_news(stored, mine):
+                yield status_apply(identity, mine), manager_of(bound)
+
+    def _judged(
+        self, key: ObjectKey, found: Candidate, stored: list[Object]
+    ) -> dict[BoundWorkload, Binding]:
+        """What workloads made of a resource."""
+        made = {}
         for workload, (verdict, ignored) in self._judgements.of(key):
             judged = verdict.resource.metadata
             if judged.uid != found.metadata.uid:
@@ -148,10 +173,17 @@ class Bindings:
                 continue
             bound = bound_workload(workload)
             targets = self._observed.of(workload, key, told_targets(stored, bound))
-            made = binding(bound, verdict, judged.generation or 0, ignored, targets)
-            mine = dated_binding(stored, made, self._now())
-            if is_news(stored, mine):
-                yield status_apply(identity, mine), manager_of(bound)
+            made[bound] = binding(bound, verdict, judged.generation or 0, ignored, targets)
+        return made
+
+    def _unjudged(self, key: ObjectKey, stored: list[Object]) -> dict[BoundWorkload, Binding]:
+        """What is said for workloads that do not judge; what is known from before stays."""
+        delayed = ((bound_workload(each), cause) for each, cause in self._delayed(key))
+        return {
+            bound: unknown_binding(bound, cause.reason, cause.message)
+            for bound, cause in delayed
+            if not is_known(stored, bound)
+        }
 
     def _identity(self, key: ObjectKey, uid: str) -> ResourceIdentity:
         # In the version that is watched: the status is the same in all, but not all may be served.
@@ -168,6 +200,8 @@ class Bindings:
         if standing is Standing.GONE or (standing is Standing.OURS and not self._enabled):
             return True
         ours = standing is Standing.OURS
+        if ours and is_unknown(stored):
+            return workload not in self._judgements.users(key)
         applies = self._judgements.applies(key, workload) if ours else None
         if applies is None and self._caches.workload(workload) is not None:
             self._undecided[workload].add(key)

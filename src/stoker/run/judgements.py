@@ -2,7 +2,8 @@
 
 A judgement is published when its workload was reconciled, and stays until the next time: while a
 workload looks at its resources again, nobody sees half of that. A workload that is paused, or that
-cannot be reconciled, keeps what it has, and so do its judgements.
+cannot be reconciled, keeps what it has, and so do its judgements; of what it has not judged it is
+known why (`Delay`).
 """
 
 import asyncio
@@ -10,6 +11,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from typing import Final, TypeAlias
+
+from msgspec import Struct
 
 from stoker.decide import Kept
 from stoker.generate.draft import Ignored
@@ -22,6 +25,7 @@ from stoker.run.kinds import WORKLOADS
 from stoker.select.members import Members, ObjectKey, WorkloadKey
 from stoker.select.workload import Owner, controller_of
 from stoker.settings import OperatorSettings
+from stoker.status.workload import Remark
 from stoker.validate.verdicts import Verdict
 
 # Nobody tells us when a workload is deleted that the selector leaves out.
@@ -38,6 +42,13 @@ class Standing(Enum):
     ANOTHERS = "another's"
 
 
+class Delay(Struct, frozen=True):
+    """Why a workload does not judge what it selects, and the resources that were told of it."""
+
+    cause: Remark
+    told: frozenset[ObjectKey]
+
+
 class Judgements:
     """What was published of each workload; `revision` is another one whenever that is."""
 
@@ -50,11 +61,31 @@ class Judgements:
         self._client = client
         self._published: dict[WorkloadKey, dict[ResourceKey, Judgement]] = {}
         self._counts: dict[WorkloadKey, Counter[tuple[str, bool]]] = {}
+        self._delays: dict[WorkloadKey, Delay] = {}
         # Until when those that the selector leaves out are taken for another's.
         self._anothers: dict[WorkloadKey, float] = {}
         self.revision = 0
 
     # --- From workloads ---------------------------------------------------------------------------
+
+    def delay(self, workload: WorkloadKey, cause: Remark) -> frozenset[ObjectKey]:
+        """A workload cannot be reconciled, or not yet; the resources that it is news for."""
+        before, members = self._delays.get(workload), self._members.members(workload)
+        self._delays[workload] = Delay(cause, members)
+        if before is None:
+            return members
+        # Those that it selects no longer must hear of it, too.
+        return members ^ before.told if before.cause == cause else members | before.told
+
+    def delayed(self, workload: WorkloadKey) -> Remark | None:
+        """Why a workload does not judge what it selects; None if it does."""
+        found = self._delays.get(workload)
+        return found.cause if found else None
+
+    def resume(self, workload: WorkloadKey) -> frozenset[ObjectKey]:
+        """A workload is delayed no longer; the resources that were told that it is."""
+        found = self._delays.pop(workload, None)
+        return found.told if found else frozenset()
 
     def publish(self, workload: WorkloadKey, kept: Kept, news: Iterable[ResourceKey]) -> None:
         """A workload was reconciled; `news` are the resources that were judged or dropped."""
@@ -81,10 +112,14 @@ class Judgements:
     def of(self, resource: ObjectKey) -> Iterator[tuple[WorkloadKey, Judgement]]:
         """The workloads that a resource applies to, and what they made of it, as far as known."""
         key = resource_key(resource)
-        for workload in sorted(self._members.users(resource)):
+        for workload in self.users(resource):
             found = self._published.get(workload, {}).get(key)
             if found:
                 yield workload, found
+
+    def users(self, resource: ObjectKey) -> list[WorkloadKey]:
+        """The workloads that a resource applies to, in order, whether or not they judged it."""
+        return sorted(self._members.users(resource))
 
     def accepted(self, workload: WorkloadKey) -> list[ObjectKey]:
         """The resources that a workload uses, in order."""

@@ -157,15 +157,16 @@ class Looking:
         problem = failure.message if failure else reported
         goes_on = failure is not None and failure.reason in GOES_ON
         conditions = owner.status.conditions if owner.status else None
+        notes = kept.notes if kept else ()
         return Judged(
             owner=owner,
             title=title_of(owner),
             version=str(kept.version) if kept else owner.spec.version or "",
             verdicts=published or {},
             problem=problem,
-            held=held_by(owner, self._tools.settings, "" if goes_on else problem),
+            held=held_by(owner, self._tools.settings, "" if goes_on else problem, notes),
             ignored=kept.ignored.get(OWN, ()) if kept else (),
-            notes=kept.notes if kept else (),
+            notes=notes,
             known=published is not None or bool(conditions),
         )
 

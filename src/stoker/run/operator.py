@@ -57,6 +57,7 @@ from stoker.select.members import ObjectKey, WorkloadKey
 from stoker.select.references import ObjectKey as Referenced
 from stoker.select.workload import Owner
 from stoker.settings import STATUS_GATE, Capabilities, OperatorSettings
+from stoker.status.conditions import Because
 from stoker.status.workload import Reconciliation, failed
 from stoker.web.operator_metrics import OperatorMetrics, QueueMetrics
 
@@ -69,6 +70,9 @@ _PASSING: Final = (Conflict, TooManyRequests, Unavailable)
 _PATIENCE: Final = 3
 # How long the first look at all workloads may hold up the sweep for bindings that are left over.
 _FIRST_SECONDS: Final = 10.0
+_NO_TURN: Final = "the operator has not come to the workload"
+_UNSEEN: Final = "the workload stays as it is: its condition Reconciled says what is not seen"
+_PAUSED: Final = "the workload is paused"
 
 
 class Operator:
@@ -296,6 +300,8 @@ class Operator:
         with suppress(TimeoutError):
             async with asyncio.timeout(_FIRST_SECONDS):
                 await self._begun.wait()
+        for key in self._first:
+            self._announcements.delayed(key, _NO_TURN, Because.RECONCILIATION_PENDING)
         self._bindings.look_at_all()
         self._consolidation.look_at_all()
 
@@ -371,7 +377,7 @@ class Operator:
             self._announcements.succeeded(owner)
         if done.without:
             self._announcements.warned(key, owner, f"the mode is changed without {done.without}")
-        self._announce(key)
+        self._announce(key, owner)
 
     async def _done(self, key: WorkloadKey, owner: Owner) -> Done:
         """Reconcile a workload, unless that would take away what we may not see."""
@@ -398,14 +404,24 @@ class Operator:
         if isinstance(error, _PASSING) and self._queues[key.kind].failures(key) < _PATIENCE:
             return
         self._statuses.record(key, owner, failed(words(error)))
+        # Each of its resources says it: what may change with every attempt is told once, here.
+        why = "its condition Reconciled says why"
         if isinstance(error, WorkloadError):
             self._announcements.failed(key, owner, str(error))
+            why = str(error)
+        told = f"the workload cannot be reconciled: {why}"
+        self._announcements.delayed(key, told, Because.RECONCILIATION_FAILED)
 
-    def _announce(self, key: WorkloadKey) -> None:
-        """Say what became of the resources that were judged anew."""
+    def _announce(self, key: WorkloadKey, owner: Owner) -> None:
+        """Say what became of the resources that were judged anew, or that nothing does."""
+        if owner.spec.paused:
+            self._announcements.delayed(key, _PAUSED, Because.PAUSED)
+            return
         held = self._reconciler.held.get(key)
-        if held is not None and held.kept is not None:
-            self._consolidation.look(self._announcements.reconciled(key, held.kept))
+        if held is None or held.kept is None:
+            self._announcements.delayed(key, _UNSEEN, Because.RECONCILIATION_FAILED)
+            return
+        self._consolidation.look(self._announcements.reconciled(key, held.kept))
 
     def _forget(self, key: WorkloadKey) -> None:
         """Clean up after a workload that is gone, or is another's now."""

@@ -16,7 +16,7 @@ from stoker.api.core import Object
 from stoker.api.prometheus import PrometheusAgent
 from stoker.build.sets import replicas_of
 from stoker.decide import Outline
-from stoker.kube.errors import NotFound
+from stoker.kube.errors import ApiError, NotFound
 from stoker.kube.queue import KeyedQueue
 from stoker.kube.takeover import adopt
 from stoker.run.caches import Running
@@ -42,6 +42,9 @@ from stoker.status.workload import (
 from stoker.web.operator_metrics import ControllerMetrics
 
 _STATUS: Final = "status"
+_DESIRED: Final = "desiredReplicas"
+# What an API server says of it where the definition does not have it.
+_UNDECLARED: Final = f".status.{_DESIRED}: field not declared in schema"
 # Why a pod is not ready is found out by asking: no StatefulSet changes when it does.
 _UNAVAILABLE_FOR: Final = 5.0
 # Nodes come and go in groups.
@@ -71,6 +74,8 @@ class Statuses:
         self._attempts: dict[WorkloadKey, _Attempt] = {}
         self._latest: Latest[WorkloadKey] = Latest()
         self._adopted: set[WorkloadKey] = set()
+        # Kinds whose definition is not ours, and has no place for the number of pods.
+        self._undeclared: set[str] = set()
 
     def record(self, key: WorkloadKey, owner: Owner, outcome: Reconciliation) -> None:
         """What came of an attempt to reconcile; the status is looked at again."""
@@ -105,7 +110,7 @@ class Statuses:
         self._measure(key, owner, facts, status)
         is_new = not _is_same(stored, status)
         if is_new:
-            await self._write(key, status)
+            await self._written(key, status)
         await self._repairs.repair(_stateful_sets(facts), facts.pods)
         return is_new
 
@@ -120,6 +125,17 @@ class Statuses:
         changing = facts.old_parts or any(map(_is_behind, facts.parts))
         if conditions[AVAILABLE] != TRUE or changing:
             self.queue.add_after(key, _UNAVAILABLE_FOR)
+
+    async def _written(self, key: WorkloadKey, status: Object) -> None:
+        """Write it; with definitions of prometheus-operator, without the member of our own."""
+        try:
+            await self._write(key, status)
+        except ApiError as error:
+            if _UNDECLARED not in error.message:
+                raise
+            self._undeclared.add(key.kind)
+            plain = {name: value for name, value in status.items() if name != _DESIRED}
+            await self._write(key, plain)
 
     async def _write(self, key: WorkloadKey, status: Object) -> None:
         try:
@@ -160,6 +176,7 @@ class Statuses:
             reconciliation=outcome,
             scale=outline.scale,
             remarks=await self.nodes.remarks(key, _daemon_set(parts)),
+            tells_desired=_tells_desired(owner) and key.kind not in self._undeclared,
         )
 
     def _old_parts(self, owner: Owner) -> tuple[Part, ...]:
@@ -182,6 +199,11 @@ class Statuses:
         store = self._caches.owned[part.kind].store
         found: Running | None = store.get(outline.namespace, part.name)
         return None if found is None else {**msgspec.to_builtins(found), "kind": part.kind}
+
+
+def _tells_desired(owner: Owner) -> bool:
+    """Whether the status of a workload says how many pods there should be."""
+    return isinstance(owner, PrometheusAgent)
 
 
 def _stored(owner: Owner) -> Object:

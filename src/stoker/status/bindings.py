@@ -7,6 +7,9 @@ workloads never wait for each other, nor undo what the other wrote.
     mine = dated_binding(stored, binding(workload, verdict, generation), now)
     if is_news(stored, mine): apply(status_apply(resource, mine), manager_of(workload))
 
+A workload that has not looked at a resource yet says `Unknown` and why, unless the resource still
+tells what it made of it before: what was true or false stays until the workload knows better.
+
 A binding is not taken back by applying a status without it: that would leave one that somebody else
 wrote as well, as after a takeover from prometheus-operator.
 """
@@ -29,6 +32,7 @@ from stoker.status.conditions import (
     ACCEPTED,
     FALSE,
     TRUE,
+    UNKNOWN,
     Because,
     bounded,
     dated,
@@ -40,6 +44,8 @@ from stoker.validate.findings import INVALID_CONFIGURATION
 
 _KEYS: Final = ("group", "resource", "namespace", "name")
 _LONGEST_MANAGER: Final = 128
+# It is said at each of the resources of a workload, of which there may be thousands.
+_LONGEST_CAUSE: Final = 1024
 
 
 class Judged(Protocol):
@@ -97,13 +103,27 @@ def binding(
         message=bounded(message),
         observed_generation=generation,
     )
+    return _bound(workload, condition, targets if judged.accepted else None)
+
+
+def unknown_binding(workload: BoundWorkload, reason: str, message: str) -> Binding:
+    """That the workload has not looked at the resource, in no generation, and why; not dated."""
+    condition = BindingCondition(
+        type=ACCEPTED, status=UNKNOWN, reason=reason, message=bounded(message, _LONGEST_CAUSE)
+    )
+    return _bound(workload, condition)
+
+
+def _bound(
+    workload: BoundWorkload, condition: BindingCondition, targets: TargetCounts | None = None
+) -> Binding:
     return Binding(
         group=workload.group,
         resource=workload.resource,
         namespace=workload.namespace,
         name=workload.name,
         conditions=(condition,),
-        targets=targets if judged.accepted else None,
+        targets=targets,
     )
 
 
@@ -154,6 +174,17 @@ def is_news(previous: Sequence[Mapping[str, Any]] | None, mine: Mapping[str, Any
     """Whether the resource does not have my binding yet: only then is there something to write."""
     before = _found(previous, mine)
     return before is None or not same(before, mine)
+
+
+def is_known(previous: Sequence[Mapping[str, Any]] | None, workload: BoundWorkload) -> bool:
+    """Whether the resource tells what the workload made of it, of whatever generation."""
+    before = _found(previous, msgspec.to_builtins(workload))
+    return before is not None and not is_unknown(before)
+
+
+def is_unknown(stored: Mapping[str, Any]) -> bool:
+    """Whether a binding says no more than that nobody knows."""
+    return any(each.get("status") == UNKNOWN for each in stored.get("conditions") or ())
 
 
 def is_told(

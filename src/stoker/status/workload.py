@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from stoker.api.common import Condition
 from stoker.api.core import Object
-from stoker.api.prometheus_common import PrometheusStatus, ShardStatus
+from stoker.api.prometheus_common import PrometheusAgentStatus, ShardStatus
 from stoker.status.conditions import (
     AVAILABLE,
     DEGRADED,
@@ -118,7 +118,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     """All that a status is made from. `reconciliation` is None before the first attempt.
 
     `old_parts`: what runs pods of the mode that an agent is leaving. `remarks`: what else users
-    should know.
+    should know. `tells_desired` says whether the status has a member for how many pods there
+    should be.
     """
 
     namespace: str
@@ -130,6 +131,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     reconciliation: Reconciliation | None = Reconciliation()
     scale: Scale | None = None
     remarks: tuple[Remark, ...] = ()
+    tells_desired: bool = False
 
 
 class Census(Struct, frozen=True):
@@ -172,8 +174,9 @@ def workload_status(facts: Facts, previous: Mapping[str, Any] | None, now: datet
     reports = [_report(part, owned, facts.namespace) for part in facts.parts]
     old = [_report(part, owned, facts.namespace) for part in facts.old_parts]
     conditions = (_available(reports, old, facts), _reconciled(reports, facts))
-    # The declared status of servers and agents has all members that the other kinds have too.
-    status = PrometheusStatus(
+    # The declared status of agents has all members that the other kinds have too.
+    status = PrometheusAgentStatus(
+        desired_replicas=_desired(reports) if facts.tells_desired else None,
         paused=facts.paused,
         replicas=sum(each.census.replicas for each in reports),
         updated_replicas=sum(each.census.updated for each in reports),
@@ -185,6 +188,13 @@ def workload_status(facts: Facts, previous: Mapping[str, Any] | None, now: datet
         conditions=tuple(dated(each, before, now) for each in conditions),
     )
     return json_of(status)
+
+
+def _desired(reports: Sequence[_Report]) -> int | None:
+    """How many pods there should be; None as long as nobody has counted nodes."""
+    if all(each.census.observed for each in reports):
+        return sum(each.census.wanted for each in reports)
+    return None
 
 
 def _shard_statuses(reports: Sequence[_Report]) -> Iterator[ShardStatus]:

@@ -1,32 +1,47 @@
-"""What is odd about an agent that runs: features, its version, fields without effect (K4).
+"""What is odd about a Prometheus or agent: features, arguments, fields without effect (K4).
 
-Prometheus starts with a flag that it does not know and only logs it, so nothing here stops a
-workload: these are notes for its status. The table of features comes from Prometheus' list of flags
-and its changelog; where that does not say when a flag came, any version is taken to know it.
+Nothing here stops a workload: these are notes for its status, for `stoker lint` and `stoker
+explain`. Prometheus starts with a feature that it does not know, and only logs it; what it ends
+with at once has a word of its own. The table of features is what the sources of each release have.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 from msgspec import Struct
 
 from stoker.api.prometheus import PrometheusAgentSpec
+from stoker.api.prometheus_common import PrometheusCommonSpec
 from stoker.validate.findings import Finding, Findings, Reason, json_names
 from stoker.version import Version, parse_version
 
 
 class Feature(Struct, frozen=True):
-    """A flag: the first version that knows it, the first that no longer does, and who uses it."""
+    """A flag: the first version that knows it, the first that no longer does, and who uses it.
 
-    since: str = ""
+    From version `idle` on it is known and does nothing: what it was for is always so, or a field
+    does it `instead`.
+    """
+
+    since: str
     until: str = ""
+    idle: str = ""
+    instead: str = ""
     server_only: bool = False
 
     def known_to(self, version: Version) -> bool:
         """Whether a version knows the flag."""
-        if self.since and version < parse_version(self.since):
+        if version < parse_version(self.since):
             return False
         return not (self.until and version >= parse_version(self.until))
 
+    def idle_in(self, version: Version) -> bool:
+        """Whether a version knows the flag for nothing."""
+        return bool(self.idle) and version >= parse_version(self.idle)
+
+
+NEWEST_KNOWN: Final = "3.15.0"
+"""The version up to which the table knows every flag."""
 
 _UNTIL_3: Final = "3.0.0"
 FEATURES: Final[dict[str, Feature]] = {
@@ -34,44 +49,92 @@ FEATURES: Final[dict[str, Feature]] = {
     "auto-gomaxprocs": Feature("2.35.0", _UNTIL_3),
     "auto-gomemlimit": Feature("2.50.0", _UNTIL_3),
     "auto-reload-config": Feature("3.0.0"),
-    "concurrent-rule-eval": Feature(server_only=True),
+    "concurrent-rule-eval": Feature("2.51.0", server_only=True),
     "created-timestamp-zero-ingestion": Feature("2.50.0"),
     "delayed-compaction": Feature("2.55.0", server_only=True),
     "exemplar-storage": Feature("2.26.0"),
     "expand-external-labels": Feature("2.27.0", _UNTIL_3),
     "extra-scrape-metrics": Feature("2.30.0"),
     "fast-startup": Feature("3.11.0", server_only=True),
-    "histograms-st-encoding": Feature("3.14.0"),
+    "histograms-st-encoding": Feature("3.14.0", server_only=True),
     "memory-snapshot-on-shutdown": Feature("2.30.0", server_only=True),
     "metadata-wal-records": Feature("2.54.0"),
-    "native-histograms": Feature("2.40.0"),
+    "native-histograms": Feature("2.40.0", idle="3.9.0", instead="scrapeNativeHistograms"),
     "new-service-discovery-manager": Feature("2.31.0", _UNTIL_3),
     "no-default-scrape-port": Feature("2.38.0", _UNTIL_3),
     "old-ui": Feature("3.0.0", server_only=True),
-    "ooo-native-histograms": Feature(server_only=True),
-    "openmetrics2": Feature(),
+    "ooo-native-histograms": Feature("3.0.0", idle="3.4.0", server_only=True),
+    "openmetrics2": Feature("3.15.0"),
     "otlp-deltatocumulative": Feature("3.2.0"),
-    "otlp-native-delta-ingestion": Feature(),
-    "otlp-write-receiver": Feature(until=_UNTIL_3),
-    "promql-at-modifier": Feature("2.25.0", _UNTIL_3, server_only=True),
-    "promql-binop-fill-modifiers": Feature(server_only=True),
+    "otlp-native-delta-ingestion": Feature("3.4.0"),
+    "otlp-write-receiver": Feature("2.47.0", _UNTIL_3),
+    "promql-at-modifier": Feature("2.25.0", _UNTIL_3, "2.33.0", server_only=True),
+    "promql-binop-fill-modifiers": Feature("3.10.0", server_only=True),
     "promql-delayed-name-removal": Feature("2.55.0", server_only=True),
-    "promql-duration-expr": Feature(server_only=True),
+    "promql-duration-expr": Feature("3.4.0", idle="3.14.0", server_only=True),
     "promql-experimental-functions": Feature("2.49.0", server_only=True),
     "promql-extended-range-selectors": Feature("3.7.0", server_only=True),
-    "promql-negative-offset": Feature("2.26.0", _UNTIL_3, server_only=True),
+    "promql-negative-offset": Feature("2.26.0", _UNTIL_3, "2.33.0", server_only=True),
     "promql-per-step-stats": Feature("2.35.0", server_only=True),
     "remote-write-receiver": Feature("2.25.0", _UNTIL_3),
-    "search-api": Feature(server_only=True),
-    "st-storage": Feature("3.11.0"),
+    "search-api": Feature("3.13.0", server_only=True),
+    "st-storage": Feature("3.10.0"),
     "st-synthesis": Feature("3.12.0"),
     "type-and-unit-labels": Feature("3.5.0"),
     "use-start-timestamps": Feature("3.12.0", server_only=True),
-    "use-uncached-io": Feature(server_only=True),
+    "use-uncached-io": Feature("3.5.0", server_only=True),
     "utf8-names": Feature("2.55.0", _UNTIL_3),
-    "xor2-encoding": Feature("3.11.0"),
+    "xor2-encoding": Feature("3.11.0", server_only=True),
     "zstd-scrape": Feature("3.15.0"),
 }
+# Prometheus ends at once with flags of the mode that it does not run in.
+_OF_SERVERS: Final = (
+    "storage.tsdb.",
+    "storage.remote.read-",
+    "rules.",
+    "alertmanager.",
+    "query.",
+    "web.search.",
+)
+_OF_AGENTS: Final = ("storage.agent.",)
+# It ends with both of these, too.
+_APART: Final = ("otlp-deltatocumulative", "otlp-native-delta-ingestion")
+
+
+# Alertmanager ends at once with a feature that it does not know, and with both of the last two.
+ALERTMANAGER_FEATURES: Final[dict[str, Feature]] = {
+    "alert-names-in-metrics": Feature("0.31.0"),
+    "auto-gomaxprocs": Feature("0.28.0", "0.33.0"),
+    "auto-gomemlimit": Feature("0.28.0"),
+    "event-recorder": Feature("0.33.0"),
+    "group-key-in-metrics": Feature("0.33.0"),
+    "receiver-name-in-metrics": Feature("0.26.0"),
+    "classic-mode": Feature("0.27.0"),
+    "utf8-strict-mode": Feature("0.27.0"),
+}
+NEWEST_ALERTMANAGER: Final = "0.34.0"
+"""The version up to which that table knows every feature."""
+
+_ALERTMANAGER_FLAG: Final = "0.27.0"
+_NAMES_APART: Final = ("classic-mode", "utf8-strict-mode")
+
+
+def alertmanager_notes(names: Sequence[str], version: Version) -> Findings:
+    """Features with which an Alertmanager ends at once; older ones are not given any."""
+    if version < parse_version(_ALERTMANAGER_FLAG):
+        return
+    for index, name in enumerate(names):
+        feature = ALERTMANAGER_FEATURES.get(name)
+        if feature and feature.known_to(version):
+            continue
+        who = f"Alertmanager {version} does not know"
+        if feature is None:
+            who = f"no Alertmanager up to {NEWEST_ALERTMANAGER} knows"
+        message = f"{who} the feature `{name}`; one that does not know it ends at once"
+        yield Finding(f"spec.enableFeatures[{index}]", Reason.WILL_NOT_START, message)
+    if all(name in names for name in _NAMES_APART):
+        message = f"`{_NAMES_APART[0]}` and `{_NAMES_APART[1]}` exclude each other"
+        yield Finding("spec.enableFeatures", Reason.WILL_NOT_START, message)
 
 
 class Idle(Struct, frozen=True):
@@ -91,23 +154,58 @@ IDLE_ON_NODES: Final = (
 _FIRST_AGENT: Final = "2.32.0"
 
 
-def agent_notes(spec: PrometheusAgentSpec, version: Version) -> Findings:
-    """What is odd about an agent: its version, flags, samples that it keeps, idle fields."""
+def scraper_notes(spec: PrometheusCommonSpec, version: Version) -> Findings:
+    """What is odd about a Prometheus or an agent that can be configured."""
+    agent = isinstance(spec, PrometheusAgentSpec)
+    yield from _features(spec.enable_features or (), version, agent=agent)
+    yield from _arguments(spec, agent=agent)
+    if isinstance(spec, PrometheusAgentSpec):
+        yield from _agent_notes(spec, version)
+
+
+def _features(names: Sequence[str], version: Version, *, agent: bool) -> Findings:
+    for index, name in enumerate(names):
+        found = _feature(name, version, agent=agent)
+        if found:
+            yield Finding(f"spec.enableFeatures[{index}]", *found)
+    if all(name in names and FEATURES[name].known_to(version) for name in _APART):
+        message = f"`{_APART[0]}` and `{_APART[1]}` exclude each other: Prometheus ends at once"
+        yield Finding("spec.enableFeatures", Reason.WILL_NOT_START, message)
+
+
+def _feature(name: str, version: Version, *, agent: bool) -> tuple[Reason, str] | None:
+    """What is odd about one feature, if anything."""
+    feature = FEATURES.get(name)
+    if feature is None:
+        message = f"no Prometheus up to {NEWEST_KNOWN} knows the feature `{name}`"
+        return Reason.INVALID_VALUE, f"{message}; one that does not know it logs and ignores it"
+    if not feature.known_to(version):
+        message = f"Prometheus {version} does not know the feature `{name}`: it is ignored"
+        return Reason.UNSUPPORTED_VERSION, message
+    if name == "agent" and not agent:
+        message = "makes an agent of a server, which ends at once: use a PrometheusAgent"
+        return Reason.WILL_NOT_START, message
+    if feature.server_only and agent:
+        return Reason.INVALID_VALUE, f"the feature `{name}` is a server's; an agent ignores it"
+    if feature.idle_in(version):
+        what = f"`{feature.instead}` does it" if feature.instead else "it is always on"
+        message = f"the feature `{name}` does nothing: since Prometheus {feature.idle} {what}"
+        return Reason.INVALID_VALUE, message
+    return None
+
+
+def _arguments(spec: PrometheusCommonSpec, *, agent: bool) -> Findings:
+    others, other = (_OF_SERVERS, "a server") if agent else (_OF_AGENTS, "an agent")
+    for index, each in enumerate(spec.additional_args or ()):
+        if each.name.removeprefix("no-").startswith(others):
+            message = f"`{each.name}` is for {other}: Prometheus ends at once with it"
+            yield Finding(f"spec.additionalArgs[{index}]", Reason.WILL_NOT_START, message)
+
+
+def _agent_notes(spec: PrometheusAgentSpec, version: Version) -> Findings:
     if version < parse_version(_FIRST_AGENT):
-        message = (
-            f"Prometheus {version} is no agent and will not start: {_FIRST_AGENT} is the first"
-        )
-        yield Finding("spec.version", Reason.UNSUPPORTED_VERSION, message)
-    for index, name in enumerate(spec.enable_features or ()):
-        path, feature = f"spec.enableFeatures[{index}]", FEATURES.get(name)
-        if feature is None:
-            yield Finding(path, Reason.INVALID_VALUE, f"no Prometheus knows the feature `{name}`")
-        elif not feature.known_to(version):
-            message = f"Prometheus {version} does not know the feature `{name}`"
-            yield Finding(path, Reason.UNSUPPORTED_VERSION, message)
-        elif feature.server_only:
-            message = f"the feature `{name}` is a server's; an agent ignores it"
-            yield Finding(path, Reason.INVALID_VALUE, message)
+        message = f"Prometheus {version} is no agent and ends at once: {_FIRST_AGENT} is the first"
+        yield Finding("spec.version", Reason.WILL_NOT_START, message)
     if not spec.remote_write:
         message = "without it an agent sends its samples nowhere"
         yield Finding("spec.remoteWrite", Reason.REQUIRED, message)

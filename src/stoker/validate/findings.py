@@ -38,6 +38,7 @@ class Reason(StrEnum):
     UNSUPPORTED_VERSION = "UnsupportedVersion"
     FILE_ACCESS_FORBIDDEN = "FileAccessForbidden"
     OVER_BUDGET = "OverBudget"
+    WILL_NOT_START = "WillNotStart"
 
 
 # Findings quote what a tenant wrote, and are kept for each workload: they must stay small.

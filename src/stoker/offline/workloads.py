@@ -1,0 +1,49 @@
+"""What the operator holds against a workload by itself, whatever there is beside it.
+
+An API server takes such a workload, so the definitions say nothing; whether its Secrets exist is a
+question about more than one manifest.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from stoker.api.alertmanager import Alertmanager
+from stoker.api.prometheus import Prometheus, PrometheusAgent
+from stoker.api.thanosruler import ThanosRuler
+from stoker.build.alerting.objects import AlertmanagerContents, RulerContents
+from stoker.build.alerting.site import AlertSite
+from stoker.build.objects import Contents
+from stoker.decide import objects_for
+from stoker.errors import WorkloadError
+from stoker.explain.reconciled import with_few_shards
+from stoker.select.workload import Owner, Scraper, workload_of
+from stoker.settings import OperatorSettings, capabilities_with
+from stoker.validate.features import alertmanager_notes, scraper_notes
+from stoker.validate.findings import Finding
+
+_SETTINGS: Final = OperatorSettings()
+_FACTS: Final = capabilities_with(_SETTINGS)
+# What is made of a workload that carries nothing: whether it can be is the same.
+_EMPTY: Final[dict[type, Any]] = {
+    **dict.fromkeys((Prometheus, PrometheusAgent), Contents(config_files={}, asset_files={})),
+    Alertmanager: AlertmanagerContents(config_files={}, asset_files={}),
+    ThanosRuler: RulerContents(remote_write="", asset_files={}),
+}
+
+
+def why_not_built(owner: Owner) -> WorkloadError | None:
+    """What keeps the operator from making anything of a workload, if it shows in it alone."""
+    try:
+        objects_for(with_few_shards(owner), _FACTS, _SETTINGS.objects, _EMPTY[type(owner)])
+    except WorkloadError as error:
+        return error
+    return None
+
+
+def notes_on(owner: Owner) -> Iterator[Finding]:
+    """What is odd about a workload that can be built."""
+    if isinstance(owner, Scraper):
+        yield from scraper_notes(owner.spec, workload_of(owner, _FACTS).version)
+    if isinstance(owner, Alertmanager):
+        version = AlertSite(owner, _SETTINGS.objects).version
+        yield from alertmanager_notes(owner.spec.enable_features or (), version)
