@@ -13,6 +13,7 @@ from stoker.explain.ask import explanation
 from stoker.offline.manifests import read
 from stoker.offline.surroundings import view_of
 from stoker.offline.world import world_of
+from stoker.page.idle import idle_among
 from stoker.settings import OperatorSettings
 
 Object = dict[str, Any]
@@ -237,6 +238,17 @@ def test_the_workload_says_on_how_many_nodes_it_is(tmp_path: Path) -> None:
     assert "covers 1 of 2 nodes; it is not on gpu-1 (has taint gpu=yes" in str(found.notes)
     found = told(tmp_path, "PrometheusAgent", agent(), name="monitoring/light")
     assert found.headline.endswith("uses 0 resources")
+
+
+def test_a_list_on_the_page_says_no_targets_where_no_agent_is(tmp_path: Path) -> None:
+    """With the reason; one that is scraped somewhere is used."""
+    lists = {}
+    for pods in ([pod("b", "gpu-1")], [pod("a", "plain-1"), pod("b", "gpu-1")]):
+        world = world_of(read([file_of(tmp_path, *TWO, agent(), POD_MONITOR, *pods)]))
+        view = view_of(world, OperatorSettings())
+        idle = idle_among(view, view.workloads[0], view.resources)
+        lists[len(pods)] = [reason for _, reason in idle]
+    assert lists == {1: [f"no agent is there: 1 target: {WHY}"], 2: []}
 
 
 def test_the_command_fails_and_prints_the_same_as_json(tmp_path: Path, capsys: Capture) -> None:
