@@ -25,6 +25,7 @@ from tests.live.scraping import (
 from tests.live.test_cluster import processes_with
 from tools.components import SERVER_ADDRESS
 from tools.podrunner import PodRunner
+from tools.pods.images import OUR_IMAGE
 
 Object = dict[str, Any]
 SERVER = "app.kubernetes.io/name=prometheus"
@@ -65,13 +66,25 @@ def containers(pod: Object) -> dict[str, Object]:
     return {each["name"]: each for each in pod["spec"]["containers"]}
 
 
+@pytest.mark.parametrize(
+    ("image", "word"),
+    [
+        pytest.param("", 'msg="Reload triggered"', id="the peer's reloader, by default"),
+        pytest.param(OUR_IMAGE, "msg=reloaded", id="our reloader"),
+    ],
+)
 def test_a_server_scrapes_pods_and_takes_a_changed_configuration(
-    world: World, pods: PodRunner
+    world: World, pods: PodRunner, image: str, word: str
 ) -> None:
     """A change goes from the monitor to the running process, through Secret, volume and reloader.
 
     Discovery is told where the API server is by `spec.apiserverConfig`.
     """
+    given = [{"image": image}] if image else []
+    own = {
+        f"{prefix}ontainers": [each | {"name": f"{init}config-reloader"} for each in given]
+        for prefix, init in (("c", ""), ("initC", "init-"))
+    }
     token = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "token"}}
     world.put(token | {"stringData": {"token": world.cluster.token}})
     server = {
@@ -79,7 +92,7 @@ def test_a_server_scrapes_pods_and_takes_a_changed_configuration(
         "authorization": {"credentials": {"name": "token", "key": "token"}},
         "tlsConfig": {"insecureSkipVerify": True},
     }
-    world.put(pod_monitor(), prometheus("main", apiserverConfig=server))
+    world.put(pod_monitor(), prometheus("main", apiserverConfig=server, **own))
     world.put(*(target(f"t-{number}", f"node-{number}", {"app": "target"}) for number in range(3)))
     with exporter(world.cluster):
         [pod] = pods.until_running(world.namespace, SERVER)
@@ -96,7 +109,7 @@ def test_a_server_scrapes_pods_and_takes_a_changed_configuration(
         world.put(pod_monitor(relabelings=[added]))
         world.until("the new label", lambda: asked('team="blue"'))
         assert _runtime(pods, address)["startTime"] == started
-    world.until("a word", lambda: "msg=reloaded" in pods.logs(pod, "config-reloader"))
+    world.until("a word", lambda: word in pods.logs(pod, "config-reloader"))
 
 
 def _runtime(pods: PodRunner, address: str) -> Object:
