@@ -1,0 +1,88 @@
+"""How gaps and overlaps are told from scrapes, which the live tests of modes rest on."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.live.changing import (
+    DAEMON_SET,
+    STATEFUL_SET,
+    Measured,
+    longest_gap,
+    longest_overlap,
+    mode_of,
+)
+from tests.live.stage import INTERVAL, Target, Try, odd
+from tests.modes import Case, table
+
+OLD, NEW = "prom-agent-main-0", "prom-agent-main-x7k2p"
+TARGET = Target("red", "shop", "10.244.1.2:8080")
+
+
+def tries(**seconds: list[float]) -> list[Try]:
+    """The scrapes of a target, by the old agent and the new one."""
+    names = {"old": OLD, "new": NEW}
+    return sorted(Try(time, names[who]) for who, times in seconds.items() for time in times)
+
+
+def test_a_gap_is_between_scrapes_by_whomever() -> None:
+    """That the old agent stopped is no gap where the new one goes on."""
+    assert longest_gap(tries(old=[0, 2, 4], new=[5, 7])) == 2
+    assert longest_gap(tries(old=[0, 2], new=[9, 11])) == 7
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "overlap"),
+    [
+        pytest.param([0, 2, 4], [5, 7, 9], 0, id="one after the other"),
+        pytest.param([0, 2, 4, 6, 8], [3, 5, 7, 9], 5, id="both for a while"),
+        pytest.param([0, 2, 4, 6, 20, 22, 24], [5, 7, 19, 21, 23], 3, id="twice: the longer one"),
+        pytest.param([0, 2, 4], [], 0, id="nothing new"),
+        pytest.param([0, 2, 4, 6, 8, 10, 12, 14], [3, 11, 13], 2, id="what stopped was not there"),
+    ],
+)
+def test_an_overlap_is_the_longest_time_that_both_modes_scrape(
+    old: list[float], new: list[float], overlap: float
+) -> None:
+    """An agent that has stopped and one that comes later are not one."""
+    assert longest_overlap(tries(old=old, new=new)) == overlap
+
+
+def test_modes_are_told_from_names() -> None:
+    """A pod of a StatefulSet has a number, one of a DaemonSet five letters."""
+    assert (mode_of(OLD), mode_of(NEW)) == (STATEFUL_SET, DAEMON_SET)
+
+
+@pytest.mark.parametrize(
+    ("times", "is_odd"),
+    [
+        ([0, 2, 4, 6], False),
+        ([0, 2, 2.1, 4, 6], True),
+        ([0, 2, 6], True),
+        ([0, 2], True),
+    ],
+)
+def test_a_target_is_scraped_once_in_each_interval_or_is_odd(
+    times: list[float], is_odd: bool
+) -> None:
+    """Neither too often, nor too seldom."""
+    found = odd({TARGET: tries(old=times)}, late=0.0)
+    assert bool(found) is is_odd
+
+
+def test_a_promise_is_two_intervals_and_what_the_machine_was_late() -> None:
+    """And an overlap is as long as the hand-over needs."""
+    kept = Measured(gap=2 * INTERVAL + 0.5, overlap=20, late=0.5, needed=20, kills=3)
+    assert kept.is_kept
+    assert not kept._replace(late=0.0).is_kept
+    assert not kept._replace(needed=19).is_kept
+
+
+def test_the_table_has_the_worst_of_each_kind() -> None:
+    """Of several runs, each number is the largest."""
+    one = Measured(gap=2, overlap=15, late=0.1, needed=30, kills=3)
+    other = Measured(gap=3.25, overlap=12, late=0.4, needed=20, kills=5)
+    rows = table({Case("to a DaemonSet", "ours", "each"): [one, other]}).splitlines()
+    assert rows[2:] == [
+        "| to a DaemonSet | ours | killed at each write | 3.2 s | 15.0 s | 0.4 s | 30.0 s | 5 |"
+    ]
