@@ -84,14 +84,17 @@ class Succession:
         if self._died:
             self.away += time.monotonic() - self._died
             self._died = 0.0
-        if not self.killing or request.method in _READS or status >= _FAILED:
-            return
-        if any(each in request.path for each in _NO_STATE):
-            return
         operator = self._current
         # What it had sent before it died may still be on its way.
-        if operator and operator.process.poll() is None:
+        lives = operator is not None and operator.process.poll() is None
+        if operator and lives and self.killing and _is_write(request, status):
             operator.process.kill()
             operator.process.wait()
             self.kills += 1
             self._died = time.monotonic()
+
+
+def _is_write(request: web.Request, status: int) -> bool:
+    """Whether something is different now that the next operator could find."""
+    asked = request.method in _READS or "dryRun" in request.query
+    return not asked and status < _FAILED and not any(each in request.path for each in _NO_STATE)

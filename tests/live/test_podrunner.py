@@ -19,13 +19,13 @@ from tests.live.scraping import (
     allow_discovery,
     exporter,
     node_agent,
+    our_reloader,
     series,
     target,
 )
 from tests.live.test_cluster import processes_with
 from tools.components import SERVER_ADDRESS
 from tools.podrunner import PodRunner
-from tools.pods.images import OUR_IMAGE
 
 Object = dict[str, Any]
 SERVER = "app.kubernetes.io/name=prometheus"
@@ -67,24 +67,19 @@ def containers(pod: Object) -> dict[str, Object]:
 
 
 @pytest.mark.parametrize(
-    ("image", "word"),
+    ("reloader", "word"),
     [
-        pytest.param("", 'msg="Reload triggered"', id="the peer's reloader, by default"),
-        pytest.param(OUR_IMAGE, "msg=reloaded", id="our reloader"),
+        pytest.param({}, 'msg="Reload triggered"', id="the peer's reloader, by default"),
+        pytest.param(our_reloader(), "msg=reloaded", id="our reloader"),
     ],
 )
 def test_a_server_scrapes_pods_and_takes_a_changed_configuration(
-    world: World, pods: PodRunner, image: str, word: str
+    world: World, pods: PodRunner, reloader: Object, word: str
 ) -> None:
     """A change goes from the monitor to the running process, through Secret, volume and reloader.
 
     Discovery is told where the API server is by `spec.apiserverConfig`.
     """
-    given = [{"image": image}] if image else []
-    own = {
-        f"{prefix}ontainers": [each | {"name": f"{init}config-reloader"} for each in given]
-        for prefix, init in (("c", ""), ("initC", "init-"))
-    }
     token = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "token"}}
     world.put(token | {"stringData": {"token": world.cluster.token}})
     server = {
@@ -92,7 +87,7 @@ def test_a_server_scrapes_pods_and_takes_a_changed_configuration(
         "authorization": {"credentials": {"name": "token", "key": "token"}},
         "tlsConfig": {"insecureSkipVerify": True},
     }
-    world.put(pod_monitor(), prometheus("main", apiserverConfig=server, **own))
+    world.put(pod_monitor(), prometheus("main", apiserverConfig=server, **reloader))
     world.put(*(target(f"t-{number}", f"node-{number}", {"app": "target"}) for number in range(3)))
     with exporter(world.cluster):
         [pod] = pods.until_running(world.namespace, SERVER)
