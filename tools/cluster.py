@@ -27,8 +27,8 @@ from tools.api import Api, ApiError, kubeconfig
 from tools.audit import AuditLog
 from tools.components import SERVER_ADDRESS, Layout, Ports
 from tools.host import ClusterError, Host, Stream
-from tools.nodes import is_usable, manifest
-from tools.stages import write_stages
+from tools.nodes import DEAD_STATUS, is_usable, manifest
+from tools.stages import DEAD, write_stages
 from tools.supervisor import FAILED_FILE
 from tools.waiting import DEADLINE, until
 
@@ -143,6 +143,12 @@ class Cluster:
         """Add a node and wait until pods can be scheduled to it."""
         self._create_node(name, labels or {})
         self._await_nodes([name])
+
+    def add_dead_node(self) -> None:
+        """Add the node at which nobody is at home: pods may be bound to it, and that is all."""
+        self._create_node(DEAD, {})
+        kind = "application/merge-patch+json"
+        self.api.request("PATCH", f"/api/v1/nodes/{DEAD}/status", DEAD_STATUS, content_type=kind)
 
     def remove_node(self, name: str) -> None:
         """Remove a node, and its pods, which Kubernetes itself would only do a minute later."""

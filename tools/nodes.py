@@ -11,6 +11,23 @@ POD_PREFIX = "10.244"
 NODE_PREFIX = "10.244.254"
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
+_ROOM = {"cpu": "4", "memory": "8Gi", "pods": "110"}
+DEAD_STATUS = {
+    "status": {
+        "capacity": _ROOM,
+        "allocatable": _ROOM,
+        "conditions": [
+            {
+                "type": "Ready",
+                "status": "False",
+                "reason": "KubeletNotReady",
+                "message": "nobody is at home",
+                "lastTransitionTime": "2026-01-31T12:00:00Z",
+            }
+        ],
+    }
+}
+"""What there is to know of a node whose kubelet has gone."""
 
 NODES = 250
 

@@ -3,6 +3,8 @@
 kwok says that a pod is ready as soon as it has a node. Where that is not honest, as the pod really
 runs (see ``podrunner``), an annotation in its template keeps kwok from it: the pod gets its address
 and is Running, but it is ready only when somebody writes so into its status.
+
+And nobody is at home at the node `dead`: it is never Ready, and its pods neither start nor end.
 """
 
 from __future__ import annotations
@@ -11,6 +13,9 @@ from pathlib import Path
 
 READINESS = "pods.stoker.dev/readiness"
 """The annotation of a pod whose readiness is told by whoever runs it; its value is `told`."""
+
+DEAD = "dead"
+"""The name of a node that kwok does not play."""
 
 _STAGES = "stages.yaml"
 _TOLD = f'{{{{ if eq "told" (get (or .metadata.annotations dict) "{READINESS}") }}}}'
@@ -27,5 +32,13 @@ def write_stages(original: Path, directory: Path) -> Path:
         told = f'status: {_TOLD}"False"{{{{ else }}}}"True"{{{{ end }}}}\n        type: {kind}\n'
         text = text.replace(ready, told)
     path = directory / _STAGES
-    path.write_text(text)
+    path.write_text("---".join(map(_without_the_dead, text.split("---"))))
     return path
+
+
+def _without_the_dead(stage: str) -> str:
+    """A stage that leaves out the dead node, or what is on it."""
+    key = ".metadata.name" if "kind: Node\n" in stage else ".spec.nodeName"
+    every = "    matchExpressions:\n"
+    other = f"    - key: '{key}'\n      operator: 'NotIn'\n      values:\n      - '{DEAD}'\n"
+    return stage.replace(every, every + other)

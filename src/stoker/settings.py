@@ -25,7 +25,8 @@ class Capabilities(Struct, frozen=True, kw_only=True):
     of a node to its pods (Kubernetes 1.35). `daemon_sets`, `topology_sharding`, `shard_retention`:
     feature gates.
     `deny_files`: no monitor, ScrapeConfig or AlertmanagerConfig may name files of a container.
-    `limits`: what one configuration resource may cost.
+    `limits`: what one configuration resource may cost. `mode_change_patience`: for how many seconds
+    a change of an agent's mode waits for pods that may never come; 0 for ever.
     """
 
     endpoint_slices: bool = True
@@ -197,7 +198,8 @@ class OperatorSettings(Struct, frozen=True, kw_only=True):
     beside workloads. `repair_policy`: `none`, `evict` or `delete` for pods of a stuck StatefulSet.
     `deny_files`: configuration resources may not name files of the container that reads them.
     `consolidate_monitors`: monitors are kept, and scraped, as ScrapeConfigs that belong to them.
-    `limits`: what one configuration resource may cost.
+    `limits`: what one configuration resource may cost. `mode_change_patience`: for how many seconds
+    a change of an agent's mode waits for pods that may never come; 0 for ever.
     """
 
     objects: ObjectSettings = ObjectSettings()
@@ -206,6 +208,7 @@ class OperatorSettings(Struct, frozen=True, kw_only=True):
     gates: dict[str, bool] = msgspec.field(default_factory=lambda: dict(DEFAULT_GATES))
     controller_id: str = ""
     repair_policy: str = "none"
+    mode_change_patience: float = 600.0
     unmanaged_configurations: bool = True
     references_everywhere: bool = False
     deny_files: bool = False

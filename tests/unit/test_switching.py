@@ -4,12 +4,21 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from stoker.api.core import Object, ObjectMeta
 from stoker.api.decode import convert
 from stoker.api.prometheus import PrometheusAgentSpec
 from stoker.run.caches import Running
-from stoker.run.switching import Found, Switch, apart, switch_of, switched, usual_names
+from stoker.run.switching import (
+    Found,
+    Switch,
+    apart,
+    old_places,
+    switch_of,
+    switched,
+    usual_names,
+)
 from stoker.select.workload import Workload
 
 SECRET = ("Secret", "shop", "prom-agent-light-switch")
@@ -230,3 +239,71 @@ def test_all_files_of_a_large_configuration_go_apart() -> None:
     volume = stateful_set["spec"]["template"]["spec"]["volumes"][0]
     assert [each["secret"]["name"] for each in volume["projected"]["sources"]] == own
     assert usual_names(agent("StatefulSet"), [*own, "other"]) == [*names, "other"]
+
+
+@pytest.mark.parametrize("mode", ["DaemonSet", "StatefulSet"])
+def test_a_change_is_held_where_pods_want_the_same_port_of_a_node(mode: str) -> None:
+    """Nothing is begun, the old pods stay, and it says what to do; in both directions (A3, A20)."""
+    wanted = deepcopy(ON_NODES if mode == "DaemonSet" else WANTED)
+    wanted[1]["spec"]["template"]["spec"]["hostNetwork"] = True
+    old = running(READY_DAEMON.status or {}, template=wanted[1]["spec"]["template"])
+    if mode == "DaemonSet":
+        old = running(READY_SET.status or {}, template=wanted[1]["spec"]["template"])
+    found = Found([old], [], ["prom-agent-light"])
+    if mode == "StatefulSet":
+        found = Found([], [old], ["prom-agent-light"])
+    switch = switch_of(agent(mode), wanted, found)
+    assert switch.held
+    assert "delete" in switch.waits_for
+    assert switched(agent(mode), wanted, switch) == []
+    other = "StatefulSet" if mode == "DaemonSet" else "DaemonSet"
+    assert (other, "shop", "prom-agent-light") in switch.kept
+    # The ways out: without hostNetwork, without the old ones, and where these have no pods.
+    plain = ON_NODES if mode == "DaemonSet" else WANTED
+    assert not switch_of(agent(mode), plain, found).held
+    assert not switch_of(agent(mode), wanted, Found([], [], ["prom-agent-light"])).held
+    if mode == "DaemonSet":
+        status = {"observedGeneration": 1, "replicas": 0, "updatedReplicas": 0}
+        none = running(status, replicas=0, template=wanted[1]["spec"]["template"])
+        assert not switch_of(agent(mode), wanted, Found([none], [], [])).held
+
+
+def test_new_pods_are_left_as_they_are_while_a_change_is_held() -> None:
+    """Ports that are asked for half-way: nothing is rolled, and what new pods read is current."""
+    wanted = deepcopy(ON_NODES)
+    wanted[1]["spec"]["template"]["spec"]["hostNetwork"] = True
+    old = running(READY_SET.status or {}, template=wanted[1]["spec"]["template"])
+    new = running(daemon(numberAvailable=2).status or {}, template=APART_DAEMON.spec["template"])  # type: ignore[index]
+    switch = switch_of(agent("DaemonSet"), wanted, Found([old], [new], ["prom-agent-light", *OWN]))
+    assert switch.held
+    assert DAEMON in switch.kept
+    [secret] = switched(agent("DaemonSet"), wanted, switch)
+    assert secret["metadata"]["name"] == "prom-agent-light-switch"
+
+
+def test_what_is_being_deleted_is_not_ready() -> None:
+    """Its status is not touched again: a change that is taken back twice would end too soon."""
+    metadata = replace(APART_DAEMON.metadata, deletion_timestamp="2026-11-16T12:00:00Z")
+    going = replace(APART_DAEMON, metadata=metadata)
+    for daemons, kept in (([APART_DAEMON], False), ([going], True)):
+        found = Found([READY_SET], daemons, ["prom-agent-light", *OWN])
+        switch = switch_of(agent("DaemonSet"), ON_NODES, found)
+        assert (("StatefulSet", "shop", "prom-agent-light") in switch.kept) is kept
+
+
+def test_a_change_waits_for_pods_that_are_rolled_between_the_two_secrets() -> None:
+    """They read both, so that there is none for the new pods; and both are kept current."""
+    rolling = running({"observedGeneration": 1, "updatedReplicas": 0, "readyReplicas": 1})
+    found = Found([rolling], [], ["prom-agent-light", *OWN])
+    assert old_places(agent("DaemonSet"), found) == (False, True)
+    switch = switch_of(agent("DaemonSet"), ON_NODES, found)
+    assert "rolled" in switch.waits_for
+    assert SECRET in switch.kept
+    assert switched(agent("DaemonSet"), ON_NODES, switch) == []
+    for done in (
+        Found([READY_SET], [], ["prom-agent-light", *OWN]),
+        Found([rolling], [], ["prom-agent-light"]),
+        Found([rolling], [APART_DAEMON], ["prom-agent-light", *OWN]),
+    ):
+        assert old_places(agent("DaemonSet"), done) == (False,)
+        assert "rolled" not in switch_of(agent("DaemonSet"), ON_NODES, done).waits_for

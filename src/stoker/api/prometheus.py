@@ -401,7 +401,7 @@ class Prometheus(Resource):
 
 
 _ON_EVERY_NODE = "has(self.mode) && self.mode == 'DaemonSet'"
-_NOT_ON_EVERY_NODE = (
+NOT_ON_EVERY_NODE: Final = (
     "replicas",
     "storage",
     "persistentVolumeClaimRetentionPolicy",
@@ -543,7 +543,7 @@ class DaemonSetSettings(Model):
 
 RULES_OF_MODES: Final[Cel] = {
     f"{field} cannot be set when mode is DaemonSet": f"!({_ON_EVERY_NODE} && has(self.{field}))"
-    for field in _NOT_ON_EVERY_NODE
+    for field in NOT_ON_EVERY_NODE
 } | {
     "shards cannot be greater than 1 when mode is DaemonSet": (
         f"!({_ON_EVERY_NODE} && has(self.shards) && self.shards > 1)"

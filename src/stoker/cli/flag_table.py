@@ -151,6 +151,14 @@ GROUPS: Final[dict[str, tuple[Flag, ...]]] = {
             "none",
         ),
         Flag(
+            "agent-mode-change-deadline",
+            read.duration_or_none,
+            "How long a change of a PrometheusAgent's mode waits for pods that cannot be scheduled,"
+            " or whose node is not Ready, before it goes on without them; 0 means for ever.",
+            600.0,
+            "10m0s",
+        ),
+        Flag(
             "disable-unmanaged-prometheus-configuration",
             read.boolean,
             "Generate a configuration also for a Prometheus without any selector, in place of the"

@@ -47,6 +47,7 @@ def settings_of(given: Given) -> OperatorSettings:
         gates=gates,
         controller_id=given["controller-id"],
         repair_policy=given["repair-policy-for-statefulsets"],
+        mode_change_patience=given["agent-mode-change-deadline"],
         unmanaged_configurations=not given["disable-unmanaged-prometheus-configuration"],
         references_everywhere=given["watch-referenced-objects-in-all-namespaces"],
         deny_files=given["deny-file-access-in-configuration-resources"],

@@ -80,6 +80,10 @@ class Announcements:
         if any(each.type == RECONCILED and each.message == bounded(message) for each in conditions):
             self._events.known(uid, RECONCILING, message)
             return
+        self.warned(key, owner, message)
+
+    def warned(self, key: WorkloadKey, owner: Owner, message: str) -> None:
+        """Say something about a workload that its user should see."""
         resource = WORKLOADS[key.kind].resource
         subject = Subject(resource.api_version, key.kind, owner.metadata)
         self._events.warn(subject, RECONCILING, message, RECONCILING)

@@ -340,15 +340,10 @@ class Operator:
         except Exception as error:
             self._count(key, begun, failed=True)
             self._record_failure(key, owner, error)
-            if not isinstance(error, WorkloadError) or isinstance(error, AwaitedError):
-                raise
-            self._failed(key, error)
+            self._try_again(key, error)
             return
-        outcome = self._outcome(owner, done)
-        self._count(key, begun, failed=outcome.failure is not None)
-        self._statuses.record(key, owner, outcome)
-        self._announcements.succeeded(owner)
-        self._announce(key)
+        self._count(key, begun, failed=self._outcome(owner, done).failure is not None)
+        self._tell(key, owner, done)
         if not done.waits:
             self._waiting.discard(key)
         if done.later is not None:
@@ -356,6 +351,25 @@ class Operator:
         if done.again:
             wait = max((done.again - self._tools.now()).total_seconds(), 1)
             self._queues[key.kind].add_after(key, wait)
+        if done.refused:
+            self._try_again(key, done.refused)
+
+    def _try_again(self, key: WorkloadKey, error: Exception) -> None:
+        """Raise what may go well the next time though nobody tells us; else it is in the log."""
+        if not isinstance(error, WorkloadError) or isinstance(error, AwaitedError):
+            raise error
+        self._failed(key, error)
+
+    def _tell(self, key: WorkloadKey, owner: Owner, done: Done) -> None:
+        """Say what came of it."""
+        self._statuses.record(key, owner, self._outcome(owner, done))
+        if done.outcome.failure:
+            self._announcements.failed(key, owner, done.outcome.failure.message)
+        else:
+            self._announcements.succeeded(owner)
+        if done.without:
+            self._announcements.warned(key, owner, f"the mode is changed without {done.without}")
+        self._announce(key)
 
     def _outcome(self, owner: Owner, done: Done) -> Reconciliation:
         """What came of it; without sight of all that was asked for, that is a failure."""
@@ -404,9 +418,9 @@ class Operator:
             return None
         return choices(owner.spec, owner.metadata.namespace or "")
 
-    def _readers(self, key: Referenced) -> list[WorkloadKey]:
+    def _readers(self, key: Referenced) -> set[WorkloadKey]:
         """The workloads that looked for a Secret or ConfigMap."""
-        return [workload for workload, held in self._reconciler.held.items() if held.refers_to(key)]
+        return self._reconciler.readers(key)
 
     def _wake(self, key: WorkloadKey) -> None:
         self._queues[key.kind].add(key)

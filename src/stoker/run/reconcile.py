@@ -3,7 +3,8 @@
     changes ──> held ──> contents ──> objects ──> written where they differ ──> surplus removed
 
 Which event woke us is not an input. A workload that cannot be reconciled keeps what it has:
-nothing is written before everything that is to be written is known.
+nothing is written before everything that is to be written is known. Of one object that the server
+refuses the others know nothing (`objects`).
 """
 
 import time
@@ -18,6 +19,7 @@ from stoker.api.core import Object, identity_of
 from stoker.api.prometheus import PrometheusAgent
 from stoker.build.secrets import secret
 from stoker.decide import OWN, Existing, Kept, Outline, objects_for
+from stoker.errors import StokerError, WorkloadError
 from stoker.generate.rules import config_map_name
 from stoker.generate.split import MAIN_FILE
 from stoker.generate.stream import gzip_member
@@ -25,14 +27,16 @@ from stoker.kube.errors import NotFound
 from stoker.kube.resources import CONFIG_MAP
 from stoker.logs import logger
 from stoker.run.checks import check_cluster
-from stoker.run.claims import grow_claims
 from stoker.run.governing import with_shared_service
 from stoker.run.held import Held
 from stoker.run.judging import aside
 from stoker.run.kinds import WORKLOADS
+from stoker.run.mode_changes import ModeChanges, Standing
+from stoker.run.objects import RUNNING, Objects, Refused
+from stoker.run.old_mode import NOTHING_OLD, OldConfiguration, OldModes, old_mode_of, together
 from stoker.run.refusals import Refusals
 from stoker.run.surplus import Surplus
-from stoker.run.switching import Found, Switch, switch_of, switched, usual_names
+from stoker.run.switching import Switch, usual_names
 from stoker.run.tools import Tools
 from stoker.run.triggers import Changes, Triggers
 from stoker.select.choice import UNMANAGED, is_unmanaged
@@ -55,12 +59,16 @@ class Done(Struct, frozen=True):
 
     `again` is when it must be looked at without a cause; `waits`, that it must be looked at when
     pods become ready; `later`, after how many seconds there is more to do, None if there is not.
+    `without`: the pods that a change of mode goes on without. `refused`: why an object was not
+    taken, if one was not.
     """
 
     outcome: Reconciliation
     again: datetime | None = None
     waits: bool = False
     later: float | None = None
+    without: str = ""
+    refused: StokerError | None = None
 
 
 class Reconciler:
@@ -74,6 +82,9 @@ class Reconciler:
         self._settings = tools.settings
         self._triggers = triggers
         self._surplus = Surplus(tools)
+        self._mode_changes = ModeChanges(tools)
+        self._old_modes = OldModes(tools)
+        self._objects = Objects(tools)
         self._refusals = Refusals(logger("reconcile"))
 
     def set_aside(self, key: WorkloadKey) -> float | None:
@@ -114,9 +125,15 @@ class Reconciler:
 
     def forget(self, key: WorkloadKey) -> None:
         """A workload is gone, and with it what was kept of it."""
+        self._old_modes.forget(key)
         if self.held.pop(key, None):
             self._tools.values.keep_only(self._is_read)
         self._triggers.take(key)
+
+    def readers(self, key: Referenced) -> set[WorkloadKey]:
+        """The workloads that looked for a Secret or ConfigMap."""
+        held = (workload for workload, held in self.held.items() if held.refers_to(key))
+        return {*held, *self._old_modes.readers(key)}
 
     async def _reconcile(self, key: WorkloadKey, owner: Owner, changes: Changes) -> Done:
         held = self.held.get(key)
@@ -132,48 +149,76 @@ class Reconciler:
             self.held[key] = held
         members, begun = self._triggers.members.members(key), time.monotonic()
         try:
-            return await self._brought_about(owner, held, changes, members)
+            return await self._brought_about(key, owner, held, changes, members)
         finally:
             held.shares.charge(changes, time.monotonic() - begun)
 
+    async def _old_configuration(
+        self, key: WorkloadKey, owner: Owner, changes: Changes, members: frozenset[ObjectKey]
+    ) -> OldConfiguration:
+        """What pods of the mode that an agent is leaving should read; nothing, if there are none.
+
+        It comes first: the new pods' part of the changes notes itself what it has to begin with.
+        """
+        old = None
+        if isinstance(owner, PrometheusAgent):
+            workload = workload_of(owner, self._tools.capabilities)
+            old = old_mode_of(owner, workload, self._mode_changes.found(owner))
+        if old is None:
+            self._old_modes.forget(key)
+            return NOTHING_OLD
+        return await self._old_modes.configuration(key, old, changes, members)
+
     async def _brought_about(
-        self, owner: Owner, held: Held, changes: Changes, members: frozenset[ObjectKey]
+        self,
+        key: WorkloadKey,
+        owner: Owner,
+        held: Held,
+        changes: Changes,
+        members: frozenset[ObjectKey],
     ) -> Done:
+        old = await self._old_configuration(key, owner, changes, members)
         kept = await held.refresh(owner, changes, members)
         outline = self._tools.outline(owner)
-        wanted = await self._wanted(owner, outline, held, kept)
-        if changes.own:
-            await check_cluster(self._client, owner, outline, self._refusals)
-        wanted, switch = self._switched(owner, wanted)
-        await self._prepare(wanted)
-        for each in wanted:
-            await self._tools.writer.write(each)
-        needed = {identity_of(each) for each in wanted} | switch.kept
+        contents = await self._contents(owner, outline, held, kept)
+        if old.files:
+            contents, old = together(contents, old)
+        wanted = self._wanted(owner, contents)
+        problem = await self._checked(key, owner, outline) if changes.own else None
+        standing = await self._mode_changes.standing(owner, outline, wanted)
+        wanted, switch = _with_old(standing.wanted, old), standing.switch
+        refused = await self._objects.write(wanted, problem)
+        needed = {identity_of(each) for each in wanted} | switch.kept | refused.mounted
         again = await self._surplus.remove(owner, outline, needed)
         if changes.own:
             self._tools.values.keep_only(self._is_read)
-        remarks = (*self._remarks(owner, kept), *_remarks_on(switch))
-        return Done(Reconciliation(remarks=remarks), again, waits=bool(switch.waits_for))
+        again = min((each for each in (again, standing.again) if each), default=None)
+        remarks = (*self._remarks(owner, kept), *_remarks_on(standing, old))
+        return Done(
+            Reconciliation(_failure(standing, refused), remarks),
+            again,
+            waits=bool(switch.waits_for),
+            without=standing.without,
+            refused=refused.first,
+        )
 
-    async def _wanted(self, owner: Owner, outline: Outline, held: Held, kept: Kept) -> list[Object]:
+    async def _checked(
+        self, key: WorkloadKey, owner: Owner, outline: Outline
+    ) -> WorkloadError | None:
+        """Why pods of this workload must not be made as they are wanted, if there is a reason."""
+        try:
+            await check_cluster(self._client, owner, outline, self._refusals)
+        except WorkloadError as error:
+            # The next attempt must ask again.
+            self._triggers.give_back(key, Changes(own=True))
+            return error
+        return None
+
+    def _wanted(self, owner: Owner, contents: Any) -> list[Object]:
         """All objects that a workload should have."""
-        contents = await self._contents(owner, outline, held, kept)
         tools = self._tools
         made = objects_for(owner, tools.capabilities, self._settings.objects, contents)
         return with_shared_service(tools, owner, made)
-
-    def _switched(self, owner: Owner, wanted: list[Object]) -> tuple[list[Object], Switch]:
-        """Where a change of mode stands, by what exists, and what is wanted meanwhile."""
-        if not isinstance(owner, PrometheusAgent):
-            return wanted, Switch()
-        uid, workload = owner.metadata.uid or "", workload_of(owner, self._tools.capabilities)
-        found = Found(
-            self._caches.belonging("StatefulSet", uid),
-            self._caches.belonging("DaemonSet", uid),
-            self._names_of_secrets(uid),
-        )
-        switch = switch_of(workload, wanted, found)
-        return switched(workload, wanted, switch), switch
 
     def _names_of_secrets(self, uid: str) -> list[str]:
         return [each.metadata.name or "" for each in self._caches.belonging("Secret", uid)]
@@ -215,20 +260,9 @@ class Reconciler:
             name = config_map_name(outline.rules, len(found))
         return found
 
-    async def _prepare(self, wanted: list[Object]) -> None:
-        """See that what runs the pods can be written, before anything is written for it."""
-        sets = [each for each in wanted if each["kind"] in ("StatefulSet", "DaemonSet")]
-        for each in sets:
-            await self._tools.writer.check(each)
-        for each in sets:
-            metadata = each["metadata"]
-            store = self._caches.owned["StatefulSet"].store
-            found = store.get(metadata["namespace"], metadata["name"])
-            await grow_claims(self._client, each, found)
-
     def _is_read(self, key: Referenced) -> bool:
         """Whether a workload refers to a Secret or ConfigMap."""
-        return any(held.refers_to(key) for held in self.held.values())
+        return bool(self.readers(key))
 
     async def release(self, key: WorkloadKey, owner: Owner) -> None:
         """Take off the peer's finalizer: without the peer, nobody would, and nothing needs it."""
@@ -255,6 +289,27 @@ class Reconciler:
                 yield Remark(Because.VALUES_OUTDATED, said)
 
 
-def _remarks_on(switch: Switch) -> Iterator[Remark]:
-    if switch.waits_for:
+def _failure(standing: Standing, refused: Refused) -> Remark | None:
+    """What is not as it was asked for."""
+    if refused.errors:
+        return Remark(Because.RECONCILIATION_FAILED, refused.message)
+    switch = standing.switch
+    return Remark(Because.MODE_CHANGE_HELD, switch.waits_for) if switch.held else None
+
+
+def _with_old(wanted: Sequence[Object], old: OldConfiguration) -> list[Object]:
+    """What old pods read as well: after the files that both modes read, before what runs pods."""
+    sets = [each for each in wanted if each["kind"] in RUNNING]
+    return [*(each for each in wanted if each["kind"] not in RUNNING), *old.secrets, *sets]
+
+
+def _remarks_on(standing: Standing, old: OldConfiguration) -> Iterator[Remark]:
+    switch: Switch = standing.switch
+    if standing.without:
+        text = f"the mode is being changed, and it goes on without {standing.without}"
+        yield Remark(Because.SWITCHING_MODE, text)
+    elif switch.waits_for and not switch.held:
         yield Remark(Because.SWITCHING_MODE, f"the mode is being changed: {switch.waits_for}")
+    if old.problem:
+        text = f"the configuration of pods of the old mode stays as it is: {old.problem}"
+        yield Remark(Because.SWITCHING_MODE, text)

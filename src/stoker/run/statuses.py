@@ -5,24 +5,24 @@ speaks of the state of the workload that was reconciled last: while a newer one 
 nothing is written. Pods are at hand here, so those that hold up a rollout are dealt with as well.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stoker.api.core import Object, ObjectMeta
-from stoker.api.declare import Model
+from stoker.api.core import Object
+from stoker.api.prometheus import PrometheusAgent
 from stoker.build.sets import replicas_of
 from stoker.decide import Outline
 from stoker.kube.errors import NotFound
 from stoker.kube.queue import KeyedQueue
-from stoker.kube.resources import POD
 from stoker.kube.takeover import adopt
 from stoker.run.caches import Running
 from stoker.run.kinds import WORKLOADS
 from stoker.run.latest import Latest
+from stoker.run.pods import pods_of
 from stoker.run.repairs import Repairs
 from stoker.run.tools import Tools
 from stoker.run.writer import MANAGER
@@ -30,6 +30,7 @@ from stoker.select.members import WorkloadKey
 from stoker.select.workload import Owner
 from stoker.status.conditions import AVAILABLE, TRUE, json_of, same_conditions
 from stoker.status.workload import (
+    DAEMON_SET,
     STATEFUL_SET,
     Facts,
     Part,
@@ -41,26 +42,6 @@ from stoker.web.operator_metrics import ControllerMetrics
 _STATUS: Final = "status"
 # Why a pod is not ready is found out by asking: no StatefulSet changes when it does.
 _UNAVAILABLE_FOR: Final = 5.0
-
-
-class _PodSpec(Model):
-    """Where a pod is."""
-
-    node_name: str | None = None
-
-
-class _Pod(Model):
-    """What is read of a pod; the rest is most of it, and there may be one on each of many nodes."""
-
-    metadata: ObjectMeta = ObjectMeta()
-    spec: _PodSpec = _PodSpec()
-    status: Object | None = None
-
-
-class _Pods(Model):
-    """All pods of a workload."""
-
-    items: tuple[_Pod, ...] = ()
 
 
 class _Attempt(Struct, frozen=True):
@@ -131,7 +112,8 @@ class Statuses:
         if any(part.kind == STATEFUL_SET for part in facts.parts):
             shards = facts.scale.shards if facts.scale else None
             metrics.asks_for(key.namespace, key.name, replicas_of(owner.spec), shards)
-        if conditions[AVAILABLE] != TRUE:
+        changing = facts.old_parts or any(map(_is_behind, facts.parts))
+        if conditions[AVAILABLE] != TRUE or changing:
             self.queue.add_after(key, _UNAVAILABLE_FOR)
 
     async def _write(self, key: WorkloadKey, status: Object) -> None:
@@ -161,28 +143,39 @@ class Statuses:
     async def _facts(self, key: WorkloadKey, owner: Owner, outcome: Reconciliation) -> Facts:
         outline = self._outline(owner)
         parts = tuple(replace(part, found=self._found(outline, part)) for part in outline.parts)
-        exists = any(part.found for part in parts)
+        old = self._old_parts(owner)
+        exists = any(part.found for part in (*parts, *old))
         return Facts(
             namespace=key.namespace,
             generation=owner.metadata.generation or 0,
             parts=parts,
-            pods=await self._pods(outline) if exists else (),
+            old_parts=old,
+            pods=await pods_of(self._client, outline) if exists else (),
             paused=bool(owner.spec.paused),
             reconciliation=outcome,
             scale=outline.scale,
+        )
+
+    def _old_parts(self, owner: Owner) -> tuple[Part, ...]:
+        """What runs pods of the mode that an agent is leaving."""
+        if not isinstance(owner, PrometheusAgent):
+            return ()
+        kind = STATEFUL_SET if owner.spec.mode == DAEMON_SET else DAEMON_SET
+        found = self._caches.belonging(kind, owner.metadata.uid or "")
+        return tuple(
+            Part(
+                name=each.metadata.name or "",
+                kind=kind,
+                replicas=(each.spec or {}).get("replicas", 1),
+                found={**msgspec.to_builtins(each), "kind": kind},
+            )
+            for each in found
         )
 
     def _found(self, outline: Outline, part: Part) -> Object | None:
         store = self._caches.owned[part.kind].store
         found: Running | None = store.get(outline.namespace, part.name)
         return None if found is None else {**msgspec.to_builtins(found), "kind": part.kind}
-
-    async def _pods(self, outline: Outline) -> Sequence[Object]:
-        path, query = POD.path(outline.namespace), {"labelSelector": outline.pods}
-        found = msgspec.json.decode(
-            await self._client.request("GET", path, query=query), type=_Pods
-        )
-        return [msgspec.to_builtins(each) for each in found.items]
 
 
 def _stored(owner: Owner) -> Object:
@@ -193,6 +186,13 @@ def _is_about(attempt: _Attempt, owner: Owner) -> bool:
     """Whether an attempt was made with the state that a workload is in now."""
     metadata = owner.metadata
     return (attempt.uid, attempt.generation) == (metadata.uid or "", metadata.generation or 0)
+
+
+def _is_behind(part: Part) -> bool:
+    """Whether a DaemonSet is being rolled out, which may get stuck while all its pods are ready."""
+    status = (part.found or {}).get("status") or {}
+    updated, nodes = (status.get(f"{name}NumberScheduled", 0) for name in ("updated", "desired"))
+    return bool(updated < nodes)
 
 
 def _stateful_sets(facts: Facts) -> list[Object]:

@@ -10,7 +10,10 @@ StatefulSet would look for the targets of no node, and each of those of a Daemon
 everything. So there are two names for the Secrets, the usual one and one `apart`, and new pods read
 those that the old ones do not. They go on doing so when the old ones are gone: to move them would
 roll them, and nobody would scrape meanwhile. A change that is taken back finds the old pods with
-what they had.
+what they had, and what those read is kept current (`old_mode`).
+
+**When nothing is begun.** Pods that want the same port of a node exclude each other there: the new
+ones would wait for the old ones, and these for them. Then the change is held, and says so.
 
 Nothing is remembered: where a change stands is seen from what exists, so that an operator that was
 killed half-way goes on.
@@ -23,6 +26,7 @@ from msgspec import Struct
 
 from stoker.api.core import Object, ObjectId
 from stoker.build.drift import drift
+from stoker.build.hostports import held_by, in_each_others_way
 from stoker.build.names import config_secret_name
 from stoker.build.secrets import config_file_secret_name, further_files
 from stoker.generate.split import file_name
@@ -40,22 +44,32 @@ class Switch(Struct, frozen=True):
     """Where a change of mode stands.
 
     `apart`: the configuration goes into Secrets of its own. `settling`: old pods wait for new ones
-    to get going. `kept`: objects that are not wanted any longer and must stay for now. `waits_for`:
-    what must happen before it goes on, if anything.
+    to get going. `kept`: objects that are not wanted any longer and must stay for now. `untouched`:
+    those that are wanted and must not be written yet. `waits_for`: what must happen before it goes
+    on, if anything. `held`: that will not happen by itself. `starts` and `leaves` are the uids of
+    sets whose pods must get ready, or go, before that.
     """
 
     apart: bool = False
     settling: bool = False
     kept: frozenset[ObjectId] = frozenset()
+    untouched: frozenset[ObjectId] = frozenset()
     waits_for: str = ""
+    held: bool = False
+    starts: frozenset[str] = frozenset()
+    leaves: frozenset[str] = frozenset()
 
 
 class Found(Struct, frozen=True):
-    """What an agent has: StatefulSets, DaemonSets, and the names of its Secrets."""
+    """What an agent has: StatefulSets, DaemonSets, and the names of its Secrets.
+
+    `excused`: how many pods of a set, by its uid, a change of mode goes on without.
+    """
 
     sets: Sequence[Running]
     daemons: Sequence[Running]
     secrets: Collection[str]
+    excused: Mapping[str, int] = {}
 
 
 def switch_of(workload: Workload, wanted: Sequence[Object], found: Found) -> Switch:
@@ -66,16 +80,103 @@ def switch_of(workload: Workload, wanted: Sequence[Object], found: Found) -> Swi
     if not workload.daemon_set:
         kind, old_kind, of_mode, old = old_kind, kind, old, of_mode
     names = {each["metadata"]["name"] for each in wanted if each["kind"] == kind}
-    new = [each for each in of_mode if each.metadata.name in names]
-    ready = len(new) == len(names) and all(map(_READY[kind], new))
+    there = [each for each in of_mode if each.metadata.name in names]
+    # What is being deleted still says that it is ready.
+    new = [each for each in there if not each.metadata.deletion_timestamp]
+    late = [each for each in new if not _READY[kind](each, _excused(each, found))]
+    ready = len(new) == len(names) and not late
     if not old:
-        return _settled(workload, found, new, ready=ready)
+        return _settled(workload, found, there, ready=ready)
     is_apart = not _reads_apart(workload, old)
     made = apart(workload, wanted) if is_apart else wanted
     kept = _usual_secrets(workload, found) if is_apart else _own_secrets(workload, found)
-    if not ready or _is_rolled(made, new):
+    rolled = _rolled_elsewhere(workload, found)
+    obstacle = rolled or _ports_in_the_way(workload, made, found)
+    if rolled:
+        kept |= _own_secrets(workload, found)
+    if not ready or (_is_rolled(made, new) and not obstacle):
         kept |= _identities(old_kind, old)
-    return Switch(apart=is_apart, settling=True, kept=kept, waits_for=_WAITING[kind])
+    if obstacle and not ready:
+        return Switch(
+            apart=is_apart,
+            settling=True,
+            kept=kept | _identities(kind, there),
+            untouched=_begun_by(workload, made, there),
+            waits_for=obstacle,
+            held=not rolled,
+        )
+    going = old if ready else [each for each in there if each not in new]
+    return Switch(
+        apart=is_apart,
+        settling=True,
+        kept=kept,
+        untouched=_begun_by(workload, made, there) if obstacle else frozenset(),
+        waits_for=_words(kind, late, going, ready=ready),
+        starts=_uids(late),
+        leaves=_uids(each for each in going if each.metadata.deletion_timestamp),
+    )
+
+
+def _words(kind: str, late: Sequence[Running], going: Sequence[Running], *, ready: bool) -> str:
+    """What a change towards this kind waits for."""
+    other = "StatefulSet" if kind == "DaemonSet" else "DaemonSet"
+    if ready:
+        return f"the new pods are ready, and the {other} goes with its pods"
+    if going:
+        return f"the {kind} is still being deleted, and is made anew when its pods are gone"
+    if kind == "DaemonSet" and late and _observed(late[0]).get("desiredNumberScheduled") == 0:
+        return f"{_NO_NODE}, so the StatefulSet stays: change them, or take the change back"
+    return _WAITING[kind]
+
+
+def _excused(found: Running, all_found: Found) -> int:
+    return all_found.excused.get(found.metadata.uid or "", 0)
+
+
+def _uids(found: Iterable[Running]) -> frozenset[str]:
+    return frozenset(each.metadata.uid or "" for each in found)
+
+
+def _rolled_elsewhere(workload: Workload, found: Found) -> str:
+    """That old pods read the Secrets of both names for now, so that there are none for new ones."""
+    if len(old_places(workload, found)) == 1:
+        return ""
+    kind = "StatefulSet" if workload.daemon_set else "DaemonSet"
+    return f"pods of the {kind} are being rolled from one Secret to the other"
+
+
+def _ports_in_the_way(workload: Workload, made: Sequence[Object], found: Found) -> str:
+    """Why new pods could not start beside the old ones; empty where they can."""
+    old, kind = found.daemons, "DaemonSet"
+    if workload.daemon_set:
+        old, kind = found.sets, "StatefulSet"
+    pods = [(each.spec or {})["template"]["spec"] for each in old if _has_pods(each)]
+    wanted = (each["spec"]["template"]["spec"] for each in made if each["kind"] in _KINDS)
+    ports = {one for new in wanted for pod in pods for one in in_each_others_way(new, pod)}
+    return held_by(ports, kind, workload.namespace, (each.metadata.name or "" for each in old))
+
+
+def _has_pods(found: Running) -> bool:
+    """Whether there is, or will be, a pod of it; nobody stands in the way of none."""
+    spec, status = found.spec or {}, _observed(found)
+    wanted = status.get("desiredNumberScheduled", spec.get("replicas", 1))
+    there = status.get("currentNumberScheduled", status.get("replicas", 1))
+    return bool(wanted or there)
+
+
+def _begun_by(
+    workload: Workload, made: Iterable[Object], there: Sequence[Running]
+) -> frozenset[ObjectId]:
+    """What must not be written: what runs new pods, and what they would read if there are none."""
+    made = list(made)
+    named = usual_names(workload, (each["metadata"]["name"] for each in made if _is_secret(each)))
+    read = set() if there else set(_own_names(workload, named))
+    return frozenset(
+        (each["kind"], workload.namespace, each["metadata"]["name"])
+        for each in made
+        if each["kind"] in _KINDS
+        or (_is_secret(each) and _usual(workload, each["metadata"]["name"]) in read)
+    )
 
 
 def _settled(workload: Workload, found: Found, new: Sequence[Running], *, ready: bool) -> Switch:
@@ -92,6 +193,11 @@ def _settled(workload: Workload, found: Found, new: Sequence[Running], *, ready:
 def switched(workload: Workload, wanted: Sequence[Object], switch: Switch) -> list[Object]:
     """The objects as they must be where the change stands."""
     made = apart(workload, wanted) if switch.apart else list(wanted)
+    made = [
+        each
+        for each in made
+        if (each["kind"], workload.namespace, each["metadata"]["name"]) not in switch.untouched
+    ]
     return [_unhurried(each) for each in made] if switch.settling else made
 
 
@@ -101,21 +207,25 @@ def _identities(kind: str, found: Iterable[Running]) -> frozenset[ObjectId]:
     )
 
 
-def _is_on_all_nodes(daemon_set: Running) -> bool:
+def _is_on_all_nodes(daemon_set: Running, excused: int) -> bool:
     """Whether a pod of the latest template is available on every node that should have one.
 
     Where no node should, the old pods are all there is.
     """
     status = _observed(daemon_set)
-    nodes = status.get("desiredNumberScheduled", 0)
+    nodes = status.get("desiredNumberScheduled", 0) - excused
     counts = (status.get("updatedNumberScheduled", 0), status.get("numberAvailable", 0))
     return nodes > 0 and all(count >= nodes for count in counts)
 
 
-def _is_ready(stateful_set: Running) -> bool:
-    """Whether all pods have the latest template and have been ready for long enough."""
+def _is_ready(stateful_set: Running, excused: int) -> bool:
+    """Whether all pods have the latest template and have been ready for long enough.
+
+    Of each shard at least one must: nobody else has its targets.
+    """
     status, spec = _observed(stateful_set), stateful_set.spec or {}
-    pods = spec.get("replicas", 1)
+    wanted = spec.get("replicas", 1)
+    pods = max(wanted - excused, min(wanted, 1))
     # An old API server drops what it does not know, and does not count.
     counted = "availableReplicas" if spec.get("minReadySeconds") else "readyReplicas"
     counts = (status.get("updatedReplicas", 0), status.get(counted, 0))
@@ -124,6 +234,7 @@ def _is_ready(stateful_set: Running) -> bool:
 
 _KINDS: Final = ("DaemonSet", "StatefulSet")
 _READY: Final = {"DaemonSet": _is_on_all_nodes, "StatefulSet": _is_ready}
+_NO_NODE: Final = "no node fits nodeSelector, affinity and tolerations"
 _WAITING: Final = {
     "DaemonSet": "the StatefulSet goes when agents have been ready on all nodes for a while",
     "StatefulSet": "the DaemonSet goes when all pods of the StatefulSets have been ready a while",
@@ -155,11 +266,37 @@ def switch_secret_name(workload: Workload) -> str:
 
 def usual_names(workload: Workload, secrets: Iterable[str]) -> list[str]:
     """The names of Secrets, with those of a change of mode called as they usually are."""
+    return [_usual(workload, name) for name in secrets]
+
+
+def _usual(workload: Workload, name: str) -> str:
     usual, own = config_secret_name(workload), switch_secret_name(workload)
-    return [
-        name.replace(own, usual, 1) if name == own or name.startswith(f"{own}-") else name
-        for name in secrets
-    ]
+    return name.replace(own, usual, 1) if name == own or name.startswith(f"{own}-") else name
+
+
+def old_places(workload: Workload, found: Found) -> tuple[bool, ...]:
+    """By which names pods of the other mode know the configuration; true is `apart`.
+
+    By both, while they are rolled from the one to the other; unless pods of the new mode read one
+    of them already.
+    """
+    old, new = found.sets, found.daemons
+    if not workload.daemon_set:
+        old, new = new, old
+    if _reads_apart(workload, old):
+        return (True,)
+    rolled = all(map(_is_updated, old))
+    return (False,) if rolled or new or not _own_secrets(workload, found) else (False, True)
+
+
+def _is_updated(found: Running) -> bool:
+    """Whether no pod is left of an earlier template."""
+    status, spec = _observed(found), found.spec or {}
+    if "updatedNumberScheduled" in status or "desiredNumberScheduled" in status:
+        updated, pods = status.get("updatedNumberScheduled", 0), status["desiredNumberScheduled"]
+    else:
+        updated, pods = status.get("updatedReplicas", 0), spec.get("replicas", 1)
+    return bool(status) and updated >= pods
 
 
 def apart(workload: Workload, objects: Iterable[Object]) -> list[Object]:
@@ -204,9 +341,18 @@ def _is_rolled(wanted: Iterable[Object], new: Sequence[Running]) -> bool:
 def _reads_apart(workload: Workload, sets: Iterable[Running]) -> bool:
     """Whether pods of one of these read the Secrets with the other name."""
     own = switch_secret_name(workload)
-    pods = [(each.spec or {})["template"]["spec"] for each in sets]
-    volumes = [each for pod in pods for each in pod.get("volumes", [])]
+    volumes = [each for found in sets for each in _volumes(found)]
     return any(own in _sources(each) for each in volumes if each["name"] == _CONFIG_VOLUME)
+
+
+def secrets_read(found: Running) -> list[str]:
+    """The names of all Secrets that pods of a StatefulSet or DaemonSet mount."""
+    return [name for volume in _volumes(found) for name in _sources(volume)]
+
+
+def _volumes(found: Running) -> list[Object]:
+    volumes: list[Object] = (found.spec or {})["template"]["spec"].get("volumes") or []
+    return volumes
 
 
 def _sources(volume: Object) -> list[str]:

@@ -60,6 +60,8 @@ _ATTEMPTS: Final = 4
 _LONGEST_NAME: Final = 63
 _SUFFIX_LENGTH: Final = 10
 _KUBECTL: Final = "kubectl.kubernetes.io/"
+# What the server says for webhooks and policies.
+_DENIED: Final = ("denied the request", "denied request")
 # How long Kubernetes may take to let go of the pods of a StatefulSet that is replaced.
 _LONGEST_FAREWELL: Final = 10.0
 
@@ -124,7 +126,7 @@ class Writer:
                 return await self._write(wanted, identity, digest)
 
     async def check(self, wanted: Object) -> None:
-        """`Invalid` where the server would refuse an object that must be written.
+        """`Invalid`, or `Forbidden`, where the server would refuse an object that must be written.
 
         Asked before anything is written, so that the rest stays as it is too.
         """
@@ -285,16 +287,16 @@ class Writer:
             raise Unavailable("delete", path, "it is not gone yet") from None
 
     async def _check_acceptable(self, wanted: Object) -> None:
-        """`Invalid` where the server would not take an object like this as a new one."""
+        """`Invalid`, or `Forbidden`, where the server would not take an object like this anew."""
         asked = _named_anew(wanted)
         try:
             await self._client.apply(asked, manager=MANAGER, dry_run=True)
-        except Forbidden:
-            # A quota may forbid one more, which says nothing about the object.
-            return
-        except Invalid as error:
+        except (Forbidden, Invalid) as error:
+            if isinstance(error, Forbidden) and not _is_denied(error):
+                # A quota may forbid one more, which says nothing about the object.
+                return
             _, namespace, name = identity_of(wanted)
-            raise Invalid(
+            raise type(error)(
                 error.verb,
                 resource_of(wanted).path(namespace, name),
                 error.message.replace(asked["metadata"]["name"], name),
@@ -432,6 +434,11 @@ def _foreign(wanted: Object, live: Object) -> Object:
         for kind in ("labels", "annotations")
     }
     return {kind: values for kind, values in foreign.items() if values}
+
+
+def _is_denied(error: Forbidden) -> bool:
+    """Whether a policy or webhook of the cluster says no to what an object is."""
+    return any(words in error.message for words in _DENIED)
 
 
 def _is_applied(entry: Object) -> bool:

@@ -40,6 +40,7 @@ class Because(StrEnum):
     ALL_PODS_READY = "AllPodsReady"
     NO_PODS_WANTED = "NoPodsWanted"
     NO_POD_READY = "NoPodReady"
+    OLD_PODS_READY = "OldPodsReady"
     SOME_PODS_NOT_READY = "SomePodsNotReady"
     STATEFUL_SET_NOT_FOUND = "StatefulSetNotFound"
     DAEMON_SET_NOT_FOUND = "DaemonSetNotFound"
@@ -50,6 +51,8 @@ class Because(StrEnum):
     RECONCILIATION_PENDING = "ReconciliationPending"
     PAUSED = "Paused"
     SWITCHING_MODE = "SwitchingMode"
+    MODE_CHANGE_HELD = "ModeChangeHeld"
+    ROLLOUT_STUCK = "RolloutStuck"
     IGNORED_FIELDS = "IgnoredFields"
     DEPRECATED_FIELDS_IN_USE = "DeprecatedFieldsInUse"
     NO_SELECTED_RESOURCES = "NoSelectedResources"
@@ -62,6 +65,11 @@ class Because(StrEnum):
 def combined_status(statuses: Iterable[str]) -> str:
     """The worst of several; all is well where there are none."""
     return min(statuses, key=_WORST_FIRST.index, default=TRUE)
+
+
+def better_status(one: str, other: str) -> str:
+    """The better of two."""
+    return max(one, other, key=_WORST_FIRST.index)
 
 
 def combined_reason(reasons: Iterable[str]) -> str:

@@ -19,6 +19,20 @@ _FINISHED: Final = frozenset({"Succeeded", "Failed"})
 # Says only that an init container is not done, which is told of that one.
 _NOISE: Final = frozenset({"PodInitializing"})
 _LONGEST: Final = 300
+# What containers wait for in vain, until somebody changes something.
+_HOPELESS: Final = frozenset(
+    {
+        "CrashLoopBackOff",
+        "CreateContainerConfigError",
+        "CreateContainerError",
+        "ErrImageNeverPull",
+        "ErrImagePull",
+        "ImageInspectError",
+        "ImagePullBackOff",
+        "InvalidImageName",
+        "RunContainerError",
+    }
+)
 
 
 def by_owner(pods: Iterable[Object]) -> Owned:
@@ -72,6 +86,43 @@ def ready(pod: Object) -> bool:
     """Whether the pod can do its work."""
     return alive(pod) and any(
         each.get("type") == "Ready" and each.get("status") == "True" for each in _conditions(pod)
+    )
+
+
+def node_of(pod: Object) -> str:
+    """The node that a pod is on, or that it is for: each of a DaemonSet's is for one; else ""."""
+    spec = pod.get("spec") or {}
+    affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
+    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
+    named = (
+        name
+        for term in required.get("nodeSelectorTerms") or ()
+        for field in term.get("matchFields") or ()
+        if field.get("key") == "metadata.name"
+        for name in field.get("values") or ()
+    )
+    return str(spec.get("nodeName") or next(named, ""))
+
+
+def unschedulable_since(pod: Object) -> str | None:
+    """Since when no node has taken the pod; None if one has, or nobody has looked yet."""
+    for each in _conditions(pod):
+        unmet = each.get("type") == "PodScheduled" and each.get("status") == "False"
+        if unmet and each.get("reason") == "Unschedulable":
+            return str(each.get("lastTransitionTime") or pod["metadata"].get("creationTimestamp"))
+    return None
+
+
+def is_stuck(pod: Object) -> bool:
+    """Whether a pod will hardly become ready by itself."""
+    status = _status(pod)
+    containers = [
+        *(status.get("initContainerStatuses") or ()),
+        *(status.get("containerStatuses") or ()),
+    ]
+    waiting = ((each.get("state") or {}).get("waiting") or {} for each in containers)
+    return unschedulable_since(pod) is not None or any(
+        each.get("reason") in _HOPELESS for each in waiting
     )
 
 

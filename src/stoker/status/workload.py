@@ -10,6 +10,9 @@ are counted by its controller, which alone knows on how many nodes a pod is want
 
 Each condition has a reason, a message and the generation that it speaks of. A part that is well
 says so in numbers; of the others, each pod that is not ready is named with the cause.
+
+While an agent changes its mode its old pods are there for all targets until the new ones are, so it
+is as available as those of the two that fare better. The numbers are those of the new mode.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,13 +32,24 @@ from stoker.status.conditions import (
     TRUE,
     UNKNOWN,
     Because,
+    better_status,
     bounded,
     combined_reason,
     combined_status,
     dated,
     json_of,
 )
-from stoker.status.pods import Owned, alive, by_owner, pods_of, ready, revision, trouble
+from stoker.status.pods import (
+    Owned,
+    alive,
+    by_owner,
+    is_stuck,
+    node_of,
+    pods_of,
+    ready,
+    revision,
+    trouble,
+)
 
 STATEFUL_SET: Final = "StatefulSet"
 DAEMON_SET: Final = "DaemonSet"
@@ -101,11 +115,15 @@ class Part(Struct, frozen=True, kw_only=True):
 
 
 class Facts(Struct, frozen=True, kw_only=True):
-    """All that a status is made from. `reconciliation` is None before the first attempt."""
+    """All that a status is made from. `reconciliation` is None before the first attempt.
+
+    `old_parts`: what runs pods of the mode that an agent is leaving.
+    """
 
     namespace: str
     generation: int
     parts: tuple[Part, ...]
+    old_parts: tuple[Part, ...] = ()
     pods: Sequence[Object] = ()
     paused: bool = False
     reconciliation: Reconciliation | None = Reconciliation()
@@ -132,13 +150,17 @@ class Census(Struct, frozen=True):
 
 
 class _Report(Struct, frozen=True):
-    """A part, its numbers, and what they mean."""
+    """A part, its numbers, and what they mean.
+
+    `stuck`: pods that keep it from being rolled out though all that are needed are ready.
+    """
 
     part: Part
     census: Census
     status: str
     reason: str
     lines: tuple[str, ...]
+    stuck: tuple[str, ...] = ()
 
 
 def workload_status(facts: Facts, previous: Mapping[str, Any] | None, now: datetime) -> Object:
@@ -146,7 +168,8 @@ def workload_status(facts: Facts, previous: Mapping[str, Any] | None, now: datet
     before = (previous or {}).get("conditions") or ()
     owned = by_owner(facts.pods)
     reports = [_report(part, owned, facts.namespace) for part in facts.parts]
-    conditions = (_available(reports, facts), _reconciled(facts))
+    old = [_report(part, owned, facts.namespace) for part in facts.old_parts]
+    conditions = (_available(reports, old, facts), _reconciled(reports, facts))
     # The declared status of servers and agents has all members that the other kinds have too.
     status = PrometheusStatus(
         paused=facts.paused,
@@ -174,21 +197,53 @@ def _shard_statuses(reports: Sequence[_Report]) -> Iterator[ShardStatus]:
             )
 
 
-def _available(reports: Sequence[_Report], facts: Facts) -> Condition:
-    """Whether the pods are ready: as well as the worst of the parts."""
-    status = combined_status(each.status for each in reports)
+def _available(reports: Sequence[_Report], old: Sequence[_Report], facts: Facts) -> Condition:
+    """Whether the pods are ready: as well as the worst of the parts, of the better mode."""
+    status, reasons, lines = _of_mode(reports)
+    if old and (status != TRUE or not any(each.census.wanted for each in reports)):
+        status, reasons, lines = _of_both_modes(reports, old)
+    return Condition(
+        type=AVAILABLE,
+        status=status,
+        reason=combined_reason(reasons) or Because.NO_PODS_WANTED.value,
+        message=bounded("\n".join(lines)),
+        observed_generation=facts.generation,
+    )
+
+
+def _of_mode(reports: Sequence[_Report]) -> tuple[str, list[str], list[str]]:
+    """Status, reasons and lines of all parts of one mode."""
     told = [each for each in reports if each.status != TRUE]
     lines = [f"{each.part.prefix}{line}" for each in told for line in each.lines]
     if not told:
         told = [each for each in reports if each.census.wanted] or list(reports)
         lines = [_in_numbers(told)]
-    return Condition(
-        type=AVAILABLE,
-        status=status,
-        reason=combined_reason(each.reason for each in told) or Because.NO_PODS_WANTED.value,
-        message=bounded("\n".join(lines)),
-        observed_generation=facts.generation,
-    )
+    return combined_status(each.status for each in reports), [each.reason for each in told], lines
+
+
+def _of_both_modes(
+    reports: Sequence[_Report], old: Sequence[_Report]
+) -> tuple[str, list[str], list[str]]:
+    """The same while pods of the old mode are there for those of the new one."""
+    serving = [each for each in old if each.census.wanted and not _is_going(each.part)]
+    made = [each for each in reports if each.part.found is not None]
+    status, reasons, lines = _of_mode(made or reports)
+    if not serving:
+        return status, reasons, lines
+    before, old_reasons, old_lines = _of_mode(serving)
+    # Where no node is to have a new pod, there is none to be well.
+    now = status if made and any(each.census.wanted for each in made) else FALSE
+    kind = serving[0].part.kind
+    told = [f"{kind}, until the new pods are ready: {line}" for line in old_lines]
+    if made:
+        told += [f"{made[0].part.kind}: {line}" for line in lines]
+    if before == TRUE:
+        return TRUE, [Because.OLD_PODS_READY], told
+    return better_status(before, now), [*old_reasons, *reasons], told
+
+
+def _is_going(part: Part) -> bool:
+    return bool(part.found and part.found["metadata"].get("deletionTimestamp"))
 
 
 def _in_numbers(reports: Sequence[_Report]) -> str:
@@ -199,9 +254,10 @@ def _in_numbers(reports: Sequence[_Report]) -> str:
     return f"{sum(each.census.ready for each in reports)} of {wanted} pods are ready"
 
 
-def _reconciled(facts: Facts) -> Condition:
+def _reconciled(reports: Sequence[_Report], facts: Facts) -> Condition:
     """Whether what the workload asks for was brought about."""
-    status, remarks = _outcome(facts)
+    stuck = [f"{each.part.prefix}{line}" for each in reports for line in each.stuck]
+    status, remarks = _outcome(facts, stuck)
     return Condition(
         type=RECONCILED,
         status=status,
@@ -211,12 +267,15 @@ def _reconciled(facts: Facts) -> Condition:
     )
 
 
-def _outcome(facts: Facts) -> tuple[str, tuple[Remark, ...]]:
+def _outcome(facts: Facts, stuck: Sequence[str]) -> tuple[str, tuple[Remark, ...]]:
     found = facts.reconciliation
     if found is None:
         return UNKNOWN, (Remark(Because.RECONCILIATION_PENDING, "not reconciled yet"),)
     if found.failure:
         return FALSE, (found.failure,)
+    if stuck:
+        text = "\n".join(("pods cannot be replaced by new ones:", *stuck))
+        return FALSE, (Remark(Because.ROLLOUT_STUCK, text), *found.remarks)
     if facts.paused:
         held = Remark(Because.PAUSED, "changes are held back as long as spec.paused is true")
         return TRUE, (held, *found.remarks)
@@ -237,7 +296,7 @@ def _report(part: Part, owned: Owned, namespace: str) -> _Report:
         return _Report(part, census, UNKNOWN, Because.DAEMON_SET_NOT_OBSERVED, (line,))
     if census.ready >= census.wanted:
         reason = Because.ALL_PODS_READY if census.wanted else Because.NO_PODS_WANTED
-        return _Report(part, census, TRUE, reason, ())
+        return _Report(part, census, TRUE, reason, (), tuple(_stuck(part, census, pods)))
     lines = tuple(_troubles(part, census, pods, where))
     if census.ready:
         return _Report(part, census, DEGRADED, Because.SOME_PODS_NOT_READY, lines)
@@ -295,8 +354,16 @@ def _troubles(part: Part, census: Census, pods: Sequence[Object], where: str) ->
         yield f"{census.ready} of {census.wanted} pods are ready"
 
 
+def _stuck(part: Part, census: Census, pods: Sequence[Object]) -> Iterator[str]:
+    """A line for each pod that holds up a rollout beside ready pods, as those of `maxSurge` do."""
+    if census.updated < census.wanted:
+        found = [pod for pod in pods if is_stuck(pod)]
+        for pod in found[:_MOST_PODS_TOLD]:
+            yield f"pod {_called(pod, part.kind)}: {trouble(pod)}"
+
+
 def _called(pod: Object, kind: str) -> str:
     """The name of a pod; of one that belongs to a node, also that."""
-    node = (pod.get("spec") or {}).get("nodeName") if kind == DAEMON_SET else None
+    node = node_of(pod) if kind == DAEMON_SET else None
     name: str = pod["metadata"]["name"]
     return f"{name} on node {node}" if node else name
