@@ -12,8 +12,9 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -46,20 +47,19 @@ class Measured(NamedTuple):
     """What a change meant: seconds of the worst target, and what explains them.
 
     `late` is by how much this process itself woke too late at worst: then nobody was on time.
-    `needed` is what the hand-over takes by what was seen: new pods ready one after the other, the
-    time that they have to settle, old ones that end, and operators that were away.
+    `excess` is by how much an overlap was longer than the hand-over needs; below zero if it was not.
     """
 
     gap: float
     overlap: float
+    excess: float
     late: float
-    needed: float
     kills: int
 
     @property
     def is_kept(self) -> bool:
         """Whether no target waited for more than two intervals, nor was scraped twice too long."""
-        return self.gap <= 2 * INTERVAL + self.late and self.overlap <= self.needed
+        return self.gap <= 2 * INTERVAL + self.late and self.excess <= self.late
 
 
 def changes(mode: str) -> dict[str, list[Step]]:
@@ -138,7 +138,7 @@ def measured(
 ) -> Measured:
     """Make a change, and count all scrapes from before it to a settled end."""
     before = stage.begins()
-    begin, kills, away = time.time(), operators.kills, operators.away
+    begin, kills = time.time(), operators.kills
     operators.killing = kill
     try:
         with paused() as late, _readied(stage) as readied:
@@ -155,12 +155,13 @@ def measured(
     tries = stage.tries(begin - 2 * INTERVAL, end)
     assert tries.keys() == {each.target for each in (*before, *after)}
     _assert_own_nodes(stage, tries)
-    needed = _spread(readied) + SETTLING + ENDING + 2 * INTERVAL + max(late)
+    overlaps = [span for every in tries.values() for span in overlaps_of(every)]
+    needed = partial(needed_for, readied=readied.values(), away=operators.away)
     return Measured(
         gap=max(map(longest_gap, tries.values())),
-        overlap=max(map(longest_overlap, tries.values())),
+        overlap=max(map(_length, overlaps), default=0.0),
+        excess=max((_length(span) - needed(span) for span in overlaps), default=0.0),
         late=max(late),
-        needed=needed + operators.away - away,
         kills=operators.kills - kills,
     )
 
@@ -176,14 +177,30 @@ def longest_gap(tries: Iterable[Try]) -> float:
     return max(later.time - sooner.time for sooner, later in pairwise(tries))
 
 
-def longest_overlap(tries: Sequence[Try]) -> float:
-    """The longest time during which a target was scraped by agents of both modes."""
+def overlaps_of(tries: Sequence[Try]) -> list[Span]:
+    """From when to when a target was scraped by agents of both modes."""
     both = [
-        min(one[1], other[1]) - max(one[0], other[0])
+        (max(one[0], other[0]), min(one[1], other[1]))
         for one in _spans(tries, STATEFUL_SET)
         for other in _spans(tries, DAEMON_SET)
     ]
-    return max((0.0, *both))
+    return [span for span in both if _length(span) > 0]
+
+
+def needed_for(overlap: Span, readied: Iterable[float], away: Iterable[Span]) -> float:
+    """How long a hand-over may take that began with an overlap, by what was seen meanwhile.
+
+    The last new pod that became ready has to settle, the old ones have to end, and nothing goes on
+    while there is no operator. Each target is scraped once per interval, so both ends are vague.
+    """
+    begin, end = overlap
+    last = max((each for each in readied if begin <= each <= end), default=begin)
+    alone = sum(max(0.0, min(end, later) - max(begin, sooner)) for sooner, later in away)
+    return last - begin + SETTLING + ENDING + 2 * INTERVAL + alone
+
+
+def _length(span: Span) -> float:
+    return span[1] - span[0]
 
 
 def _spans(tries: Iterable[Try], mode: str) -> list[Span]:
@@ -211,11 +228,6 @@ def _assert_own_nodes(stage: Stage, tries: Tries) -> None:
         if mode_of(agent) == DAEMON_SET and len(found) > 1
     }
     assert not strangers
-
-
-def _spread(readied: Mapping[str, float]) -> float:
-    """The seconds from the first new pod that was ready to the last."""
-    return max(readied.values(), default=0.0) - min(readied.values(), default=0.0)
 
 
 @contextmanager

@@ -144,8 +144,9 @@ class Stage:
         }
 
     def _jobs(self, namespace: str, app: str) -> list[tuple[str, str]]:
+        hidden = [("hidden", "admin")] if namespace == "blue" else []
         return {
-            "plain": [(f"{namespace}/plain", self.plain_port)],
+            "plain": [(f"{namespace}/plain", self.plain_port), *hidden],
             "shop": [("shop", "web"), ("shop-headless", "web")],
             "twin": [("twin", "web"), ("twin", "admin")],
             "external": [("external", "web")],
@@ -299,6 +300,7 @@ def _services() -> list[Object]:
         _service("shop-headless", "shop", "web", clusterIP="None"),
         _service("twin", "twin", "web", "admin"),
         _service("external", None, "web"),
+        _service("hidden", "plain", "web"),
     ]
 
 
@@ -323,10 +325,17 @@ def _monitors(namespace: str, plain_port: str) -> list[Object]:
         "red": {"shop": {"any": True}},
         "green": {"external": {"matchNames": list(TEAMS)}},
     }
-    made = [plain_monitor(plain_port), _service_monitor("twin", {}, "web", "admin")]
+    made = [plain_monitor(plain_port), _service_monitor("twin", {}, *_ports("web", "admin"))]
     for name, namespaces in everywhere.get(namespace, {}).items():
-        made.append(_service_monitor(name, namespaces, "web"))
+        made.append(_service_monitor(name, namespaces, *_ports("web")))
+    if namespace == "blue":
+        # A port of the containers that the Service does not name.
+        made.append(_service_monitor("hidden", {}, {"targetPort": "admin"}))
     return made
+
+
+def _ports(*names: str) -> list[Object]:
+    return [{"port": name} for name in names]
 
 
 def plain_monitor(port: str) -> Object:
@@ -338,11 +347,11 @@ def plain_monitor(port: str) -> Object:
     return resource("PodMonitor", "plain", spec)
 
 
-def _service_monitor(name: str, namespaces: Object, *ports: str) -> Object:
+def _service_monitor(name: str, namespaces: Object, *endpoints: Object) -> Object:
     spec = {
         "selector": {"matchLabels": {"monitor": name}},
         "namespaceSelector": namespaces,
-        "endpoints": [{"port": port} for port in ports],
+        "endpoints": list(endpoints),
     }
     return resource("ServiceMonitor", name, spec)
 

@@ -33,14 +33,14 @@ _POLL = 0.05
 class Succession:
     """A running operator, and another one as soon as it is killed.
 
-    `killing`: whether each is killed at its first write. `kills` counts these, and `away` sums up
-    the seconds from each death to the first word of the one that follows.
+    `killing`: whether each is killed at its first write. `kills` counts these, and `away` has the
+    times from each death to the first word of the one that follows.
     """
 
     def __init__(self, cluster: Cluster, *flags: str) -> None:
         self.killing = False
         self.kills = 0
-        self.away = 0.0
+        self.away: list[tuple[float, float]] = []
         self._cluster = cluster
         self._flags = flags
         self._gateway = Gateway(cluster)
@@ -82,7 +82,7 @@ class Succession:
 
     def _done(self, request: web.Request, status: int) -> None:
         if self._died:
-            self.away += time.monotonic() - self._died
+            self.away.append((self._died, time.time()))
             self._died = 0.0
         operator = self._current
         # What it had sent before it died may still be on its way.
@@ -91,7 +91,7 @@ class Succession:
             operator.process.kill()
             operator.process.wait()
             self.kills += 1
-            self._died = time.monotonic()
+            self._died = time.time()
 
 
 def _is_write(request: web.Request, status: int) -> bool:

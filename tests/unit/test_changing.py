@@ -9,8 +9,9 @@ from tests.live.changing import (
     STATEFUL_SET,
     Measured,
     longest_gap,
-    longest_overlap,
     mode_of,
+    needed_for,
+    overlaps_of,
 )
 from tests.live.stage import INTERVAL, Target, Try, odd
 from tests.modes import Case, table
@@ -32,20 +33,29 @@ def test_a_gap_is_between_scrapes_by_whomever() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "overlap"),
+    ("old", "new", "overlaps"),
     [
-        pytest.param([0, 2, 4], [5, 7, 9], 0, id="one after the other"),
-        pytest.param([0, 2, 4, 6, 8], [3, 5, 7, 9], 5, id="both for a while"),
-        pytest.param([0, 2, 4, 6, 20, 22, 24], [5, 7, 19, 21, 23], 3, id="twice: the longer one"),
-        pytest.param([0, 2, 4], [], 0, id="nothing new"),
-        pytest.param([0, 2, 4, 6, 8, 10, 12, 14], [3, 11, 13], 2, id="what stopped was not there"),
+        pytest.param([0, 2, 4], [5, 7, 9], [], id="one after the other"),
+        pytest.param([0, 2, 4, 6, 8], [3, 5, 7, 9], [(3, 8)], id="both for a while"),
+        pytest.param([0, 2, 4, 6, 20, 22, 24], [5, 7, 19, 21, 23], [(5, 6), (20, 23)], id="twice"),
+        pytest.param([0, 2, 4], [], [], id="nothing new"),
+        pytest.param(
+            [0, 2, 4, 6, 8, 10, 12, 14], [3, 5, 13, 14], [(3, 5), (13, 14)], id="with a break"
+        ),
     ],
 )
-def test_an_overlap_is_the_longest_time_that_both_modes_scrape(
-    old: list[float], new: list[float], overlap: float
+def test_an_overlap_is_the_time_that_both_modes_scrape(
+    old: list[float], new: list[float], overlaps: list[tuple[float, float]]
 ) -> None:
     """An agent that has stopped and one that comes later are not one."""
-    assert longest_overlap(tries(old=old, new=new)) == overlap
+    assert overlaps_of(tries(old=old, new=new)) == overlaps
+
+
+def test_a_hand_over_needs_what_was_seen_in_it() -> None:
+    """The last pod to be ready, and operators that were away, while both modes scraped."""
+    least = needed_for((100, 120), readied=[50, 130], away=[(80, 90), (120, 125)])
+    assert needed_for((100, 120), readied=[105, 110], away=[]) == least + 10
+    assert needed_for((100, 120), readied=[], away=[(95, 103), (118, 125)]) == least + 5
 
 
 def test_modes_are_told_from_names() -> None:
@@ -72,17 +82,17 @@ def test_a_target_is_scraped_once_in_each_interval_or_is_odd(
 
 def test_a_promise_is_two_intervals_and_what_the_machine_was_late() -> None:
     """And an overlap is as long as the hand-over needs."""
-    kept = Measured(gap=2 * INTERVAL + 0.5, overlap=20, late=0.5, needed=20, kills=3)
+    kept = Measured(gap=2 * INTERVAL + 0.5, overlap=20, excess=0.5, late=0.5, kills=3)
     assert kept.is_kept
-    assert not kept._replace(late=0.0).is_kept
-    assert not kept._replace(needed=19).is_kept
+    assert not kept._replace(gap=2 * INTERVAL + 0.6).is_kept
+    assert not kept._replace(excess=0.6).is_kept
 
 
 def test_the_table_has_the_worst_of_each_kind() -> None:
     """Of several runs, each number is the largest."""
-    one = Measured(gap=2, overlap=15, late=0.1, needed=30, kills=3)
-    other = Measured(gap=3.25, overlap=12, late=0.4, needed=20, kills=5)
+    one = Measured(gap=2, overlap=15, excess=-3, late=0.1, kills=3)
+    other = Measured(gap=3.25, overlap=12, excess=-9, late=0.4, kills=5)
     rows = table({Case("to a DaemonSet", "ours", "each"): [one, other]}).splitlines()
     assert rows[2:] == [
-        "| to a DaemonSet | ours | killed at each write | 3.2 s | 15.0 s | 0.4 s | 30.0 s | 5 |"
+        "| to a DaemonSet | ours | killed at each write | 3.2 s | 15.0 s | 0.4 s | 5 |"
     ]
