@@ -148,6 +148,23 @@ def test_a_text_with_the_name_of_the_node_stops_the_way_back(tmp_path: Path) -> 
     assert found.needs_care
 
 
+@pytest.mark.parametrize("mode", [DAEMON_SET, STATEFUL_SET])
+def test_a_change_that_would_be_held_is_a_problem_beforehand(tmp_path: Path, mode: str) -> None:
+    """Old and new pods want the same port of a node: the operator's own words for it (A3, A20)."""
+    before = {DAEMON_SET: {}, STATEFUL_SET: {"mode": DAEMON_SET}}[mode]
+    old = {DAEMON_SET: "statefulset", STATEFUL_SET: "daemonset"}[mode]
+    web = {"containerPort": 9090, "hostPort": 9090}
+    ports = {"containers": [{"name": "prometheus", "ports": [web]}]}
+    for spec in ({"hostNetwork": True}, {"hostNetwork": True, "listenLocal": True}, ports):
+        found = plan(tmp_path, agent(**before, **spec), to=mode)
+        [problem] = found.problems
+        assert "would hold the change" in problem
+        assert "9090/TCP" in problem
+        assert f"kubectl -n monitoring delete {old} prom-agent-light" in problem
+        assert found.needs_care
+    assert not plan(tmp_path, agent(**before), to=mode).problems
+
+
 def test_a_manifest_that_is_wrong_is_told_and_not_a_crash(tmp_path: Path) -> None:
     """What the API server would refuse in any mode is a problem here too."""
     found = plan(tmp_path, agent(version=3, replicas="two"))

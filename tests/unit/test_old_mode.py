@@ -1,5 +1,6 @@
 """What pods of the mode that an agent is leaving go on with."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -22,13 +23,13 @@ def agent(mode: str, **spec: Any) -> PrometheusAgent:
     return convert(PrometheusAgent, {"metadata": metadata, "spec": {"mode": mode} | spec})
 
 
-def running(shard: int = 0, *, version: str = "3.1.0", secret: str = "", **env: str) -> Running:
+def running(shard: int = 0, *, reads: str = "", env: Sequence[str] = ()) -> Running:
     """A StatefulSet or DaemonSet of the agent, as far as it matters here."""
-    variables = [{"name": name, "value": value} for name, value in env.items()]
-    names = [secret or "prom-agent-light", "prom-agent-light-tls-assets-0"]
+    variables = [{"name": name, "value": "x"} for name in env]
+    names = [reads or "prom-agent-light", "prom-agent-light-tls-assets-0"]
     sources = [{"secret": {"name": each}} for each in names]
     template: Object = {
-        "metadata": {"labels": {"app.kubernetes.io/version": version}},
+        "metadata": {"labels": {"app.kubernetes.io/version": "3.1.0"}},
         "spec": {
             "containers": [{"name": "config-reloader", "env": variables}],
             "volumes": [
@@ -78,7 +79,7 @@ def test_an_old_daemon_set_has_nothing_that_is_forbidden_there() -> None:
         "additionalScrapeConfigs": {"name": "a", "key": "b"},
         "shardingStrategy": {"mode": "Classic"},
     }
-    old = old_of(agent("StatefulSet", **forbidden), [], [running(secret="prom-agent-light-switch")])
+    old = old_of(agent("StatefulSet", **forbidden), [], [running(reads="prom-agent-light-switch")])
     assert old is not None
     assert not list(mode_rules(old.agent.spec))
     assert old.agent.spec.mode == "DaemonSet"
@@ -97,15 +98,15 @@ def test_labels_with_the_name_of_the_node_are_not_for_old_stateful_sets() -> Non
 @pytest.mark.parametrize(
     ("spec", "variables", "reason"),
     [
-        ({"remoteWrite": [{"url": "http://a/$(NODE_NAME)"}]}, {}, "NODE_NAME"),
-        ({}, {"TOPOLOGY_ZONE": "a"}, "zones"),
+        ({"remoteWrite": [{"url": "http://a/$(NODE_NAME)"}]}, (), "NODE_NAME"),
+        ({}, ("TOPOLOGY_ZONE",), "zones"),
     ],
 )
 def test_what_old_pods_would_misread_is_not_written(
-    spec: Object, variables: dict[str, str], reason: str
+    spec: Object, variables: tuple[str, ...], reason: str
 ) -> None:
     """They keep what they have, and it is said why."""
-    old = old_of(agent("DaemonSet", **spec), [running(**variables)], [])
+    old = old_of(agent("DaemonSet", **spec), [running(env=variables)], [])
     assert old is not None
     assert reason in old.problem
 

@@ -8,12 +8,15 @@ import pytest
 
 from stoker.api.decode import convert
 from stoker.api.prometheus import Prometheus
+from stoker.explain.reconciled import reported_failure
 from stoker.kube.errors import Forbidden, NotFound
 from stoker.page.desk import Desk
 from stoker.run.looking import Inside, Looking
 from stoker.run.rivals import Rivals
 from stoker.select.members import Members
 from stoker.settings import Capabilities, OperatorSettings
+from stoker.status.conditions import GOES_ON
+from stoker.status.workload import Remark
 from tests.unit import virtual_time
 
 STATUS = {"subresource": "status"}
@@ -110,7 +113,9 @@ def test_what_cannot_be_read_is_not_known() -> None:
 # --- On the page ----------------------------------------------------------------------------------
 
 
-def desk(server: Any, *owners: Prometheus, failure: str = "", published: Any = None) -> Desk:
+def desk(
+    server: Any, *owners: Prometheus, failure: str = "", reason: str = "", published: Any = None
+) -> Desk:
     """What an operator with these workloads shows."""
     tools: Any = SimpleNamespace(
         status_client=server,
@@ -130,7 +135,7 @@ def desk(server: Any, *owners: Prometheus, failure: str = "", published: Any = N
         members=Members(),
         judgements=judgements,
         held={},
-        failure=lambda _: failure,
+        failure=lambda _: Remark(reason, failure) if failure else None,
         leadership=None,
         not_ready=lambda: "",
     )
@@ -191,3 +196,16 @@ def test_a_workload_that_is_not_reconciled_is_told_by_every_replica(
     judged = found.workload("Prometheus", "shop", "main")
     assert judged is not None
     assert judged.held == f"the workload is {wanted}"
+
+
+@pytest.mark.parametrize("reason", sorted(GOES_ON))
+def test_what_keeps_no_configuration_from_being_written_holds_nothing(reason: str) -> None:
+    """A workload with an object that was refused says so, and what it selects is used."""
+    refused = "StatefulSet shop/x stays as it is"
+    found = desk(Server(OURS), owner(), failure=refused, reason=reason, published={})
+    judged = found.workload("Prometheus", "shop", "main")
+    assert judged is not None
+    assert (judged.problem, judged.held) == (refused, "")
+    told = owner(conditions=[CONDITION | {"reason": reason}])
+    assert reported_failure(told) == ""
+    assert reported_failure(owner(conditions=[CONDITION]))

@@ -307,3 +307,41 @@ def test_a_change_waits_for_pods_that_are_rolled_between_the_two_secrets() -> No
     ):
         assert old_places(agent("DaemonSet"), done) == (False,)
         assert "rolled" not in switch_of(agent("DaemonSet"), ON_NODES, done).waits_for
+
+
+def test_a_change_goes_on_without_pods_that_are_excused_and_without_no_others() -> None:
+    """Nodes that are lost do not hold it up; a set of which nothing is ready always does (A9)."""
+    made = replace(APART_DAEMON.metadata, uid="new")
+    for available, excused, kept in ((2, 1, False), (1, 1, True), (2, 0, True), (0, 3, True)):
+        status = (READY_DAEMON.status or {}) | {"numberAvailable": available}
+        new = replace(APART_DAEMON, metadata=made, status=status)
+        found = Found([READY_SET], [new], ["prom-agent-light", *OWN], {"new": excused})
+        switch = switch_of(agent("DaemonSet"), ON_NODES, found)
+        assert (("StatefulSet", "shop", "prom-agent-light") in switch.kept) is kept
+        assert switch.starts == (frozenset({"new"}) if kept else frozenset())
+    for replicas, ready, excused, kept in ((2, 1, 1, False), (1, 0, 1, True), (2, 0, 2, True)):
+        counts = {"observedGeneration": 1, "updatedReplicas": replicas, "readyReplicas": ready}
+        new = replace(
+            APART_SET, metadata=made, spec=(APART_SET.spec or {}) | {"replicas": replicas}
+        )
+        found = Found([replace(new, status=counts)], [READY_DAEMON], OWN, {"new": excused})
+        assert (DAEMON in switch_of(agent("StatefulSet"), WANTED, found).kept) is kept
+
+
+def test_it_says_what_a_change_waits_for() -> None:
+    """Each step in its own words, and whose pods are to be looked at (A22, A26)."""
+    going = replace(READY_DAEMON.metadata, deletion_timestamp="2026-11-16T12:00:00Z", uid="old")
+    leaving = replace(READY_DAEMON, metadata=going)
+    secrets = ["prom-agent-light", *OWN]
+    switch = switch_of(agent("StatefulSet"), WANTED, Found([APART_SET], [leaving], secrets))
+    assert "DaemonSet goes with its pods" in switch.waits_for
+    assert switch.leaves == {"old"}
+    back = switch_of(agent("DaemonSet"), ON_NODES, Found([APART_SET], [leaving], secrets))
+    assert "still being deleted" in back.waits_for
+    assert back.leaves == {"old"}
+    nowhere = running(
+        {"observedGeneration": 1, "desiredNumberScheduled": 0},
+        template=(APART_SET.spec or {})["template"],
+    )
+    none = switch_of(agent("DaemonSet"), ON_NODES, Found([READY_SET], [nowhere], secrets))
+    assert "no node fits" in none.waits_for

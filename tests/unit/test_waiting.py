@@ -1,7 +1,6 @@
 """Which pods a change of mode waits for, and without which it goes on (A9, A22)."""
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 
@@ -25,8 +24,11 @@ def text(moment: datetime) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def pod(name: str, *, node: str = "", condition: Object | None = None, **status: Any) -> Object:
+def pod(
+    name: str, *, node: str = "", condition: Object | None = None, started: bool = False
+) -> Object:
     """A pod of the new set that is not ready."""
+    status = {"startTime": text(MADE), "phase": "Running"} if started else {}
     owner = {"kind": "DaemonSet", "name": "x", "uid": "new"}
     return {
         "metadata": {
@@ -53,14 +55,13 @@ UNSCHEDULABLE = {
     "message": "0/3 nodes are available: Insufficient cpu",
     "lastTransitionTime": text(LATER),
 }
-STARTED = {"startTime": text(MADE), "phase": "Running"}
 DOWN = {"a": NodeState(ready=False, since=text(LATER))}
 UP = {"a": NodeState(ready=True)}
 
 PENDING = pod("p", condition=UNSCHEDULABLE)
-ON_DEAD = pod("d", node="a", **STARTED)
+ON_DEAD = pod("d", node="a", started=True)
 UNHEARD = pod("u", node="a")
-CRASHING = pod("c", node="a", **STARTED)
+CRASHING = pod("c", node="a", started=True)
 
 
 def look(found: Object, nodes: dict[str, NodeState], after: float, patience: float) -> Waiting:

@@ -6,6 +6,7 @@ on the network of the host always want the same, declared or not.
 """
 
 from collections.abc import Iterable, Iterator
+from shlex import quote
 from typing import Final
 
 from msgspec import Struct
@@ -88,7 +89,8 @@ def held_by(ports: Iterable[HostPort], kind: str, namespace: str, names: Iterabl
     wanted = ", ".join(map(str, sorted(set(ports))))
     if not wanted:
         return ""
-    command = f"kubectl -n {namespace} delete {kind.lower()} {' '.join(sorted(names))}"
+    sets = " ".join(map(quote, sorted(names)))
+    command = f"kubectl -n {quote(namespace)} delete {kind.lower()} {sets}"
     return (
         f"pods of both modes want the same ports of a node ({wanted}), so new ones cannot start "
         "beside old ones: take hostNetwork and hostPort out of the agent for the time of the "

@@ -15,7 +15,7 @@ from stoker.decide import Decision, objects_for
 from stoker.errors import WorkloadError
 from stoker.explain.view import View
 from stoker.select.workload import Owner, Scraper
-from stoker.status.conditions import FALSE, RECONCILED
+from stoker.status.conditions import FALSE, GOES_ON, RECONCILED
 
 AT_REST: Final = "spec.replicas is 0"
 """Why a workload that is reconciled has no pods."""
@@ -33,10 +33,15 @@ def why_not_reconciled(view: View, decision: Decision, unread: str = "") -> str:
 
 
 def reported_failure(owner: Owner) -> str:
-    """What the operator says in the status of a workload that it could not reconcile as it is."""
+    """What the operator says in the status of a workload that it could not reconcile as it is.
+
+    Not what keeps nothing from being used: a condition says that, too.
+    """
     generations = (None, owner.metadata.generation)
     for each in (owner.status and owner.status.conditions) or ():
         if (each.type, each.status) == (RECONCILED, FALSE):
+            if each.reason in GOES_ON:
+                return ""
             return (each.message or "") if each.observed_generation in generations else ""
     return ""
 

@@ -239,7 +239,9 @@ def _is_same(before: Planned, after: Planned) -> bool:
 
 
 def _waits(switch: Switch | None) -> Iterator[str]:
-    if switch is not None and switch.waits_for:
+    if switch is not None and switch.held:
+        yield f"the change of mode will be held: {switch.waits_for}"
+    elif switch is not None and switch.waits_for:
         yield f"the mode is being changed: {switch.waits_for}"
 
 

@@ -37,6 +37,8 @@ from stoker.select.assets import Missing, Source
 from stoker.select.choice import NAMESPACE_NAME, Candidate
 from stoker.select.members import Members, ObjectKey, WorkloadKey
 from stoker.select.workload import Owner
+from stoker.status.conditions import GOES_ON
+from stoker.status.workload import Remark
 
 T = TypeVar("T")
 
@@ -48,14 +50,14 @@ class Inside(Struct, frozen=True, kw_only=True):
     """What there is to see of a replica.
 
     `held` is what is kept of each workload, `failure` tells why the last attempt at one failed,
-    `not_ready` why the replica does not do its work; both are empty if all is well.
+    `not_ready` why the replica does not do its work; there is none, or it is empty, if all is well.
     """
 
     tools: Tools
     members: Members
     judgements: Judgements
     held: Mapping[WorkloadKey, Held]
-    failure: Callable[[WorkloadKey], str]
+    failure: Callable[[WorkloadKey], Remark | None]
     leadership: Leadership | None
     not_ready: Callable[[], str]
 
@@ -148,7 +150,9 @@ class Looking:
         published = self._inside.judgements.published(key)
         # What another replica says counts until we have had a try at it.
         reported = reported_failure(owner) if published is None else ""
-        problem = self._inside.failure(key) or reported
+        failure = self._inside.failure(key)
+        problem = failure.message if failure else reported
+        goes_on = failure is not None and failure.reason in GOES_ON
         conditions = owner.status.conditions if owner.status else None
         return Judged(
             owner=owner,
@@ -156,7 +160,7 @@ class Looking:
             version=str(kept.version) if kept else owner.spec.version or "",
             verdicts=published or {},
             problem=problem,
-            held=held_by(owner, self._tools.settings, problem),
+            held=held_by(owner, self._tools.settings, "" if goes_on else problem),
             ignored=kept.ignored.get(OWN, ()) if kept else (),
             notes=kept.notes if kept else (),
             known=published is not None or bool(conditions),

@@ -32,11 +32,13 @@ _REQUEST_REFUSED: Final = range(400, 409)
 class Refused(Struct, frozen=True):
     """Objects that stay as they are, with the reasons.
 
-    `mounted` are those that pods of them read, which must stay with them.
+    `mounted` are those that pods of them read, which must stay with them. `stopped`: the
+    configuration is not written for their sake.
     """
 
     errors: Mapping[ObjectId, StokerError] = {}
     mounted: frozenset[ObjectId] = frozenset()
+    stopped: bool = False
 
     @property
     def message(self) -> str:
@@ -94,7 +96,7 @@ class Objects:
                     raise
                 errors[identity] = error
                 stopped |= self._is_relied_on(each)
-        return Refused(errors, mounted)
+        return Refused(errors, mounted, stopped)
 
     async def _untaken(
         self, wanted: Sequence[Object], problem: WorkloadError | None

@@ -292,7 +292,8 @@ class Reconciler:
 def _failure(standing: Standing, refused: Refused) -> Remark | None:
     """What is not as it was asked for."""
     if refused.errors:
-        return Remark(Because.RECONCILIATION_FAILED, refused.message)
+        reason = Because.RECONCILIATION_FAILED if refused.stopped else Because.OBJECT_REFUSED
+        return Remark(reason, refused.message)
     switch = standing.switch
     return Remark(Because.MODE_CHANGE_HELD, switch.waits_for) if switch.held else None
 

@@ -35,6 +35,7 @@ from stoker.status.workload import (
     Facts,
     Part,
     Reconciliation,
+    Remark,
     workload_status,
 )
 from stoker.web.operator_metrics import ControllerMetrics
@@ -73,11 +74,10 @@ class Statuses:
         self._attempts[key] = _Attempt(metadata.uid or "", metadata.generation or 0, outcome)
         self.queue.add(key)
 
-    def failure(self, key: WorkloadKey) -> str:
-        """Why the last attempt to reconcile a workload failed; empty if it did not."""
+    def failure(self, key: WorkloadKey) -> Remark | None:
+        """Why the last attempt to reconcile a workload failed, if it did."""
         attempt = self._attempts.get(key)
-        failure = attempt.outcome.failure if attempt else None
-        return failure.message if failure else ""
+        return attempt.outcome.failure if attempt else None
 
     def forget(self, key: WorkloadKey) -> None:
         """A workload is gone, or another's now."""

@@ -49,6 +49,7 @@ class Because(StrEnum):
     RECONCILIATION_SUCCEEDED = "ReconciliationSucceeded"
     RECONCILIATION_FAILED = "ReconciliationFailed"
     RECONCILIATION_PENDING = "ReconciliationPending"
+    OBJECT_REFUSED = "ObjectRefused"
     PAUSED = "Paused"
     SWITCHING_MODE = "SwitchingMode"
     MODE_CHANGE_HELD = "ModeChangeHeld"
@@ -60,6 +61,12 @@ class Because(StrEnum):
     VALUES_OUTDATED = "ValuesOutdated"
 
     ACCEPTED = "Accepted"
+
+
+GOES_ON: Final = frozenset(
+    {Because.OBJECT_REFUSED, Because.MODE_CHANGE_HELD, Because.ROLLOUT_STUCK}
+)
+"""Why a workload is not as it should be though its configuration is: what it selects is used."""
 
 
 def combined_status(statuses: Iterable[str]) -> str:

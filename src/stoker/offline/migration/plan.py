@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from stoker.api.core import Object
 from stoker.api.prometheus import PrometheusAgent
+from stoker.build.modes import mode_change_held
 from stoker.errors import DecodeError
 from stoker.offline.migration.fields import (
     DAEMON_SET,
@@ -23,6 +24,7 @@ from stoker.offline.migration.steps import steps
 from stoker.offline.migration.targets import Overlap, agent_of, homeless, overlaps, taken
 from stoker.offline.problems import problems
 from stoker.offline.world import DEFAULT_NAMESPACE, World
+from stoker.settings import Capabilities, ObjectSettings
 
 _BESIDE: Final = "-central"
 _ON_NODES: Final = tuple(
@@ -102,7 +104,7 @@ def migration(
         idle=idle(spec_of(made), mode),
         homeless=left,
         overlaps=overlaps(new, world),
-        problems=(*wrong, *_unset_variables(made, mode)),
+        problems=(*wrong, *_unset_variables(made, mode), *_held(old, new)),
         notes=tuple(_NOTES[mode](new, world)),
         steps=steps(old, mode, gone, homeless=bool(left), beside=further, in_cluster=in_cluster),
         manifest=made,
@@ -133,6 +135,13 @@ def _beside(manifest: Object, gone: tuple[Loss, ...]) -> Object | None:
         "metadata": metadata | {"name": f"{metadata.get('name', '')}{_BESIDE}"},
         "spec": spec,
     }
+
+
+def _held(old: PrometheusAgent, new: PrometheusAgent) -> Iterator[str]:
+    """That the operator would not begin the change, which is better known beforehand."""
+    why = mode_change_held(old, new, Capabilities(), ObjectSettings())
+    if why:
+        yield f"the operator would hold the change: {why}"
 
 
 def _unset_variables(made: Object, mode: str) -> Iterator[str]:
