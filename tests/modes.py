@@ -3,19 +3,21 @@
     python -m tests.modes [--seed N] [--repeat N] [--reloader ours] [--kills each] [--only TEXT]
 
 Five nodes, 71 targets at an interval of two seconds, real agents. For each kind of change, with
-each reloader, and with an operator that is left alone or killed at each of its writes:
+each reloader (the default image, which is the peer's, and ours), and with an operator that is left
+alone or killed at each of its writes:
 
   gap      the longest time between two scrapes of a target, whoever made them; it should be at most
            two intervals, which is 4 s, and what the machine itself was late
   overlap  the longest time during which agents of both modes scraped a target; new agents have to
            be ready for 10 s before the old ones go
-  late     by how much this process itself was too late at worst: the machine was busy
-  kills    how many operators were killed
+  late     by how much this process itself woke too late at worst: the machine was busy
+
+The table at the end has the longest `gap / overlap` of each change, in seconds.
 
 `half-way` is drawn from the seed: when the new workload is made, when one or all of its pods are
 ready, or when the old workload goes. A run for one reloader takes about fifteen minutes on two idle
-cores. The table is printed after each change, so that a run can be ended at any time. Exit status
-1 if a gap or an overlap was longer than it should be, 2 if this machine cannot do it.
+cores. What is known so far is printed when a run is interrupted. Exit status 1 if a gap or an
+overlap was longer than it should be, 2 if this machine cannot do it.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ import random
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,7 +47,7 @@ from tools import namespace
 from tools.progress import say
 
 KILLS = {"none": False, "each": True}
-HEAD = ("change", "reloader", "operator", "gap", "overlap", "late", "kills")
+_OPERATOR = {"none": "operator left alone", "each": "killed at each write"}
 
 
 class Case(NamedTuple):
@@ -101,24 +103,35 @@ def _campaign(reloader: str, options: argparse.Namespace) -> Iterator[tuple[Case
 
 
 def _words(case: Case) -> str:
-    killed = "killed at each write" if KILLS[case.kills] else "left alone"
-    return f"{time.strftime('%H:%M:%S')} {case.change}; reloader {case.reloader}; operator {killed}"
+    how = f"reloader: {case.reloader}, {_OPERATOR[case.kills]}"
+    return f"{time.strftime('%H:%M:%S')} {case.change}; {how}"
 
 
 def _numbers(found: Measured) -> str:
     kept = "" if found.is_kept else " (too long)"
-    return f"gap {found.gap:.1f} s, overlap {found.overlap:.1f} s{kept}"
+    numbers = f"gap {found.gap:.1f} s, overlap {found.overlap:.1f} s"
+    return f"{numbers}, late {found.late:.1f} s, {found.kills} kills{kept}"
 
 
 def table(results: Results) -> str:
-    """The worst of each kind, in the form of the documents."""
-    rows = [HEAD, tuple("---" for _ in HEAD)]
-    for case, every in sorted(results.items(), key=lambda each: each[0].change):
-        killed = "killed at each write" if KILLS[case.kills] else "left alone"
-        worst = Measured(*map(max, zip(*every, strict=True)))
-        numbers = [f"{each:.1f} s" for each in (worst.gap, worst.overlap, worst.late)]
-        rows.append((case.change, case.reloader, killed, *numbers, str(worst.kills)))
+    """The longest gap and overlap of each change, in the form of the documents."""
+    columns = list(dict.fromkeys((case.reloader, case.kills) for case in results))
+    rows = [["change", *map(_heading, columns)], ["---"] * (1 + len(columns))]
+    for change in dict.fromkeys(case.change for case in results):
+        cells = [_cell(results.get(Case(change, *each), [])) for each in columns]
+        rows.append([change, *cells])
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _heading(column: tuple[str, str]) -> str:
+    reloader, kills = column
+    return f"reloader: {reloader}, {_OPERATOR[kills]}"
+
+
+def _cell(every: Sequence[Measured]) -> str:
+    if not every:
+        return ""
+    return f"{max(each.gap for each in every):.1f} / {max(each.overlap for each in every):.1f}"
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -28,7 +28,8 @@ Span = tuple[float, float]
 
 STATEFUL_SET, DAEMON_SET = "StatefulSet", "DaemonSet"
 OTHER = {STATEFUL_SET: DAEMON_SET, DAEMON_SET: STATEFUL_SET}
-RELOADERS = {"the peer's": (), "ours": (f"--prometheus-config-reloader={OUR_IMAGE}",)}
+# The default is the peer's.
+RELOADERS = {"default": (), "ours": (f"--prometheus-config-reloader={OUR_IMAGE}",)}
 # From being ready to being trusted (`minReadySeconds`), and from being told to end to having ended.
 SETTLING, ENDING = 10.0, 10.0
 # Whoever scrapes no more for so many intervals has stopped.

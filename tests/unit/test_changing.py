@@ -89,10 +89,17 @@ def test_a_promise_is_two_intervals_and_what_the_machine_was_late() -> None:
 
 
 def test_the_table_has_the_worst_of_each_kind() -> None:
-    """Of several runs, each number is the largest."""
+    """Of several runs, each number is the largest; what was not tried is empty."""
     one = Measured(gap=2, overlap=15, excess=-3, late=0.1, kills=3)
     other = Measured(gap=3.25, overlap=12, excess=-9, late=0.4, kills=5)
-    rows = table({Case("to a DaemonSet", "ours", "each"): [one, other]}).splitlines()
-    assert rows[2:] == [
-        "| to a DaemonSet | ours | killed at each write | 3.2 s | 15.0 s | 0.4 s | 5 |"
+    results = {
+        Case("to a DaemonSet", "ours", "none"): [one],
+        Case("to a DaemonSet", "ours", "each"): [one, other],
+        Case("to a StatefulSet", "ours", "none"): [other],
+    }
+    assert table(results).splitlines() == [
+        "| change | reloader: ours, operator left alone | reloader: ours, killed at each write |",
+        "| --- | --- | --- |",
+        "| to a DaemonSet | 2.0 / 15.0 | 3.2 / 15.0 |",
+        "| to a StatefulSet | 3.2 / 12.0 |  |",
     ]
