@@ -65,11 +65,11 @@ def condition(world: World, name: str) -> tuple[str, str, str]:
     return found["status"], found["reason"], found["message"]
 
 
-def settled(world: World, mode: str) -> None:
+def settled(world: World, mode: str, sets: int = 1) -> None:
     """Wait until the agent is in a mode and in no other."""
 
     def is_settled() -> bool:
-        here = len(world.list(mode.lower())) == 1 and not world.list(OTHER[mode].lower())
+        here = len(world.list(mode.lower())) == sets and not world.list(OTHER[mode].lower())
         assert "Switching" not in condition(world, "Reconciled")[1]
         return here and condition(world, "Available")[0] == "True"
 
@@ -82,13 +82,15 @@ def test_old_pods_learn_what_new_ones_learn_until_they_go(
 ) -> None:
     """Monitors and credentials of the time of a change are in both configurations, each its own.
 
-    Also after the operator was killed, and none is ever rolled for it.
+    Also after the operator was killed, and none is ever rolled for it. Shards that the agent has no
+    longer, or does not have yet, divide targets as long as they are there.
     """
     old = OTHER[mode]
-    world.put(login("first"), agent(old), monitor("before"))
-    settled(world, old)
+    shards: Object = {"DaemonSet": {}, "StatefulSet": {"shards": 2}}
+    world.put(login("first"), agent(old, **shards[old]), monitor("before"))
+    settled(world, old, 2 if shards[old] else 1)
     template = (world.get(old.lower(), AGENT) or {})["metadata"]["generation"]
-    world.put(agent(mode, **NEVER))
+    world.put(agent(mode, **NEVER, **shards[mode]))
     world.until("the new pods", lambda: world.list(mode.lower()))
 
     world.put(monitor("during"))
@@ -104,6 +106,8 @@ def test_old_pods_learn_what_new_ones_learn_until_they_go(
         # Each pod of a DaemonSet has its own node's targets, those of a StatefulSet have all.
         assert "NODE_NAME" in read_by(world, "DaemonSet")
         assert "NODE_NAME" not in read_by(world, "StatefulSet")
+        assert "modulus: 2" in read_by(world, "StatefulSet")
+        assert "modulus" not in read_by(world, "DaemonSet")
         assert (world.get(old.lower(), AGENT) or {})["metadata"]["generation"] == template
 
 
