@@ -48,7 +48,7 @@ class Measured(NamedTuple):
     """What a change meant: seconds of the worst target, and what explains them.
 
     `late` is by how much this process itself woke too late at worst: then nobody was on time.
-    `excess` is by how much an overlap was longer than its hand-over needs, below zero if it was not.
+    `excess` is by how much an overlap was longer than its hand-over needs, below zero if shorter.
     """
 
     gap: float
