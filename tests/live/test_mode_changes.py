@@ -5,6 +5,7 @@ Real agents, and what becomes of each scrape, are in `test_daemonset_scrapes`.
 
 import base64
 import gzip
+import secrets
 from collections.abc import Iterator
 
 import pytest
@@ -168,19 +169,26 @@ READY, OLD = ("True", "AllPodsReady"), ("True", "OldPodsReady")
 DONE, CHANGING = ("True", "NoSelectedResources"), ("True", "SwitchingMode")
 
 
-@pytest.fixture
-def small_world() -> Iterator[World]:
-    """A cluster of its own, whose nodes are all known: two, and later one that is dead."""
+@pytest.fixture(scope="module")
+def small_cluster() -> Iterator[Cluster]:
+    """A cluster whose nodes are all known: two, and perhaps one that is dead."""
     with Cluster.start(nodes=2) as cluster:
         install_crds(cluster)
-        cluster.kubectl("create", "namespace", "agents")
-        yield World(cluster, "agents")
+        yield cluster
+
+
+@pytest.fixture
+def small_world(small_cluster: Cluster) -> World:
+    """A namespace there."""
+    name = f"agents-{secrets.token_hex(4)}"
+    small_cluster.kubectl("create", "namespace", name)
+    return World(small_cluster, name)
 
 
 def test_conditions_tell_the_truth_at_every_step(small_world: World) -> None:
     """Through all states of the table in the guide, to a DaemonSet and back (A9, A22, A26)."""
     world = small_world
-    with Running.start(world.cluster, "--namespaces=agents", PATIENCE):
+    with Running.start(world.cluster, f"--namespaces={world.namespace}", PATIENCE):
         world.put(agent("StatefulSet"))
         says(world, "one mode", READY, DONE)
 
@@ -220,7 +228,7 @@ def test_a_rollout_that_is_stuck_beside_ready_pods_is_told(small_world: World) -
         "containers": [{"name": "prometheus", "ports": [web]}],
         "daemonSet": {"updateStrategy": surge},
     }
-    with Running.start(world.cluster, "--namespaces=agents"):
+    with Running.start(world.cluster, f"--namespaces={world.namespace}"):
         world.put(agent("DaemonSet", **spec))
         says(world, "all ready", READY, DONE)
         world.put(agent("DaemonSet", **spec, podMetadata={"labels": {"a": "b"}}))

@@ -1,7 +1,8 @@
 """The change of an agent's mode as the running operator sees it: what exists, and its pods.
 
 Pods are looked at during a change only, when it waits for some of them: at first every few seconds,
-then less often, as long as it lasts.
+then less often, as long as it lasts. What was seen counts until then, so that a configuration does
+not wait for a look at each of its changes.
 """
 
 from datetime import datetime, timedelta
@@ -17,10 +18,13 @@ from stoker.logs import logger
 from stoker.run.pods import pods_of, states_of
 from stoker.run.switching import Found, Switch, switch_of, switched
 from stoker.run.tools import Tools
+from stoker.select.members import WorkloadKey
 from stoker.select.workload import Owner, workload_of
 from stoker.status.waiting import Waiting, doubtful_nodes, waiting_to_go, waiting_to_start
 
 _SOONEST: Final = 5.0
+# For how many seconds what was seen is news.
+_FRESH: Final = 2.0
 _LATEST: Final = 60.0
 # Of the time that a change has taken: so much later it is looked at again.
 _SHARE: Final = 0.25
@@ -38,12 +42,21 @@ class Standing(Struct, frozen=True):
     without: str = ""
 
 
+class _Look(Struct, frozen=True):
+    """What was seen of the pods of these sets, and when."""
+
+    uids: frozenset[str]
+    at: datetime
+    waiting: Waiting
+
+
 class ModeChanges:
     """Looks at agents that change their mode."""
 
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
         self._log = logger("mode")
+        self._looks: dict[WorkloadKey, _Look] = {}
 
     def found(self, owner: Owner) -> Found:
         """What an agent has, in either mode."""
@@ -54,13 +67,19 @@ class ModeChanges:
             [each.metadata.name or "" for each in caches.belonging("Secret", uid)],
         )
 
-    async def standing(self, owner: Owner, outline: Outline, wanted: list[Object]) -> Standing:
+    def forget(self, key: WorkloadKey) -> None:
+        """A workload is gone."""
+        self._looks.pop(key, None)
+
+    async def standing(
+        self, key: WorkloadKey, owner: Owner, outline: Outline, wanted: list[Object]
+    ) -> Standing:
         """Where a change stands, by what exists, and what is wanted meanwhile."""
         if not isinstance(owner, PrometheusAgent):
             return Standing(wanted)
         workload, found = workload_of(owner, self._tools.capabilities), self.found(owner)
         switch = switch_of(workload, wanted, found)
-        waiting = await self._waiting(outline, switch)
+        waiting = await self._waiting(key, outline, switch)
         if waiting.excused:
             found = replace(found, excused=waiting.excused)
             switch = switch_of(workload, wanted, found)
@@ -72,10 +91,20 @@ class ModeChanges:
         again = self._again(found, waiting) if switch.starts or switch.leaves else None
         return Standing(switched(workload, wanted, switch), switch, again, without)
 
-    async def _waiting(self, outline: Outline, switch: Switch) -> Waiting:
-        uids = switch.starts or switch.leaves
+    async def _waiting(self, key: WorkloadKey, outline: Outline, switch: Switch) -> Waiting:
+        uids, now, look = switch.starts or switch.leaves, self._tools.now(), self._looks.get(key)
         if not uids:
+            self.forget(key)
             return Waiting()
+        # Nobody is done without who may have come since.
+        known = look is not None and look.uids == uids and not look.waiting.excused
+        if look and known and (now - look.at).total_seconds() < _FRESH:
+            return look.waiting
+        waiting = await self._look(outline, switch, uids)
+        self._looks[key] = _Look(uids, now, waiting)
+        return waiting
+
+    async def _look(self, outline: Outline, switch: Switch, uids: frozenset[str]) -> Waiting:
         client, patience = self._tools.client, self._tools.settings.mode_change_patience
         pods = await pods_of(client, outline)
         nodes = await states_of(client, doubtful_nodes(pods, uids))

@@ -126,6 +126,7 @@ class Reconciler:
     def forget(self, key: WorkloadKey) -> None:
         """A workload is gone, and with it what was kept of it."""
         self._old_modes.forget(key)
+        self._mode_changes.forget(key)
         if self.held.pop(key, None):
             self._tools.values.keep_only(self._is_read)
         self._triggers.take(key)
@@ -185,7 +186,7 @@ class Reconciler:
             contents, old = together(contents, old)
         wanted = self._wanted(owner, contents)
         problem = await self._checked(key, owner, outline) if changes.own else None
-        standing = await self._mode_changes.standing(owner, outline, wanted)
+        standing = await self._mode_changes.standing(key, owner, outline, wanted)
         wanted, switch = _with_old(standing.wanted, old), standing.switch
         refused = await self._objects.write(wanted, problem)
         needed = {identity_of(each) for each in wanted} | switch.kept | refused.mounted
