@@ -154,7 +154,8 @@ def measured(
     finally:
         operators.killing = False
     tries = stage.tries(begin - 2 * INTERVAL, end)
-    assert tries.keys() == {each.target for each in (*before, *after)}
+    wanted = {each.target for each in (*before, *after)}
+    assert tries.keys() == wanted, f"not the targets that there are: {tries.keys() ^ wanted}"
     _assert_own_nodes(stage, tries)
     overlaps = [span for every in tries.values() for span in overlaps_of(every)]
     needed = partial(needed_for, readied=readied.values(), away=operators.away)
@@ -228,7 +229,7 @@ def _assert_own_nodes(stage: Stage, tries: Tries) -> None:
         for agent, found in seen.items()
         if mode_of(agent) == DAEMON_SET and len(found) > 1
     }
-    assert not strangers
+    assert not strangers, f"agents that scraped on several nodes: {strangers}"
 
 
 @contextmanager
