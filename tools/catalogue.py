@@ -75,6 +75,8 @@ def prometheus_version(module_version: str) -> str:
 
 KUBERNETES_VERSION = "k8s.io/component-base/version.gitVersion"
 PROMETHEUS_VERSION = "github.com/prometheus/common/version.Version"
+PEER = "github.com/prometheus-operator/prometheus-operator"
+RELOADER = "prometheus-config-reloader"
 HELM_VERSION = "helm.sh/helm/v4/internal/version.version"
 # These say `v1.2.3` of themselves, the others `1.2.3`.
 WITH_V = ("kubernetes", "helm")
@@ -105,6 +107,7 @@ BINARIES = {
         _prometheus("promtool", "prometheus", "prometheus"),
         _prometheus("amtool", "prometheus", "alertmanager"),
         _prometheus("alertmanager", "alertmanager", "alertmanager"),
+        Binary(RELOADER, "reloader", f"{PEER}/cmd/{RELOADER}", PROMETHEUS_VERSION),
         # Our own: Go's standard library, and the copy of a parser that Prometheus has.
         Binary("judge", "judge", "."),
     )

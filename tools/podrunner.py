@@ -13,8 +13,9 @@ directory with the volumes where the template says (``pods.container``). So **ar
 environment are the template's, to the letter**. What is different from a real node:
 
 =====================  ===========================================================================
-containers             Prometheus and Alertmanager are the binaries of ``tools.build`` and the
-                       reloader is ours, whatever the image's tag; other containers are not run
+containers             Prometheus, Alertmanager and the peer's reloader, which is the default, are
+                       the binaries of ``tools.build``, whatever the image's tag; in images called
+                       ``stoker`` the reloader is ours; other containers are not run
 users and limits       all run as whoever runs this; resources, capabilities and users are not set
 processes              those of a pod see each other, as with ``shareProcessNamespace``
 service account        added here, as the cluster has no admission for it; KUBERNETES_SERVICE_HOST
@@ -52,6 +53,7 @@ from urllib.parse import quote
 from tools import build
 from tools import namespace as namespaces
 from tools.api import ApiError
+from tools.catalogue import RELOADER
 from tools.cluster import Cluster, ClusterError
 from tools.crds import install_crds
 from tools.host import ROOT
@@ -80,7 +82,7 @@ class PodRunner:
             raise ClusterError("pods run in namespaces only, and this cluster has none")
         self._cluster = cluster
         # Now, and not while somebody waits for a pod.
-        build.binaries("prometheus", "alertmanager")
+        build.binaries("prometheus", "alertmanager", RELOADER)
         within = f"/namespaces/{namespace}" if namespace else ""
         self._path = f"/api/v1{within}/pods?labelSelector={quote(LABEL)}"
         self._directory = cluster.directory / "pods"

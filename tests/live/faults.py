@@ -151,12 +151,14 @@ class Wire(_InThread):
 class Gateway(_InThread):
     """Passes requests on one by one, unless `fault` says otherwise.
 
-    `seen` has all of them, `carried` the bytes of their answers as they came over the wire.
+    `seen` has all of them, `carried` the bytes of their answers as they came over the wire. `done`
+    hears of each that the server has answered, and with what, before its client does.
     """
 
     def __init__(self, cluster: Cluster, upstream: str = "") -> None:
         super().__init__(cluster, upstream)
         self.fault: Fault = lambda _request: None
+        self.done: Callable[[web.Request, int], None] = lambda _request, _status: None
         self.seen: list[URL] = []
         self.carried: Counter[URL] = Counter()
         self._session: aiohttp.ClientSession | None = None
@@ -210,6 +212,7 @@ class Gateway(_InThread):
         async with self._session.request(
             request.method, url, headers=headers, data=body or None, allow_redirects=False
         ) as answer:
+            self.done(request, answer.status)
             passed = web.StreamResponse(status=answer.status, reason=answer.reason)
             passed.headers.update(
                 {k: v for k, v in answer.headers.items() if k.lower() not in _OF_A_CONNECTION}

@@ -1,8 +1,10 @@
 """A cluster with targets of all sorts, real agents that scrape them, and a receiver of all samples.
 
-Three namespaces with ten pods each, over three nodes; PodMonitors, and ServiceMonitors of Services
-of all sorts. The operator makes the agents, the pod runner runs their pods, and they send all they
-scrape to a real Prometheus. What must have been scraped is told from the pods alone.
+Three namespaces with fourteen pods each, over five nodes; PodMonitors, and ServiceMonitors of
+Services of all sorts. One of the nodes is tainted, and the names of two differ in a dot only. The
+operator makes the agents, the pod runner runs their pods, and they send all they scrape to a real
+Prometheus, so that each scrape can be counted there: who scraped which target when. What must have
+been scraped is told from the pods alone.
 
 kwok would say at once that a pod is ready. The agents here have the annotation by which the runner
 says so (``tools.stages``), when the readiness probe of the running process succeeds: what waits for
@@ -12,16 +14,15 @@ readiness waits for the real thing.
 from __future__ import annotations
 
 import subprocess
+import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pytest
-
-from tests.live.operating import Running, World, resource
+from tests.live.operating import World, resource
 from tests.live.scraping import (
     NOBODY,
     PORTS,
@@ -45,22 +46,46 @@ Object = dict[str, Any]
 
 TEAMS = ("red", "green", "blue")
 HOME = "monitoring"
+NODES = ("node-0", "node-1", "node-2", "node-3.a", "node-3-a")
+TAINTED = "node-1"
 # How many pods of each app a team has; more than one are spread over the nodes.
-APPS = {"plain": 3, "shop": 3, "twin": 3, "external": 1}
+APPS = {"plain": 5, "shop": 5, "twin": 3, "external": 1}
 RECEIVER = 9095
 # An operator that is killed is not waited for: whoever comes next begins at once.
 ALONE = "--leader-election=false"
-# In seconds, a few times the scrape interval: who did not scrape for so long does so no more.
+# In seconds. As short as gaps of two of them can be told from a busy machine.
+INTERVAL = 2
+# Who did not scrape for so long does so no more.
 WINDOW = 5
+# So many intervals are looked at to see that nothing changes.
+STEADY_INTERVALS = 4
+TICK = 0.1
 
 
-class Scrape(NamedTuple):
-    """A target of a job, and the agent that scrapes it."""
+class Target(NamedTuple):
+    """Something that a job scrapes."""
 
     namespace: str
     job: str
     instance: str
+
+
+class Scrape(NamedTuple):
+    """A target, and the agent that scrapes it."""
+
+    target: Target
     agent: str
+
+
+class Try(NamedTuple):
+    """When an agent scraped a target, or tried to: a busy machine may not answer in time."""
+
+    time: float
+    agent: str
+
+
+Tries = Mapping[Target, Sequence[Try]]
+"""All of them, in order, by target."""
 
 
 class Stage:
@@ -80,7 +105,7 @@ class Stage:
             team.put(*_services(), *_monitors(team.namespace, self.plain_port))
             for app, count in APPS.items():
                 for number in range(count):
-                    team.put(team_pod(app, number, f"node-{number}"))
+                    team.put(team_pod(app, number, NODES[number]))
         self.list_external()
 
     def list_external(self) -> None:
@@ -105,20 +130,23 @@ class Stage:
         assert on_nodes or len(agents) == 1
         names = {node_of(each) if on_nodes else "": _name(each) for each in agents}
         return {
-            Scrape(
-                team.namespace,
-                job,
-                f"{pod['status']['podIP']}:{PORTS[port]}",
-                names[node_of(pod) if on_nodes else ""],
-            )
+            Scrape(target, names[node if on_nodes else ""])
+            for target, node in self.targets().items()
+        }
+
+    def targets(self) -> dict[Target, str]:
+        """All targets, by the pods as they are, and the nodes that they are on."""
+        return {
+            Target(team.namespace, job, f"{pod['status']['podIP']}:{PORTS[port]}"): node_of(pod)
             for team in self.teams
             for pod in pods_of(team)
             for job, port in self._jobs(team.namespace, _app(pod))
         }
 
     def _jobs(self, namespace: str, app: str) -> list[tuple[str, str]]:
+        hidden = [("hidden", "admin")] if namespace == "blue" else []
         return {
-            "plain": [(f"{namespace}/plain", self.plain_port)],
+            "plain": [(f"{namespace}/plain", self.plain_port), *hidden],
             "shop": [("shop", "web"), ("shop-headless", "web")],
             "twin": [("twin", "web"), ("twin", "admin")],
             "external": [("external", "web")],
@@ -131,20 +159,14 @@ class Stage:
         found = f"count by ({by}) (present_over_time(asked[{window}] @ {until:.3f}))"
         return [_scrape(each) for each in series(self.pods, NOBODY, found, RECEIVER)]
 
-    def longest_gaps(self, since: float, until: float) -> dict[tuple[str, str, str], float]:
-        """For how long nobody tried to scrape a target, at most, between two times.
-
-        A try that failed, as the machine was too busy for the target to answer, is one as well.
-        """
+    def tries(self, since: float, until: float) -> dict[Target, list[Try]]:
+        """Every scrape between two times: each leaves a sample of `up`, whatever came of it."""
         window = f"up[{int(1000 * (until - since))}ms] @ {until:.3f}"
-        times: dict[tuple[str, str, str], list[float]] = {}
-        for labels, found in samples(self.pods, NOBODY, window, RECEIVER):
-            target = labels["namespace"], labels["job"], labels["instance"]
-            times.setdefault(target, [since, until]).extend(found)
-        return {
-            target: max(later - sooner for sooner, later in pairwise(sorted(found)))
-            for target, found in times.items()
-        }
+        found: dict[Target, list[Try]] = {}
+        for labels, times in samples(self.pods, NOBODY, window, RECEIVER):
+            target, agent = _scrape(labels)
+            found.setdefault(target, []).extend(Try(time, agent) for time in times)
+        return {target: sorted(every) for target, every in found.items()}
 
     # --- What must hold ---------------------------------------------------------------------------
 
@@ -167,18 +189,32 @@ class Stage:
         return wanted
 
     def holds(self) -> None:
-        """Wait until each target is scraped once, by the right agent, and see that it stays so."""
+        """Wait until each target is scraped once, by the right agent, and see that it stays so.
+
+        Each scrape is counted: one in each interval, by the agent on the node of the target.
+        """
         wanted = self.begins()
         begin, counts = time.time(), asked(self.pods)
-        end = begin + WINDOW
+        end = begin + STEADY_INTERVALS * INTERVAL
+        with paused() as late:
+            self.arrived(end, wanted)
+        # Not only until then: a busy machine may pause for longer.
+        assert sorted(self.received(begin, time.time())) == wanted
+        assert self.askers(counts) == self.addresses(wanted)
+        tries = self.tries(begin, end)
+        assert tries.keys() == {each.target for each in wanted}
+        assert not odd(tries, max(late))
+
+    def arrived(self, end: float, wanted: Iterable[Scrape]) -> None:
+        """Wait until all scrapes until some time have arrived.
+
+        Samples of a target arrive in order: with a later one, none is still on its way.
+        """
 
         def all_later() -> bool:
             return time.time() > end and set(self.received(end, time.time())) >= set(wanted)
 
         self.home.until("each target again", all_later)
-        # Not only until then: a busy machine may pause for longer.
-        assert sorted(self.received(begin, time.time())) == wanted
-        assert self.askers(counts) == self.addresses(wanted)
 
     def askers(self, before: Asked) -> dict[str, set[str]]:
         """Who has asked for each instance since then."""
@@ -194,14 +230,29 @@ class Stage:
         agents = {_name(pod): self.pods.address(pod) for pod in pods_of(self.home)}
         found: dict[str, set[str]] = {}
         for each in scrapes:
-            found.setdefault(each.instance, set()).add(agents[each.agent])
+            found.setdefault(each.target.instance, set()).add(agents[each.agent])
         return found
 
 
 def _scrape(labels: Mapping[str, str]) -> Scrape:
-    return Scrape(
-        labels["namespace"], labels["job"], labels["instance"], labels["prometheus_replica"]
-    )
+    target = Target(labels["namespace"], labels["job"], labels["instance"])
+    return Scrape(target, labels["prometheus_replica"])
+
+
+def odd(tries: Tries, late: float) -> dict[Target, list[float]]:
+    """The targets that were not scraped once in each interval, with the times between scrapes."""
+    between = {
+        target: [later.time - sooner.time for sooner, later in pairwise(every)]
+        for target, every in tries.items()
+    }
+    least, most = INTERVAL / 2, INTERVAL * 1.5
+    return {
+        target: times
+        for target, times in between.items()
+        if len(times) < STEADY_INTERVALS - 2
+        or min(times) < least - late
+        or max(times) > most + late
+    }
 
 
 def pods_of(world: World) -> list[Object]:
@@ -249,6 +300,7 @@ def _services() -> list[Object]:
         _service("shop-headless", "shop", "web", clusterIP="None"),
         _service("twin", "twin", "web", "admin"),
         _service("external", None, "web"),
+        _service("hidden", "plain", "web"),
     ]
 
 
@@ -273,10 +325,17 @@ def _monitors(namespace: str, plain_port: str) -> list[Object]:
         "red": {"shop": {"any": True}},
         "green": {"external": {"matchNames": list(TEAMS)}},
     }
-    made = [plain_monitor(plain_port), _service_monitor("twin", {}, "web", "admin")]
+    made = [plain_monitor(plain_port), _service_monitor("twin", {}, *_ports("web", "admin"))]
     for name, namespaces in everywhere.get(namespace, {}).items():
-        made.append(_service_monitor(name, namespaces, "web"))
+        made.append(_service_monitor(name, namespaces, *_ports("web")))
+    if namespace == "blue":
+        # A port of the containers that the Service does not name.
+        made.append(_service_monitor("hidden", {}, {"targetPort": "admin"}))
     return made
+
+
+def _ports(*names: str) -> list[Object]:
+    return [{"port": name} for name in names]
 
 
 def plain_monitor(port: str) -> Object:
@@ -288,16 +347,16 @@ def plain_monitor(port: str) -> Object:
     return resource("PodMonitor", "plain", spec)
 
 
-def _service_monitor(name: str, namespaces: Object, *ports: str) -> Object:
+def _service_monitor(name: str, namespaces: Object, *endpoints: Object) -> Object:
     spec = {
         "selector": {"matchLabels": {"monitor": name}},
         "namespaceSelector": namespaces,
-        "endpoints": [{"port": port} for port in ports],
+        "endpoints": list(endpoints),
     }
     return resource("ServiceMonitor", name, spec)
 
 
-def agents(mode: str = "DaemonSet", interval: int = 1, **spec: Any) -> Object:
+def agents(mode: str = "DaemonSet", **spec: Any) -> Object:
     """The agents; ServiceMonitors are by EndpointSlices in both modes, as some Services need it."""
     return node_agent(
         "main",
@@ -305,8 +364,9 @@ def agents(mode: str = "DaemonSet", interval: int = 1, **spec: Any) -> Object:
         podMonitorNamespaceSelector={},
         serviceMonitorNamespaceSelector={},
         serviceDiscoveryRole="EndpointSlice",
-        scrapeInterval=f"{interval}s",
+        scrapeInterval=f"{INTERVAL}s",
         scrapeTimeout="1s",
+        tolerations=[{"operator": "Exists"}],
         podMetadata={"annotations": {READINESS: "told"}},
         remoteWrite=[
             {
@@ -341,18 +401,44 @@ def receiver(cluster: Cluster, directory: Path) -> Iterator[None]:
 
 
 @contextmanager
-def open_stage(directory: Path) -> Iterator[tuple[Stage, Running]]:
-    """A cluster of its own, as nodes come and go, and the operator that runs on it."""
+def paused() -> Iterator[list[float]]:
+    """By how much this process woke too late each time: then nobody else was on time either."""
+    late, ended = [0.0], threading.Event()
+
+    def watch() -> None:
+        before = time.monotonic()
+        while not ended.wait(TICK):
+            now = time.monotonic()
+            late.append(now - before - TICK)
+            before = now
+
+    watching = threading.Thread(target=watch)
+    watching.start()
+    try:
+        yield late
+    finally:
+        ended.set()
+        watching.join()
+
+
+@contextmanager
+def open_stage(directory: Path) -> Iterator[Stage]:
+    """A cluster of its own, as nodes come and go; nothing on it but an exporter and a receiver."""
     with ExitStack() as stack:
-        cluster = stack.enter_context(Cluster.start(nodes=3))
-        if not cluster.namespaces:
-            pytest.skip("this machine does not let us make network namespaces")
+        cluster = stack.enter_context(Cluster.start(nodes=0, namespaces=True))
+        for name in NODES:
+            cluster.add_node(name)
+        _taint(cluster, TAINTED)
         install_crds(cluster)
         for name in (HOME, *TEAMS):
             cluster.api.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
         allow_discovery(cluster, HOME)
         stack.enter_context(exporter(cluster))
         stack.enter_context(receiver(cluster, directory / "receiver"))
-        operator = stack.enter_context(Running.start(cluster, ALONE))
-        pods = stack.enter_context(PodRunner(cluster))
-        yield Stage(cluster, pods), operator
+        yield Stage(cluster, stack.enter_context(PodRunner(cluster)))
+
+
+def _taint(cluster: Cluster, node: str) -> None:
+    taint = {"key": "special", "value": "yes", "effect": "NoSchedule"}
+    patch, kind = {"spec": {"taints": [taint]}}, "application/merge-patch+json"
+    cluster.api.request("PATCH", f"/api/v1/nodes/{node}", patch, content_type=kind)

@@ -15,6 +15,7 @@ import pytest
 
 from tests.live.naming import RESOLVER, RESOLVING, Records, name_server, write
 from tests.live.operating import Object, Running, World, alertmanager, alertmanager_config
+from tests.live.scraping import our_reloader
 from tests.live.test_webhook import Authority
 from tools.api import ApiError
 from tools.podrunner import PodRunner
@@ -147,7 +148,7 @@ def test_an_alertmanager_with_tls_is_reloaded(
     pair = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "pair"}, "data": data}
     keys = [{"name": "pair", "key": name} for name in files]
     tls = {"cert": {"secret": keys[0]}, "keySecret": keys[1]}
-    world.put(pair, alertmanager("main", web={"tlsConfig": tls}))
+    world.put(pair, alertmanager("main", web={"tlsConfig": tls}, **our_reloader()))
     [pod] = pods.until_running(world.namespace, "app.kubernetes.io/name=alertmanager")
     address = pods.address(pod)
 

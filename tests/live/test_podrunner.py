@@ -19,6 +19,7 @@ from tests.live.scraping import (
     allow_discovery,
     exporter,
     node_agent,
+    our_reloader,
     series,
     target,
 )
@@ -65,8 +66,15 @@ def containers(pod: Object) -> dict[str, Object]:
     return {each["name"]: each for each in pod["spec"]["containers"]}
 
 
+@pytest.mark.parametrize(
+    ("reloader", "word"),
+    [
+        pytest.param({}, 'msg="Reload triggered"', id="the peer's reloader, by default"),
+        pytest.param(our_reloader(), "msg=reloaded", id="our reloader"),
+    ],
+)
 def test_a_server_scrapes_pods_and_takes_a_changed_configuration(
-    world: World, pods: PodRunner
+    world: World, pods: PodRunner, reloader: Object, word: str
 ) -> None:
     """A change goes from the monitor to the running process, through Secret, volume and reloader.
 
@@ -79,7 +87,7 @@ def test_a_server_scrapes_pods_and_takes_a_changed_configuration(
         "authorization": {"credentials": {"name": "token", "key": "token"}},
         "tlsConfig": {"insecureSkipVerify": True},
     }
-    world.put(pod_monitor(), prometheus("main", apiserverConfig=server))
+    world.put(pod_monitor(), prometheus("main", apiserverConfig=server, **reloader))
     world.put(*(target(f"t-{number}", f"node-{number}", {"app": "target"}) for number in range(3)))
     with exporter(world.cluster):
         [pod] = pods.until_running(world.namespace, SERVER)
@@ -96,7 +104,7 @@ def test_a_server_scrapes_pods_and_takes_a_changed_configuration(
         world.put(pod_monitor(relabelings=[added]))
         world.until("the new label", lambda: asked('team="blue"'))
         assert _runtime(pods, address)["startTime"] == started
-    world.until("a word", lambda: "msg=reloaded" in pods.logs(pod, "config-reloader"))
+    world.until("a word", lambda: word in pods.logs(pod, "config-reloader"))
 
 
 def _runtime(pods: PodRunner, address: str) -> Object:

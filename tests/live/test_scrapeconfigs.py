@@ -16,7 +16,7 @@ from stoker.__main__ import main
 from stoker.api.crd import GROUP
 from tests.live.naming import RESOLVER, RESOLVING, Records, name_server, write
 from tests.live.operating import Object, Running, World, prometheus, resource
-from tests.live.scraping import PORTS, active_targets, allow_discovery, exporter
+from tests.live.scraping import PORTS, active_targets, allow_discovery, exporter, our_reloader
 from tools.cluster import Cluster
 from tools.crds import install_crds
 from tools.podrunner import PodRunner
@@ -61,6 +61,7 @@ def scraper(*namespaces: str) -> Object:
         scrapeConfigNamespaceSelector={"matchExpressions": [own]},
         additionalScrapeConfigs={"name": "jobs", "key": "jobs.yaml"},
         **RESOLVING,
+        **our_reloader(),
     )
 
 

@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from importlib import metadata
 from pathlib import Path
 
@@ -50,6 +52,22 @@ def test_it_runs_as_nobody_by_number() -> None:
 def test_arguments_follow_the_command() -> None:
     """The entry point is the command itself, without a shell, so that it gets the signals."""
     assert json.loads(last_stage()["ENTRYPOINT"]) == ["/opt/stoker/bin/stoker"]
+
+
+def test_it_has_the_reloader_where_pods_look_for_it(tmp_path: Path) -> None:
+    """Whoever names the image for the reloader gets one: templates give a path, not a command."""
+    made = tmp_path / "config-reloader"
+    assert ("COPY", "--from=build /opt/config-reloader /bin/prometheus-config-reloader") in (
+        instructions()
+    )
+    [written] = [
+        argument for name, argument in instructions() if "> /opt/config-reloader" in argument
+    ]
+    here = written.replace("/opt/config-reloader", str(made))
+    here = here.replace("/opt/stoker/bin/python", sys.executable)
+    subprocess.run(["/bin/sh", "-c", here], check=True)
+    answer = subprocess.run([made, "--help"], capture_output=True, text=True, check=True)
+    assert "--config-envsubst-file" in answer.stdout
 
 
 def test_only_what_is_locked_is_installed() -> None:

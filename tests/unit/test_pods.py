@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tools.pods.fields import environment, expanded
-from tools.pods.images import Images
+from tools.pods.images import OUR_IMAGE, Images
 from tools.pods.volumes import Sources, Volumes, swap
 
 Object = dict[str, Any]
@@ -171,14 +171,29 @@ def test_arguments_are_expanded_as_kubelet_does_it() -> None:
     ("reference", "program"),
     [
         ("quay.io/prometheus-operator/prometheus-config-reloader:v1", "prometheus-config-reloader"),
-        ("localhost:5000/stoker-config-reloader@sha256:00", "prometheus-config-reloader"),
+        ("localhost:5000/stoker@sha256:00", "ours"),
+        (OUR_IMAGE, "ours"),
+        ("quay.io/prometheus/prometheus:v3.15.0", "prometheus"),
         ("quay.io/thanos/thanos:v0.40.0", None),
         ("quay.io/prometheus/busybox", None),
     ],
 )
 def test_images_are_known_by_their_last_name(
-    tmp_path: Path, reference: str, program: str | None
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reference: str, program: str | None
 ) -> None:
-    """Registries, ports, tags and digests do not matter, and others' images are not run."""
+    """Registries, ports, tags and digests do not matter, and others' images are not run.
+
+    Both reloaders are at the path that templates name; which one it is depends on the image.
+    """
+    for name in ("prometheus", "prometheus-config-reloader"):
+        (tmp_path / name).touch(mode=0o755)
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(tmp_path))
     found = Images(tmp_path).find(reference)
-    assert (found and found.entrypoint) == (program and f"/bin/{program}")
+    if found is None:
+        assert program is None
+    elif program == "ours":
+        assert found.entrypoint == "/bin/prometheus-config-reloader"
+        assert "stoker.reloader" in found.files[found.entrypoint].read_text()
+    else:
+        assert found.entrypoint == f"/bin/{program}"
+        assert found.files[found.entrypoint] == tmp_path / str(program)

@@ -1,7 +1,8 @@
 """The images that can run here, and what is in them.
 
-A container sees nothing of this machine but what its image holds: one program, or Python with the
-reloader. All containers of a name run the same program, whatever their tags say.
+A container sees nothing of this machine but what its image holds: one program, or Python with our
+reloader. All containers of a name run the same program, whatever their tags say. There are two
+reloaders: the peer's, which is the operator's default, and ours, for images called after us.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import stoker
-from tools import build
+from tools import build, catalogue
 
 # What Python needs besides itself: the machine's shared libraries, wherever it has them.
 LIBRARIES = ("/usr", "/lib", "/lib64", "/nix")
-RELOADER = "/bin/prometheus-config-reloader"
+OURS, PEERS = "stoker", catalogue.RELOADER
+OUR_IMAGE = f"images.example.org/{OURS}:test"
+"""What `--prometheus-config-reloader` is set to for pods with our reloader."""
 
 
 @dataclass(frozen=True)
@@ -45,23 +48,24 @@ class Images:
     def find(self, reference: str) -> Image | None:
         """The image that a container names; None where there is nothing to run for it."""
         last = re.split("[@:]", reference.rpartition("/")[2])[0]
-        # In this order: the reloader is called prometheus-config-reloader.
-        for name in ("config-reloader", "alertmanager", "prometheus"):
+        # In this order: the peer's reloader is called prometheus-config-reloader.
+        for name in (OURS, PEERS, "alertmanager", "prometheus"):
             if name in last:
                 return self._made.get(name) or self._make(name)
         return None
 
     def _make(self, name: str) -> Image:
-        if name == "config-reloader":
-            made = self._reloader()
+        if name == OURS:
+            made = self._our_reloader()
         else:
             path = f"/bin/{name}"
-            made = Image(path, {path: build.binaries(name)[name]}, data=f"/{name}")
+            data = "" if name == PEERS else f"/{name}"
+            made = Image(path, {path: build.binaries(name)[name]}, data)
         self._made[name] = made
         return made
 
-    def _reloader(self) -> Image:
-        """Ours, as a program at the path of the peer's: the template names that as the command."""
+    def _our_reloader(self) -> Image:
+        """As a program at the path of the peer's: the template names that as the command."""
         source = Path(stoker.__file__).parents[1]
         script = self._directory / "config-reloader"
         script.write_text(
@@ -74,4 +78,5 @@ class Images:
         script.chmod(0o755)
         python = {sys.prefix, sys.base_prefix, os.path.dirname(os.path.realpath(sys.executable))}
         needed = {*python, str(source), *filter(os.path.exists, LIBRARIES)}
-        return Image(RELOADER, {RELOADER: script, **{path: Path(path) for path in needed}})
+        path = f"/bin/{PEERS}"
+        return Image(path, {path: script, **{each: Path(each) for each in needed}})
