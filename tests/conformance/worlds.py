@@ -37,7 +37,7 @@ _PODS: Final = ("statefulsets/", "daemonsets/")
 # The peer makes nothing of a workload for one of these that it cannot use.
 _STOPS: Final = "alertmanagerConfig/"
 _JOB: Final = re.compile(r"^- job_name: (.+)\n(?:  .*\n)*", re.MULTILINE)
-_PLURALS: Final = {
+PLURALS: Final = {
     "ConfigMap": "configmaps",
     "DaemonSet": "daemonsets",
     "Secret": "secrets",
@@ -54,12 +54,20 @@ def world(case: Case, context: Context) -> Outcome:
     return replace(made, on_purpose=bool(found))
 
 
-def lines(case: Case) -> Iterator[str]:
-    """Every difference, on purpose or not, each with the workload or the object that has it."""
+def lines(case: Case, found: Objects | None = None) -> Iterator[str]:
+    """Every difference, on purpose or not, each with the workload or the object that has it.
+
+    Ours are what `stoker render` makes, unless objects were `found` where our operator ran.
+    """
     expected: Objects = case.expect["objects"]
     for workload in workloads_of(case.given):
-        theirs = {name: each for name, each in expected.items() if _is_of(each, workload)}
-        yield from _differences(_Workload(workload, theirs))
+        made = objects_of(workload)
+        ours = made if found is None else _of(workload, found)
+        yield from _differences(_Workload(workload, _of(workload, expected), ours, made))
+
+
+def _of(workload: Rendered, found: Objects) -> Objects:
+    return {name: each for name, each in found.items() if _is_of(each, workload)}
 
 
 def workloads_of(given: dict[str, Any]) -> list[Rendered]:
@@ -89,13 +97,14 @@ def _is_of(found: Object, workload: Rendered) -> bool:
 
 
 class _Workload:
-    """A workload and its objects, theirs and ours."""
+    """A workload and its objects: theirs, ours, and ours as they would be without an API server."""
 
-    def __init__(self, found: Rendered, theirs: Objects) -> None:
+    def __init__(self, found: Rendered, theirs: Objects, ours: Objects, made: Objects) -> None:
         self.title = found.title
         self.problem = found.problem or found.decision.problem
         self.theirs = theirs
-        self.ours = objects_of(found)
+        self.ours = ours
+        self.made = made
         self.left_out = {
             _name_of(verdict): "; ".join(map(str, verdict.findings))
             for verdict in found.decision.verdicts
@@ -106,7 +115,7 @@ class _Workload:
 def objects_of(found: Rendered) -> dict[str, Object]:
     """Our objects as they are recorded: by plural and name."""
     return {
-        f"{_PLURALS[each['kind']]}/{each['metadata']['name']}": _readable(each)
+        f"{PLURALS[each['kind']]}/{each['metadata']['name']}": readable(each)
         for each in found.objects
     }
 
@@ -117,12 +126,13 @@ def _name_of(verdict: Verdict) -> str:
     return f"{kind[0].lower()}{kind[1:]}/{metadata.namespace}/{metadata.name}"
 
 
-def _readable(made: Object) -> Object:
-    """An object as it is recorded: Secrets decoded, and every UID replaced."""
+def readable(made: Object) -> Object:
+    """An object as it is recorded: Secrets decoded, and every UID replaced, in names of files too."""
     data = made.get("data") or {}
     if made["kind"] == "Secret":
         data = {key: _decoded(key, text) for key, text in data.items()}
-    return made | {"data": {key: _UUID.sub(_UID, text) for key, text in data.items()}}
+    told = {_UUID.sub(_UID, key): _UUID.sub(_UID, text) for key, text in data.items()}
+    return made | {"data": told}
 
 
 def _decoded(key: str, text: str) -> str:
@@ -148,7 +158,7 @@ def _differences(one: _Workload) -> Iterator[str]:
 
 def _why(one: _Workload) -> str:
     """Why the peer stopped, or was stopped by the API server; empty where that is not known."""
-    sets = [each for name, each in one.ours.items() if name.startswith(_PODS)]
+    sets = [each for name, each in one.made.items() if name.startswith(_PODS)]
     found = [
         *(reason for each in sets for reason in _unacceptable(each["spec"])),
         *(f"{name}: {one.left_out[name]}" for name in one.left_out if name.startswith(_STOPS)),
