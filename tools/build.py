@@ -33,7 +33,7 @@ class BuildError(Exception):
 
 
 def binaries(*names: str) -> dict[str, Path]:
-    """Tell where the named binaries are (when none is named: all that tests run); build the rest."""
+    """Tell where the named binaries are (none: all that tests run); build the missing ones."""
     wanted = [
         each for each in BINARIES.values() if each.name in names or not (names or each.by_hand)
     ]

@@ -12,6 +12,7 @@ import base64
 import gzip
 import re
 from collections.abc import Callable, Iterator, Mapping
+from difflib import SequenceMatcher
 from typing import Any, Final
 
 import yaml
@@ -127,7 +128,7 @@ def _name_of(verdict: Verdict) -> str:
 
 
 def readable(made: Object) -> Object:
-    """An object as it is recorded: Secrets decoded, and every UID replaced, in names of files too."""
+    """An object as it is recorded: Secrets decoded, every UID replaced, in names of files too."""
     data = made.get("data") or {}
     if made["kind"] == "Secret":
         data = {key: _decoded(key, text) for key, text in data.items()}
@@ -202,7 +203,7 @@ def _of_file(
         return
     remaining, taken = _REDUCE.get(key, _nothing)(theirs, left_out)
     yield from (f"{each}: left out: {left_out[each]}" for each in sorted(taken))
-    found = list(differences(_parsed(remaining), _parsed(ours)))
+    found = list(_of_configurations(_parsed(remaining), _parsed(ours)))
     yield from found or (() if taken else ("the order or form of the text is another",))
 
 
@@ -212,6 +213,28 @@ def _parsed(text: str) -> Any:
     if "scrape_configs" in found:
         found["scrape_configs"] = {each["job_name"]: each for each in found["scrape_configs"]}
     return found
+
+
+def _of_configurations(theirs: Any, ours: Any) -> Iterator[str]:
+    """What differs, steps of jobs aside, and then those: one that only one has moves all others."""
+    jobs = [_steps_apart(each) for each in (theirs, ours)]
+    yield from differences(theirs, ours)
+    for path in sorted(jobs[0].keys() & jobs[1].keys()):
+        before, after = ([str(step) for step in each[path]] for each in jobs)
+        for tag, *places in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+            if tag != "equal":
+                yield from (f"{path}: only the peer's: {it}" for it in before[slice(*places[:2])])
+                yield from (f"{path}: only ours: {it}" for it in after[slice(*places[2:])])
+
+
+def _steps_apart(found: Any) -> dict[str, list[Any]]:
+    """Take the steps of all jobs out of a configuration; they are returned by their path."""
+    jobs = found.get("scrape_configs") or {}
+    return {
+        f"scrape_configs.{name}.{member}": job.pop(member, [])
+        for name, job in jobs.items()
+        for member in ("relabel_configs", "metric_relabel_configs")
+    }
 
 
 def _rule_file(resource: str) -> str:

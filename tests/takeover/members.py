@@ -1,4 +1,4 @@
-"""What workloads and alerting resources of made-up worlds may have: values for members, in our words.
+"""What workloads and alerting resources of made-up worlds may have: values for their members.
 
 A member is tried with each kind of workload that has it. References lead to the Secret and the
 ConfigMap `vault`, whose keys are in `VALUES`.

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from stoker.api.core import Object
 from stoker.api.crd import GROUP
 from stoker.api.kinds import kind_called
 from tools import build
@@ -27,7 +28,7 @@ _DEADLINE: Final = 900.0
 
 
 def command_of(operator: str) -> list[str]:
-    """How an operator is started; the peer is `$PEER_OPERATOR`, or is built, which takes minutes."""
+    """How an operator is started; the peer is `$PEER_OPERATOR`, or is built in some minutes."""
     if operator == OURS:
         return [sys.executable, "-m", "stoker", "operator", "--status-page-address="]
     found = os.environ.get("PEER_OPERATOR")
@@ -67,17 +68,17 @@ def _is_seen(cluster: Cluster, port: int) -> bool:
         for line in lines
         if line.startswith("prometheus_operator_reconcile_operations_total{")
     )
-    return seen >= workload_count(cluster)
+    return seen >= len(workloads(cluster))
 
 
-def workload_count(cluster: Cluster) -> int:
-    """How many workloads there are."""
-    found = 0
+def workloads(cluster: Cluster) -> list[Object]:
+    """All workloads, each with its kind."""
+    found: list[Object] = []
     for name in WORKLOADS:
         kind = kind_called(name)
         assert kind
-        path = f"/apis/{GROUP}/{kind.stored.name}/{kind.plural}"
-        found += len(cluster.api.get(path)["items"])
+        listed = cluster.api.get(f"/apis/{GROUP}/{kind.stored.name}/{kind.plural}")["items"]
+        found += [each | {"kind": name} for each in listed]
     return found
 
 

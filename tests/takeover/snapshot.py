@@ -6,8 +6,7 @@ Changes.between(before, Snapshot.of(cluster)).rolled
 """
 
 import time
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final, Self
 
 from msgspec import Struct, field
@@ -15,6 +14,7 @@ from msgspec import Struct, field
 from stoker.api.core import Object
 from stoker.kube.resources import resource_of
 from tests.conformance.compare import differences
+from tests.takeover.operators import WORKLOADS, workloads
 from tests.takeover.recording import key_of, recorded
 from tools.cluster import Cluster
 
@@ -26,7 +26,6 @@ _SETS: Final = ("statefulsets", "daemonsets")
 # Pods come one after the other, each a moment after the one before.
 _STILL_SECONDS: Final = 3.0
 _DEADLINE: Final = 300.0
-_OWNERS: Final = ("Prometheus", "PrometheusAgent", "Alertmanager", "ThanosRuler")
 
 # An object or a pod: its namespace, and its plural and name.
 Key = tuple[str, str]
@@ -38,11 +37,13 @@ class Snapshot(Struct, frozen=True):
     :ivar objects: the objects
     :ivar generations: of StatefulSets and DaemonSets
     :ivar pods: the UIDs of pods that are there to stay
+    :ivar problems: of workloads that are not reconciled, what their status says
     """
 
     objects: dict[Key, Object]
     generations: dict[Key, int]
     pods: dict[Key, str]
+    problems: dict[Key, str]
 
     @classmethod
     def of(cls, cluster: Cluster) -> Self:
@@ -54,7 +55,7 @@ class Snapshot(Struct, frozen=True):
             objects[key] = recorded(found)
             if key[1].startswith(_SETS):
                 generations[key] = found["metadata"]["generation"]
-        return cls(objects, generations, _pods(cluster))
+        return cls(objects, generations, _pods(cluster), _problems(cluster))
 
     @classmethod
     def settled(cls, cluster: Cluster) -> Self:
@@ -80,7 +81,7 @@ def _owned(cluster: Cluster) -> Iterator[Object]:
         listed = cluster.api.get(resource_of({"apiVersion": version, "kind": kind}).path(None))
         for each in listed["items"]:
             owners = each["metadata"].get("ownerReferences") or ()
-            if any(owner["kind"] in _OWNERS for owner in owners):
+            if any(owner["kind"] in WORKLOADS for owner in owners):
                 yield each | {"apiVersion": version, "kind": kind}
 
 
@@ -98,6 +99,17 @@ def _pods(cluster: Cluster) -> dict[Key, str]:
         (pod["metadata"]["namespace"], pod["metadata"]["name"]): pod["metadata"]["uid"]
         for pod in cluster.api.get("/api/v1/pods")["items"]
         if not pod["metadata"].get("deletionTimestamp")
+    }
+
+
+def _problems(cluster: Cluster) -> dict[Key, str]:
+    return {
+        (each["metadata"]["namespace"], f"{each['kind']} {each['metadata']['name']}"): found[
+            "message"
+        ]
+        for each in workloads(cluster)
+        for found in (each.get("status") or {}).get("conditions") or ()
+        if (found["type"], found["status"]) == ("Reconciled", "False")
     }
 
 
@@ -143,18 +155,6 @@ class Changes(Struct, frozen=True):
                 if before.objects[key].get("data") != after.objects[key].get("data")
             ],
         )
-
-    def by_namespace(self) -> Mapping[str, list[str]]:
-        """What each namespace lost or had to bear, as lines."""
-        lines: dict[str, list[str]] = defaultdict(list)
-        for key, each in (*self.rolled.items(), *self.respecified.items()):
-            word = "rolls" if key in self.rolled else "another generation"
-            lines[key[0]] += [f"{key[1]}: {word}: {line}" for line in each or ("",)]
-        for key in self.replaced:
-            lines[key[0]].append(f"pod {key[1]}: replaced")
-        for key in self.lost:
-            lines[key[0]].append(f"{key[1]}: gone")
-        return lines
 
     def counts(self) -> dict[str, int]:
         """How many of each."""

@@ -1,0 +1,29 @@
+"""Differences on purpose that the recorded worlds do not have, each class with its reason.
+
+Those that they have are in `tests.conformance.exceptions`, where one that is no longer seen fails.
+"""
+
+import re
+from typing import Final
+
+from tests.conformance.exceptions import Deliberate, is_deliberate
+
+ELSEWHERE: Final = (
+    Deliberate(
+        r"^services/\S+-operated spec\.ports",
+        "W3: workloads that share a Service: all their ports, not those of whoever wrote last",
+    ),
+    Deliberate(
+        r"podMonitor/\S+\.kubernetes_sd_configs\[0\]\.selectors",
+        "D2: node and labels are one selector; Prometheus refuses the peer's two",
+    ),
+    Deliberate(
+        r"scrapeConfig/[^\s.]+\.honor_timestamps: expected nothing, got False",
+        "G5: overrideHonorTimestamps holds for ScrapeConfigs that say nothing, too",
+    ),
+)
+
+
+def is_on_purpose(line: str) -> bool:
+    """Whether a difference is one on purpose."""
+    return is_deliberate(line) or any(re.search(each.line, line) for each in ELSEWHERE)
