@@ -13,6 +13,7 @@ import gzip
 import re
 from collections.abc import Callable, Iterator, Mapping
 from difflib import SequenceMatcher
+from itertools import zip_longest
 from typing import Any, Final
 
 import yaml
@@ -37,6 +38,7 @@ _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _PODS: Final = ("statefulsets/", "daemonsets/")
 # The peer makes nothing of a workload for one of these that it cannot use.
 _STOPS: Final = "alertmanagerConfig/"
+_PEM: Final = "-----BEGIN "
 _JOB: Final = re.compile(r"^- job_name: (.+)\n(?:  .*\n)*", re.MULTILINE)
 PLURALS: Final = {
     "ConfigMap": "configmaps",
@@ -199,12 +201,24 @@ def _of_file(
         return
     if theirs is None or ours is None:
         rule = next((each for each in left_out if _rule_file(each) == key), None)
-        yield f"{rule}: left out: {left_out[rule]}" if rule else "only one of the two has this file"
+        if rule:
+            yield f"{rule}: left out: {left_out[rule]}"
+        elif ours is None and left_out and (theirs or "").startswith(_PEM):
+            yield f"the certificate or key of what is left out, of {', '.join(sorted(left_out))}"
+        else:
+            yield "only one of the two has this file"
         return
     remaining, taken = _REDUCE.get(key, _nothing)(theirs, left_out)
     yield from (f"{each}: left out: {left_out[each]}" for each in sorted(taken))
     found = list(_of_configurations(_parsed(remaining), _parsed(ours)))
-    yield from found or (() if taken else ("the order or form of the text is another",))
+    yield from found or (() if taken else (_other_form(theirs, ours),))
+
+
+def _other_form(theirs: str, ours: str) -> str:
+    """That texts of the same meaning differ, and how they do so first."""
+    pairs = zip_longest(theirs.splitlines(), ours.splitlines())
+    first = next(pair for pair in pairs if pair[0] != pair[1])
+    return f"the order or form of the text is another: {first[0]!r}, ours {first[1]!r}"
 
 
 def _parsed(text: str) -> Any:

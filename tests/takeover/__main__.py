@@ -3,6 +3,7 @@
     python -m tests.takeover recorded                   the worlds of ../shared/worlds
     python -m tests.takeover seeds --seed 1 --count 20  worlds of our own, made by the peer itself
     python -m tests.takeover folder PATH…               manifests, such as kube-prometheus'
+    python -m tests.takeover record                     the world that the live tests take over
 
 The peer is $PEER_OPERATOR, or is built once by `python -m tools.build peer-operator` (six minutes).
 Exit status: 0 if no pod was replaced, no pod template changed, nothing is gone and every other
@@ -10,13 +11,12 @@ difference is on purpose; else 1; 2 where there is nothing to try.
 """
 
 import argparse
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.conformance.cases import WORLDS, Case, Suite, default_folder, recorded_worlds
-from tests.takeover import folder
+from tests.conformance.cases import WORLDS, Suite, default_folder, recorded_worlds
+from tests.takeover import folder, shop
 from tests.takeover.report import report
 from tests.takeover.seeds import FLAGS, given_by
 from tests.takeover.trial import new_cluster, of_process, of_recorded
@@ -46,12 +46,14 @@ def _parser() -> argparse.ArgumentParser:
     seeds = ways.add_parser("seeds", help="worlds by number, of which the peer's process makes all")
     seeds.add_argument("--seed", type=int, default=1, help="the first number (1)")
     seeds.add_argument("--count", type=int, default=10, help="how many worlds (10)")
-    seeds.add_argument("--record", type=Path, help="write the worlds to this folder as well")
+    seeds.add_argument("--record", type=Path, help="write the worlds to this folder, too")
     seeds.set_defaults(way=_seeds)
     files = ways.add_parser("folder", help="manifests of which the peer's process makes all")
     files.add_argument("paths", type=Path, nargs="+", help="files, or folders of them")
     files.set_defaults(way=_folder)
-    for each in (recorded, seeds, files):
+    record = ways.add_parser("record", help=f"write {shop.FILE.name}, the world of our tests, anew")
+    record.set_defaults(way=_shop)
+    for each in (recorded, seeds, files, record):
         each.add_argument("-v", "--verbose", action="store_true", help="what is on purpose, too")
     return parser
 
@@ -74,16 +76,18 @@ def _seeds(options: argparse.Namespace) -> int:
         say(f"{sum(len(each['resources']) for each in given)} resources in {len(given)} worlds")
         trial = of_process(cluster, FLAGS)
     worlds = [world_of(each, trial.before.in_namespace(each["namespace"])) for each in given]
-    if options.record:
-        _record(worlds, options.record)
+    for world in worlds if options.record else ():
+        shop.write(world, options.record / f"{world.name}.json")
     return 0 if report(trial, worlds, verbose=options.verbose) else 1
 
 
-def _record(worlds: list[Case], target: Path) -> None:
-    target.mkdir(parents=True, exist_ok=True)
-    for world in worlds:
-        text = json.dumps({"given": world.given, "expect": world.expect}, indent=1, sort_keys=True)
-        (target / f"{world.name}.json").write_text(text + "\n")
+def _shop(options: argparse.Namespace) -> int:
+    with new_cluster() as cluster:
+        given = furnish(cluster, shop.given())
+        trial = of_process(cluster, shop.FLAGS)
+    world = world_of(given, trial.before.in_namespace(shop.NAMESPACE))
+    shop.write(world)
+    return 0 if report(trial, [world], verbose=options.verbose) else 1
 
 
 def _folder(options: argparse.Namespace) -> int:

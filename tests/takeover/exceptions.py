@@ -14,6 +14,18 @@ ELSEWHERE: Final = (
         "W3: workloads that share a Service: all their ports, not those of whoever wrote last",
     ),
     Deliberate(
+        r"^secrets/\S+-tls-assets-\d+ \S+ the certificate or key of what is left out",
+        "G5: as a ScrapeConfig that Prometheus would refuse is left out, so are its files",
+    ),
+    Deliberate(
+        r"scrapeConfig/\S+: left out: spec\.(fileSDConfigs|\w+\.host).*files of the container",
+        "G5: arbitraryFSAccessThroughSMs holds for ScrapeConfigs, too",
+    ),
+    Deliberate(
+        r"probe/\S+: left out: spec\.targets\.ingress\.relabelingConfigs",
+        "G5: Prometheus refuses the whole file; the peer does not look at these steps",
+    ),
+    Deliberate(
         r"podMonitor/\S+\.kubernetes_sd_configs\[0\]\.selectors",
         "D2: node and labels are one selector; Prometheus refuses the peer's two",
     ),

@@ -28,6 +28,8 @@ def _key(name: str) -> Spec:
     return {"name": VAULT, "key": name}
 
 
+# Whether it is folded is up to who writes it.
+_LONG: Final = "a text of many words that goes on for as long as no line of a file should be, " * 3
 _SIZE: Final = {"requests": {"storage": "1Gi"}}
 _LABELS: Final = {"matchLabels": {"tier": "metrics"}}
 _ANTI: Final = {
@@ -141,7 +143,7 @@ OF_PODS: Final[dict[str, tuple[Any, ...]]] = {
     "schedulerName": ("default-scheduler",),
     "storage": (
         {"emptyDir": {"sizeLimit": "512Mi"}},
-        {"volumeClaimTemplate": {"spec": {"resources": _SIZE, "storageClassName": "ssd"}}},
+        {"volumeClaimTemplate": {"spec": {"resources": _SIZE}}},
         {
             "volumeClaimTemplate": {
                 "metadata": {"name": "db", "labels": {"a": "b"}},
@@ -166,7 +168,10 @@ OF_PODS: Final[dict[str, tuple[Any, ...]]] = {
 
 # Of what Prometheus, its agents, Alertmanager and Thanos do, by the kind.
 _SCRAPING: Final[dict[str, tuple[Any, ...]]] = {
-    "externalLabels": ({"cluster": "a", "zone": "b"},),
+    "externalLabels": (
+        {"cluster": "a", "zone": "b"},
+        {"text": _LONG},
+    ),
     "containers": (
         [{"name": "prometheus", "env": [{"name": "TZ", "value": "UTC"}]}],
         [{"name": "prometheus", "startupProbe": {"failureThreshold": 200}}, _PROXY],
@@ -339,6 +344,7 @@ RECEIVERS: Final[tuple[Spec, ...]] = (
                 "apiURL": _key("url"),
                 "channel": "#shop",
                 "title": "{{ .Status }}",
+                "text": _LONG,
                 "fields": [{"title": "a", "value": "b", "short": True}],
                 "actions": [{"type": "button", "text": "go", "url": "https://a"}],
             }

@@ -98,6 +98,8 @@ def _values() -> dict[str, str]:
 def _crossed(kind: str, random: Random) -> Spec:
     """A spec of members that the peer has: it would not even see others."""
     spec = {name: each for name, each in crossed(kind, random).items() if name not in _ONLY_OURS}
+    for each in spec.get("kubernetesSDConfigs") or () if kind == "ScrapeConfig" else ():
+        each.pop("attachMetadata", None)
     refer(spec, random)
     return spec
 
@@ -147,7 +149,7 @@ def _rules(random: Random) -> list[dict[str, Any]]:
     if random.random() < 0.3:
         count, text = _LONG_RULES, _LONG_TEXT
     else:
-        count, text = random.randint(0, 6), 20
+        count, text = random.randint(0, 6), 300
     return [
         _resource("PrometheusRule", f"rules-{number}", _groups(random, text))
         for number in range(count)
@@ -160,7 +162,9 @@ def _groups(random: Random, length: int) -> Spec:
         "expr": random.choice(('rate(a_total{job="x"}[5m]) > 1', "vector(1)", "up == 0")),
         "for": "5m",
         "labels": {"severity": "warning"},
-        "annotations": {"text": "{{ $value }} " + "x" * random.randint(length // 2, length)},
+        "annotations": {
+            "text": "{{ $value }} " + "long word " * (random.randint(length // 2, length) // 10)
+        },
     }
     record = {"record": "job:up:sum", "expr": "sum by (job) (up)"}
     more = random.choice(({}, {"interval": "1m"}, {"limit": 5}, {"labels": {"team": "a"}}))
