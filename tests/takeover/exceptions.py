@@ -26,6 +26,22 @@ ELSEWHERE: Final = (
         "G5: Prometheus refuses the whole file; the peer does not look at these steps",
     ),
     Deliberate(
+        r"^services/\S+-operated metadata\.ownerReferences\[\d\]: expected nothing, got",
+        "O6: a workload that the peer cannot finish, and we can, owns the Service as well",
+    ),
+    Deliberate(
+        r"remote-write\.yaml .*tls_config\.\w+_file: expected '/etc/prometheus/certs/",
+        "W2: pods of a ThanosRuler have these files in another folder",
+    ),
+    Deliberate(
+        r"^secrets/prom-agent-\S+ prometheus\.yaml\.gz the order .*'- job_name: ",
+        "W1: additional jobs come last, with agents too; the jobs are the same",
+    ),
+    Deliberate(
+        "no pods by the peer: .* we: (?!nothing)",
+        "O6: a workload that nobody can finish keeps what it has",
+    ),
+    Deliberate(
         r"podMonitor/\S+\.kubernetes_sd_configs\[0\]\.selectors",
         "D2: node and labels are one selector; Prometheus refuses the peer's two",
     ),

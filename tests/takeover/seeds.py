@@ -98,8 +98,10 @@ def _values() -> dict[str, str]:
 def _crossed(kind: str, random: Random) -> Spec:
     """A spec of members that the peer has: it would not even see others."""
     spec = {name: each for name, each in crossed(kind, random).items() if name not in _ONLY_OURS}
-    for each in spec.get("kubernetesSDConfigs") or () if kind == "ScrapeConfig" else ():
-        each.pop("attachMetadata", None)
+    for name in spec if kind == "ScrapeConfig" else ():
+        for each in spec[name] if name.endswith("SDConfigs") else ():
+            for lacking in ("attachMetadata", "httpHeaders"):
+                each.pop(lacking, None)
     refer(spec, random)
     return spec
 

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
-from tests.conformance.cases import ROOT, Case
+from tests.conformance.cases import ROOT, WORLDS, Case, Suite
 from tests.live.operating import (
     agent,
     alertmanager,
@@ -51,7 +51,7 @@ def given() -> dict[str, Any]:
 def _workloads() -> list[dict[str, Any]]:
     return [
         prometheus("main", replicas=2, shards=2, thanos={}, externalLabels={"about": _TEXT}),
-        prometheus("short", version="v2.55.1", storage={"emptyDir": {"sizeLimit": "1024Mi"}}),
+        prometheus("short", version="v2.55.1", storage={"emptyDir": {"sizeLimit": "1Gi"}}),
         agent("sharded", shards=3, remoteWrite=[{"url": "https://example.com/write"}]),
         resource("PrometheusAgent", "on-nodes", {"mode": "DaemonSet", "podMonitorSelector": {}}),
         alertmanager("main", replicas=3, podMetadata={"annotations": {"note": "a: b"}}),
@@ -61,11 +61,10 @@ def _workloads() -> list[dict[str, Any]]:
 
 
 def _scraped() -> list[dict[str, Any]]:
-    token = {"authorization": {"credentials": _KEY}}
     endpoints = [{"port": "web", "metricRelabelings": [{"targetLabel": "t", "replacement": _TEXT}]}]
     targets = {"staticConfig": {"static": ["example.com"]}}
     return [
-        service_monitor("cart", **token),
+        service_monitor("cart", authorization={"credentials": _KEY}),
         resource("PodMonitor", "cart", {"selector": {}, "podMetricsEndpoints": endpoints}),
         resource("Probe", "front", {"prober": {"url": "prober:9115"}, "targets": targets}),
         resource("ScrapeConfig", "till", {"staticConfigs": [{"targets": ["till:9100"]}]}),
@@ -92,6 +91,12 @@ def _rule(number: int) -> dict[str, Any]:
     return resource(
         "PrometheusRule", f"orders-{number}", {"groups": [{"name": "a", "rules": [alert]}]}
     )
+
+
+def recorded_world() -> Case:
+    """The world with what the peer made of it."""
+    (found,) = Suite(WORLDS, FILE.parent).cases()
+    return found
 
 
 def write(world: Case, target: Path = FILE) -> None:
