@@ -166,7 +166,9 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
         "$XDG_CACHE_HOME/stoker, else ~/.cache/stoker; it can be deleted at any time. "
         "Binaries in $KUBEBUILDER_ASSETS are used instead of being built.",
     )
-    parser.add_argument("name", nargs="*", help=f"which to build: {', '.join(BINARIES)} [all]")
+    parser.add_argument(
+        "name", nargs="*", help=f"which to build: {', '.join(BINARIES)} [all that tests run]"
+    )
     parser.add_argument("--list", action="store_true", help="show versions and what is cached")
     return parser.parse_args(argv)
 
