@@ -12,6 +12,7 @@ was written. CPU and memory are the operator's own, from /proc; writes come from
 import argparse
 import gzip
 import http.client
+import os
 import ssl
 import time
 from base64 import b64decode
@@ -225,7 +226,12 @@ def _watch(cluster: Cluster) -> Iterator[Iterator[bytes]]:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what only this measurement knows."""
-    parser.add_argument("--peer", metavar="PATH", help="the peer's binary, measured alike")
+    parser.add_argument(
+        "--peer",
+        metavar="PATH",
+        default=os.environ.get("PEER_OPERATOR"),
+        help="the peer's binary, measured alike ($PEER_OPERATOR)",
+    )
     parser.add_argument("--sizes", type=int, nargs="+", metavar="N", help="monitors (operator)")
     parser.add_argument("--picture", metavar="FILE", help="draw change against N (operator)")
     parser.add_argument(

@@ -33,8 +33,10 @@ class BuildError(Exception):
 
 
 def binaries(*names: str) -> dict[str, Path]:
-    """Tell where the named binaries are (all, when none is named); build the missing ones."""
-    wanted = [BINARIES[name] for name in BINARIES if not names or name in names]
+    """Tell where the named binaries are (none: all that tests run); build the missing ones."""
+    wanted = [
+        each for each in BINARIES.values() if each.name in names or not (names or each.by_hand)
+    ]
     if unknown := set(names) - set(BINARIES):
         raise BuildError(f"unknown: {', '.join(sorted(unknown))} (known: {', '.join(BINARIES)})")
     for binary in wanted:
@@ -164,7 +166,9 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
         "$XDG_CACHE_HOME/stoker, else ~/.cache/stoker; it can be deleted at any time. "
         "Binaries in $KUBEBUILDER_ASSETS are used instead of being built.",
     )
-    parser.add_argument("name", nargs="*", help=f"which to build: {', '.join(BINARIES)} [all]")
+    parser.add_argument(
+        "name", nargs="*", help=f"which to build: {', '.join(BINARIES)} [all that tests run]"
+    )
     parser.add_argument("--list", action="store_true", help="show versions and what is cached")
     return parser.parse_args(argv)
 

@@ -30,6 +30,8 @@ class Binary:
     module: str
     package: str
     version_variable: str = ""
+    # Whether it is left alone until somebody names it: no test needs it.
+    by_hand: bool = False
 
     @property
     def folder(self) -> Path:
@@ -78,6 +80,7 @@ PROMETHEUS_VERSION = "github.com/prometheus/common/version.Version"
 PEER = "github.com/prometheus-operator/prometheus-operator"
 RELOADER = "prometheus-config-reloader"
 HELM_VERSION = "helm.sh/helm/v4/internal/version.version"
+PEER = "github.com/prometheus-operator/prometheus-operator"
 # These say `v1.2.3` of themselves, the others `1.2.3`.
 WITH_V = ("kubernetes", "helm")
 
@@ -110,6 +113,14 @@ BINARIES = {
         Binary(RELOADER, "reloader", f"{PEER}/cmd/{RELOADER}", PROMETHEUS_VERSION),
         # Our own: Go's standard library, and the copy of a parser that Prometheus has.
         Binary("judge", "judge", "."),
+        # The operator that ours takes over from: see `python -m tests.takeover`.
+        Binary(
+            "peer-operator",
+            "peer-operator",
+            f"{PEER}/cmd/operator",
+            PROMETHEUS_VERSION,
+            by_hand=True,
+        ),
     )
 }
 

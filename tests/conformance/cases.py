@@ -4,7 +4,8 @@ The folder is `$STOKER_CONFORMANCE`, or `../shared/conformance` beside the repos
 in it, and in its `derived/`, is a suite, and each file a case, read when its turn comes. Three
 things are different: `promql-derived` is one file with a list of cases, `crds/` holds the peer's
 CustomResourceDefinitions (a case each, the CRD itself being what is expected), and a very long
-string is written as `{"$repeat": "a", "$count": 1000}`. What the peer made of whole namespaces lies
+string is written as `{"$repeat": "a", "$count": 1000}`, or as a `{"$join": […]}` with such ones in
+it. What the peer made of whole namespaces lies
 in a folder beside it, `worlds`.
 """
 
@@ -90,4 +91,6 @@ def _read(path: Path) -> Any:
 def _repeated(value: dict[str, Any]) -> Any:
     if value.keys() == {"$repeat", "$count"}:
         return value["$repeat"] * value["$count"]
+    if value.keys() == {"$join"}:
+        return "".join(value["$join"])
     return value

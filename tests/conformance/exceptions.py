@@ -144,7 +144,11 @@ DELIBERATE: Final = (
         r"external_labels\.\w+: expected '\$\(TOPOLOGY_ZONE\)', got nothing",
         "G3: without zones nobody fills in the placeholder",
     ),
-    Deliberate(r"scrape_configs\.scrapeConfig/\S+: expected nothing, got", _UNUSED),
+    Deliberate(
+        r"scrapeConfig/[^\s.]+\.relabel_configs: only ours: \{'target_label': '\w+', 'replacement'",
+        _OWN_TARGETS,
+    ),
+    Deliberate(r"scrape_configs\.scrapeConfig/[^\s.]+: expected nothing, got", _UNUSED),
 )
 
 

@@ -12,6 +12,8 @@ import base64
 import gzip
 import re
 from collections.abc import Callable, Iterator, Mapping
+from difflib import SequenceMatcher
+from itertools import zip_longest
 from typing import Any, Final
 
 import yaml
@@ -36,8 +38,9 @@ _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _PODS: Final = ("statefulsets/", "daemonsets/")
 # The peer makes nothing of a workload for one of these that it cannot use.
 _STOPS: Final = "alertmanagerConfig/"
+_PEM: Final = "-----BEGIN "
 _JOB: Final = re.compile(r"^- job_name: (.+)\n(?:  .*\n)*", re.MULTILINE)
-_PLURALS: Final = {
+PLURALS: Final = {
     "ConfigMap": "configmaps",
     "DaemonSet": "daemonsets",
     "Secret": "secrets",
@@ -54,12 +57,20 @@ def world(case: Case, context: Context) -> Outcome:
     return replace(made, on_purpose=bool(found))
 
 
-def lines(case: Case) -> Iterator[str]:
-    """Every difference, on purpose or not, each with the workload or the object that has it."""
+def lines(case: Case, found: Objects | None = None) -> Iterator[str]:
+    """Every difference, on purpose or not, each with the workload or the object that has it.
+
+    Ours are what `stoker render` makes, unless objects were `found` where our operator ran.
+    """
     expected: Objects = case.expect["objects"]
     for workload in workloads_of(case.given):
-        theirs = {name: each for name, each in expected.items() if _is_of(each, workload)}
-        yield from _differences(_Workload(workload, theirs))
+        made = objects_of(workload)
+        ours = made if found is None else _of(workload, found)
+        yield from _differences(_Workload(workload, _of(workload, expected), ours, made))
+
+
+def _of(workload: Rendered, found: Objects) -> Objects:
+    return {name: each for name, each in found.items() if _is_of(each, workload)}
 
 
 def workloads_of(given: dict[str, Any]) -> list[Rendered]:
@@ -89,13 +100,14 @@ def _is_of(found: Object, workload: Rendered) -> bool:
 
 
 class _Workload:
-    """A workload and its objects, theirs and ours."""
+    """A workload and its objects: theirs, ours, and ours as they would be without an API server."""
 
-    def __init__(self, found: Rendered, theirs: Objects) -> None:
+    def __init__(self, found: Rendered, theirs: Objects, ours: Objects, made: Objects) -> None:
         self.title = found.title
         self.problem = found.problem or found.decision.problem
         self.theirs = theirs
-        self.ours = objects_of(found)
+        self.ours = ours
+        self.made = made
         self.left_out = {
             _name_of(verdict): "; ".join(map(str, verdict.findings))
             for verdict in found.decision.verdicts
@@ -106,7 +118,7 @@ class _Workload:
 def objects_of(found: Rendered) -> dict[str, Object]:
     """Our objects as they are recorded: by plural and name."""
     return {
-        f"{_PLURALS[each['kind']]}/{each['metadata']['name']}": _readable(each)
+        f"{PLURALS[each['kind']]}/{each['metadata']['name']}": readable(each)
         for each in found.objects
     }
 
@@ -117,12 +129,13 @@ def _name_of(verdict: Verdict) -> str:
     return f"{kind[0].lower()}{kind[1:]}/{metadata.namespace}/{metadata.name}"
 
 
-def _readable(made: Object) -> Object:
-    """An object as it is recorded: Secrets decoded, and every UID replaced."""
+def readable(made: Object) -> Object:
+    """An object as it is recorded: Secrets decoded, every UID replaced, in names of files too."""
     data = made.get("data") or {}
     if made["kind"] == "Secret":
         data = {key: _decoded(key, text) for key, text in data.items()}
-    return made | {"data": {key: _UUID.sub(_UID, text) for key, text in data.items()}}
+    told = {_UUID.sub(_UID, key): _UUID.sub(_UID, text) for key, text in data.items()}
+    return made | {"data": told}
 
 
 def _decoded(key: str, text: str) -> str:
@@ -148,7 +161,7 @@ def _differences(one: _Workload) -> Iterator[str]:
 
 def _why(one: _Workload) -> str:
     """Why the peer stopped, or was stopped by the API server; empty where that is not known."""
-    sets = [each for name, each in one.ours.items() if name.startswith(_PODS)]
+    sets = [each for name, each in one.made.items() if name.startswith(_PODS)]
     found = [
         *(reason for each in sets for reason in _unacceptable(each["spec"])),
         *(f"{name}: {one.left_out[name]}" for name in one.left_out if name.startswith(_STOPS)),
@@ -188,12 +201,24 @@ def _of_file(
         return
     if theirs is None or ours is None:
         rule = next((each for each in left_out if _rule_file(each) == key), None)
-        yield f"{rule}: left out: {left_out[rule]}" if rule else "only one of the two has this file"
+        if rule:
+            yield f"{rule}: left out: {left_out[rule]}"
+        elif ours is None and left_out and (theirs or "").startswith(_PEM):
+            yield f"the certificate or key of what is left out, of {', '.join(sorted(left_out))}"
+        else:
+            yield "only one of the two has this file"
         return
     remaining, taken = _REDUCE.get(key, _nothing)(theirs, left_out)
     yield from (f"{each}: left out: {left_out[each]}" for each in sorted(taken))
-    found = list(differences(_parsed(remaining), _parsed(ours)))
-    yield from found or (() if taken else ("the order or form of the text is another",))
+    found = list(_of_configurations(_parsed(remaining), _parsed(ours)))
+    yield from found or (() if taken else (_other_form(theirs, ours),))
+
+
+def _other_form(theirs: str, ours: str) -> str:
+    """That texts of the same meaning differ, and how they do so first."""
+    pairs = zip_longest(theirs.splitlines(), ours.splitlines())
+    first = next(pair for pair in pairs if pair[0] != pair[1])
+    return f"the order or form of the text is another: {first[0]!r}, ours {first[1]!r}"
 
 
 def _parsed(text: str) -> Any:
@@ -202,6 +227,28 @@ def _parsed(text: str) -> Any:
     if "scrape_configs" in found:
         found["scrape_configs"] = {each["job_name"]: each for each in found["scrape_configs"]}
     return found
+
+
+def _of_configurations(theirs: Any, ours: Any) -> Iterator[str]:
+    """What differs, steps of jobs aside, and then those: one that only one has moves all others."""
+    jobs = [_steps_apart(each) for each in (theirs, ours)]
+    yield from differences(theirs, ours)
+    for path in sorted(jobs[0].keys() & jobs[1].keys()):
+        before, after = ([str(step) for step in each[path]] for each in jobs)
+        for tag, *places in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+            if tag != "equal":
+                yield from (f"{path}: only the peer's: {it}" for it in before[slice(*places[:2])])
+                yield from (f"{path}: only ours: {it}" for it in after[slice(*places[2:])])
+
+
+def _steps_apart(found: Any) -> dict[str, list[Any]]:
+    """Take the steps of all jobs out of a configuration; they are returned by their path."""
+    jobs = found.get("scrape_configs") or {}
+    return {
+        f"scrape_configs.{name}.{member}": job.pop(member, [])
+        for name, job in jobs.items()
+        for member in ("relabel_configs", "metric_relabel_configs")
+    }
 
 
 def _rule_file(resource: str) -> str:

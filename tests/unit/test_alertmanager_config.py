@@ -870,6 +870,32 @@ def slack_of(settings: str, version: str = "0.34.0") -> Any:
     return made["receivers"][0]["slack_configs"][0]
 
 
+@pytest.mark.parametrize(
+    ("kind", "written"),
+    [
+        ("slack", "{channel: a, text: b, actions: [], timeout: 5s, message_text: c}"),
+        ("rocketchat", "{token_id: a, token: b, channel: c}"),
+        ("wechat", "{api_secret: a, corp_id: b, agent_id: c, to_user: d, message: e}"),
+        ("jira", "{http_config: {}, send_resolved: true, project: a, issue_type: b}"),
+        ("mattermost", "{webhook_url: 'http://a', text: a, icon_emoji: b, color: c}"),
+        ("mattermost", "{webhook_url: 'http://a', attachments: [{pretext: a, text: b, title: c}]}"),
+    ],
+)
+def test_members_of_receivers_come_as_the_peer_writes_them(kind: str, written: str) -> None:
+    """A file of the same order is not written anew at a takeover."""
+    tree = loaded(
+        f"route: {{receiver: a}}\nreceivers: [{{name: a, {kind}_configs: [{written}]}}]\n"
+        "global: {slack_api_url: 'http://a', jira_api_url: 'http://a'}"
+    )
+    made = sanitized(tree, CONFIGURATION, parse_version("0.34.0"), [])
+    (found,) = made["receivers"][0][f"{kind}_configs"]
+    given = yaml.safe_load(written)
+    assert [name for name in found if name in given] == [name for name in given if name in found]
+    if "attachments" in given:
+        assert list(found["attachments"][0]) == list(given["attachments"][0])
+    assert len(found) > 1
+
+
 def test_the_token_of_a_slack_app_goes_before_its_file() -> None:
     """As with all values and files; Alertmanager would refuse both."""
     assert slack_of("app_token: t, app_token_file: /t") == {"app_token": "t", "channel": "c"}

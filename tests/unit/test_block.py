@@ -90,4 +90,39 @@ def test_a_key_that_is_too_long_takes_the_explicit_form() -> None:
 
 def test_half_a_surrogate_pair_is_replaced() -> None:
     """It is no character: a YAML reader would refuse the whole file."""
-    assert text_of({"a\ud800": "b\udfffc\U0001f600"}) == '"a\ufffd": "b\ufffdc\U0001f600"\n'
+    assert text_of({"a\ud800": "b\udfffc\U0001f600"}) == '"a\ufffd": "b\ufffdc\\U0001F600"\n'
+
+
+_WORDS = "some words " * 7
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        # That a line is too long is seen at the next space.
+        ({"plain": f"{'x' * 60} {'y' * 14} z w"}, f"plain: {'x' * 60} {'y' * 14}\n  z w\n"),
+        ({"a": f"{'x' * 77} b"}, f"a: {'x' * 77} b\n"),
+        ({"a": f"{'x' * 78} b"}, f"a: {'x' * 78}\n  b\n"),
+        ({"two": f"{'x' * 80}  b c"}, f"two: {'x' * 80}  b\n  c\n"),
+        ({"a": {"b": f": {_WORDS}end"}}, f"a:\n  b: ': {_WORDS[:-1]}\n    end'\n"),
+        ({"a": [f"{_WORDS}{_WORDS}"]}, f"a:\n- '{_WORDS[:-1]} some\n  {_WORDS[5:]}'\n"),
+        ({"a": f"\t{_WORDS}   b c"}, f'a: "\\t{_WORDS[:-1]}\n  \\   b c"\n'),
+        ({"a": "x" * 90 + "\n" + "y z" * 50}, f"a: |-\n  {'x' * 90}\n  {'y z' * 50}\n"),
+        ({f"{'k' * 130} k": 1}, f"? {'k' * 130}\n  k\n: 1\n"),
+        ({"a": f"\U0001f525 {'x' * 70} b c"}, f'a: "\\U0001F525 {"x" * 70}\n  b c"\n'),
+    ],
+)
+def test_a_long_line_goes_on_below_as_the_peer_writes_it(value: Any, text: str) -> None:
+    """So nothing is written anew at a takeover, and rules need as many ConfigMaps as before."""
+    assert text_of(value) == text
+    assert yaml.safe_load(text) == value
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text("ab \t'\"\\:#-\n\U0001f525", min_size=60, max_size=400), TEXT)
+def test_long_texts_come_back_unchanged(value: str, key: str) -> None:
+    """Wherever their lines are broken."""
+    document = {key: value, "list": [value, {"in": value}], "map": {value: "x"}}
+    text = text_of(document)
+    assert yaml.safe_load(text) == document
+    assert parse(text) == document

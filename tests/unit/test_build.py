@@ -101,6 +101,14 @@ def test_an_unknown_name_is_refused() -> None:
         build.binaries("ectd")
 
 
+def test_what_no_test_runs_is_only_built_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The peer takes minutes to build, and `make test` does without it."""
+    monkeypatch.setattr(build, "location", lambda _: Path(__file__))
+    assert "etcd" in build.binaries()
+    assert "peer-operator" not in build.binaries()
+    assert build.binaries("peer-operator").keys() == {"peer-operator"}
+
+
 def test_every_binary_has_a_pinned_version() -> None:
     """The version of each is read from the go.mod that builds it; our own program has none."""
     for binary in BINARIES.values():

@@ -53,6 +53,19 @@ def read(document: dict[str, Any]) -> Any:
     return yaml.safe_load(filled(text_of(document)))
 
 
+def test_a_long_text_belongs_to_whoever_wrote_it_on_all_of_its_lines() -> None:
+    """What looks like a key or an item on a further line is part of the text."""
+    text = "many words " * 8 + "where: $(POD_NAME) " + "and more words " * 6 + "- $(POD_NAME)"
+    owners = {"global": {"external_labels": {"about": text}}}
+    assert text_of(owners).count("\n") > 4
+    assert read(owners)["global"]["external_labels"]["about"] == text.replace(
+        "$(POD_NAME)", "main-0"
+    )
+    steps = [{"target_label": "about", "replacement": text}]
+    tenants = job("serviceMonitor/a/b/0", metric_relabel_configs=steps)
+    assert read(tenants) == tenants
+
+
 # --- Expansion: the operator's lines --------------------------------------------------------------
 
 

@@ -2,8 +2,9 @@
 
 Only block style, only what a configuration needs: mappings, lists, strings, numbers, booleans. A
 string is written plain where a YAML 1.1 reader gives the same string back, and quoted otherwise.
-How a string is written depends on nothing but the string, so each is analysed once and remembered,
-as long as it is short: tenants choose how long one is.
+How a string is quoted depends on nothing but the string, so each is analysed once and remembered,
+as long as it is short: tenants choose how long one is. A long line goes on below, from a space on:
+how many ConfigMaps rules need is counted in such lines.
 """
 
 import re
@@ -21,6 +22,8 @@ _SHORT_KEY: Final = _LONGEST_SIMPLE_KEY // 4  # in bytes, a letter has at most f
 # letters of four bytes.
 _MOST_TEXTS: Final = 16_384
 _SHORT_TEXT: Final = 256
+# A line that is longer is broken at its next space.
+_WIDTH: Final = 80
 
 
 class Constant(dict[str, Any]):
@@ -65,6 +68,8 @@ def _write_mapping(out: list[str], value: dict[str, Any], first: str, indent: st
         if isinstance(item, str):
             short = len(item) <= _SHORT_TEXT and "\n" not in item
             text = _flat(item) if short else _text(item, indent)
+            if len(head) + len(text) >= _WIDTH and " " in text:
+                text = _folded(text, _column(head) + 2, indent + "  ")
             out.append(f"{head}: {text}\n")
         elif isinstance(item, dict):
             if item:
@@ -84,7 +89,9 @@ def _write_list(out: list[str], value: Sequence[Any], indent: str) -> None:
         if isinstance(item, Constant):
             out.append(item.texts.get(indent) or item.as_item(indent))
         elif isinstance(item, str):
-            out.append(f"{indent}- {_text(item, indent)}\n")
+            out.append(
+                f"{indent}- {_folded(_text(item, indent), len(indent) + 2, indent + '  ')}\n"
+            )
         elif isinstance(item, dict) and item:
             _write_mapping(out, item, f"{indent}- ", indent + "  ")
         elif isinstance(item, list | tuple) and item:
@@ -103,8 +110,9 @@ def _key(key: str, indent: str) -> str:
     if len(key) <= _SHORT_KEY:
         return _key_text(key)
     text = _double_quoted(key) if "\n" in key else _flattened(key)
-    is_simple = len(key.encode("utf-8", "surrogatepass")) <= _LONGEST_SIMPLE_KEY
-    return text if is_simple else f"? {text}\n{indent}"
+    if len(key.encode("utf-8", "surrogatepass")) <= _LONGEST_SIMPLE_KEY:
+        return text
+    return f"? {_folded(text, len(indent) + 2, indent + '  ')}\n{indent}"
 
 
 @lru_cache(maxsize=_MOST_TEXTS)
@@ -117,6 +125,36 @@ def _text(value: str, indent: str) -> str:
     if "\n" in value and _literal_allowed(value):
         return _literal(value, indent + "  ")
     return _flat(value) if len(value) <= _SHORT_TEXT else _flattened(value)
+
+
+def _column(head: str) -> int:
+    """How long the last line of a text is."""
+    return len(head) - head.rfind("\n") - 1
+
+
+def _folded(text: str, column: int, indent: str) -> str:
+    """A scalar that begins at a column, over as many lines as it needs; a reader joins them.
+
+    A line ends at a single space, or in double quotes at any, where it has become too long. The
+    first and the last letter in quotes stay where they are.
+    """
+    if column + len(text) <= _WIDTH or text.startswith("|"):
+        return text
+    quote = text[0] if text[0] in "'\"" else ""
+    first, last = (2, len(text) - 2) if quote else (1, len(text))
+    lines, begin, start = [], 0, ""
+    while True:
+        at = text.find(" ", max(first, begin + _WIDTH + 1 - column))
+        while at > 0 and (text[at - 1] == " " or (quote != '"' and text[at + 1] == " ")):
+            at = text.find(" ", at + 1)
+        if not 0 < at < last:
+            break
+        lines.append(start + text[begin:at])
+        begin = at + 1
+        # In double quotes a space at the beginning of a line would go with the break.
+        start = indent + ("\\" if text[begin] == " " else "")
+        column = len(start)
+    return "\n".join((*lines, start + text[begin:]))
 
 
 def scalar(value: Any) -> str:
@@ -189,10 +227,9 @@ def _resolves(value: str) -> bool:
 _NUMERIC: Final = frozenset("+-.0123456789")
 
 
-# Characters that may only stand in double quotes: not printable, or a break that YAML folds.
-_SPECIAL: Final = re.compile(
-    "[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
-)
+# Characters that may only stand in double quotes: not printable (to the peer's writer, those of four
+# bytes are not), or a break that YAML folds.
+_SPECIAL: Final = re.compile("[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]")
 _SPACE_BEFORE_BREAK: Final = re.compile(r" \n")
 
 # What keeps a string from being plain in block style, wherever it stands.

@@ -190,7 +190,7 @@ class _Reader:
 
     def _is_owned(self, path: tuple[bytes, ...]) -> bool:
         if path[:2] == (_JOBS, ITEM):
-            return not self._job.startswith(_MONITORS) and path[-1] not in _CREDENTIALS
+            return not self._job.startswith(_MONITORS) and _CREDENTIALS.isdisjoint(path)
         return any(_matches(path, place) for place in OWNED)
 
     def _shape_of(self, line: bytes, path: tuple[bytes, ...]) -> Shape | None:
@@ -221,6 +221,7 @@ class _Reader:
 
 
 def _matches(path: tuple[bytes, ...], place: tuple[bytes, ...]) -> bool:
-    return len(path) == len(place) and all(
-        wanted in (_ANY, name) for name, wanted in zip(path, place, strict=True)
+    """Whether a path leads to a place, or to a further line of the text that stands there."""
+    return len(path) >= len(place) and all(
+        wanted in (_ANY, name) for name, wanted in zip(path, place, strict=False)
     )

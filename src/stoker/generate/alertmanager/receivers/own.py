@@ -51,8 +51,8 @@ def _read_field(words: object, path: str) -> object:
 _TEMPLATE: Final = Kind(_read_field)
 JIRA: Final = Section(
     (
-        SEND_RESOLVED,
         HTTP_CONFIG,
+        SEND_RESOLVED,
         Row("api_url", SOME_TEXT),
         Row("project", TEXT),
         Row("summary", _TEMPLATE),
@@ -124,19 +124,17 @@ _LINKS: Final = (
 )
 
 
-def _attachment(since: str = "") -> tuple[Row, ...]:
-    """What can be attached, since 0.32 also at the top."""
+def _attachment(*text: str, since: str = "") -> tuple[Row, ...]:
+    """What can be attached, since 0.32 also at the top, where the text has a place of its own."""
     keys = (
-        "fallback", "color", "pretext", "author_name", "author_link", "author_icon", "title",
+        "fallback", "color", "pretext", *text, "author_name", "author_link", "author_icon", "title",
         "title_link", "fields", "thumb_url", "footer", "footer_icon", "image_url",
     )  # fmt: skip
     kinds = {"fields": many(FIELD)}
     return tuple(Row(key, kinds.get(key, TEXT), since=since) for key in keys)
 
 
-_ATTACHMENT: Final = Section(
-    (*_attachment(), Row("text", TEXT)), checks=(web_or_template(*_LINKS),)
-)
+_ATTACHMENT: Final = Section(_attachment("text"), checks=(web_or_template(*_LINKS),))
 _PROPS: Final = Section((Row("card", TEXT),))
 _PRIORITY: Final = Section(
     (
@@ -148,19 +146,19 @@ _PRIORITY: Final = Section(
 MATTERMOST: Final = Section(
     (
         SEND_RESOLVED,
-        HTTP_CONFIG,
         Row("webhook_url", SOME_TEXT),
         Row("webhook_url_file", SOME_TEXT, unless="webhook_url"),
         Row("channel", TEXT),
         Row("username", TEXT),
         Row("text", TEXT),
-        *_attachment(since="0.32.0"),
         Row("icon_url", TEXT),
         Row("icon_emoji", TEXT),
         Row("attachments", many(_ATTACHMENT)),
         Row("type", TEXT),
         Row("props", one(_PROPS)),
         Row("priority", one(_PRIORITY)),
+        *_attachment(since="0.32.0"),
+        HTTP_CONFIG,
     ),
     # From 0.32 on there can be a global URL.
     checks=(

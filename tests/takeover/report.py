@@ -1,0 +1,103 @@
+"""What became of worlds, in lines and numbers."""
+
+from collections.abc import Iterator, Sequence
+from difflib import unified_diff
+from typing import Final
+
+from tests.conformance.cases import Case
+from tests.conformance.worlds import lines
+from tests.takeover.exceptions import is_on_purpose
+from tests.takeover.snapshot import Changes, Key, Snapshot
+from tests.takeover.trial import Trial
+
+_SHOWN: Final = 12
+
+
+def report(trial: Trial, worlds: Sequence[Case], *, verbose: bool) -> bool:
+    """Print what differs, and whether all of it is on purpose; of worlds, object by object."""
+    print(f"{len(trial.before.generations)} StatefulSets and DaemonSets")
+    print(f"{len(trial.before.pods)} pods")
+    there = Changes.between(trial.before, trial.after)
+    bad = list(unwanted(there))
+    for world in worlds:
+        bad += _of_world(world, trial, verbose=verbose)
+    if not worlds:
+        _show_texts(there, trial.before, trial.after)
+    _count("taken over", there)
+    if trial.back is not None:
+        back = Changes.between(trial.after, trial.back)
+        bad += [f"on the way back: {line}" for line in unwanted(back)]
+        _count("given back", back)
+        unlike = Changes.between(trial.before, trial.back)
+        bad += [f"not as it was: {line}" for line in _unlike(unlike, trial)]
+    for line in bad:
+        print(f"NOT ON PURPOSE {line}")
+    return not bad
+
+
+def unwanted(changes: Changes) -> Iterator[str]:
+    """Pods and objects that should have stayed.
+
+    Pods of a set whose template had to change are not among them, where all of that is on purpose.
+    """
+    excused = {
+        key for key, found in changes.rolled.items() if all(is_on_purpose(line) for line in found)
+    }
+    for key, found in changes.rolled.items():
+        if key not in excused:
+            yield from (f"{_name(key)} rolls: {line}" for line in found)
+    for key, found in changes.respecified.items():
+        yield from (f"{_name(key)} is changed: {line}" for line in found or ["its generation"])
+    for key in changes.replaced:
+        if not any(_is_of(key, each) for each in excused):
+            yield f"{_name(key)}: the pod is replaced"
+    yield from (f"{_name(key)}: gone" for key in changes.lost)
+
+
+def _unlike(changes: Changes, trial: Trial) -> Iterator[str]:
+    """What the peer did not make as it was before; pods aside, of which more is said."""
+    assert trial.back
+    for key in (*changes.lost, *changes.gained, *changes.told):
+        # Of a workload that it could not finish the peer makes no more; we did.
+        if key not in changes.gained:
+            yield _name(key)
+
+
+def _of_world(world: Case, trial: Trial, *, verbose: bool) -> Iterator[str]:
+    namespace = world.given["namespace"]
+    for found in lines(world, trial.after.in_namespace(namespace)):
+        line = _explained(found, namespace, trial) if "no pods by the peer" in found else found
+        if not is_on_purpose(line):
+            yield f"{namespace}: {line}"
+        elif verbose:
+            print(f"on purpose: {namespace}: {line}")
+
+
+def _explained(line: str, namespace: str, trial: Trial) -> str:
+    """The line with what the peer and we said about the workload."""
+    kind, _, rest = line.partition(f" {namespace}/")
+    key = namespace, f"{kind} {rest.partition(':')[0]}"
+    said = trial.before.problems.get(key, "nothing"), trial.after.problems.get(key, "nothing")
+    return f"{line} (the peer said: {said[0]}; we: {said[1]})"
+
+
+def _show_texts(changes: Changes, before: Snapshot, after: Snapshot) -> None:
+    for key in changes.told:
+        files = [each.objects[key].get("data") or {} for each in (before, after)]
+        for file in sorted(files[0].keys() | files[1].keys()):
+            theirs, ours = (each.get(file, "").splitlines() for each in files)
+            for line in list(unified_diff(theirs, ours, lineterm="", n=1))[:_SHOWN]:
+                print(f"{_name(key)} {file} {line}")
+
+
+def _count(title: str, changes: Changes) -> None:
+    print(f"{title}: {', '.join(f'{count} {name}' for name, count in changes.counts().items())}")
+
+
+def _is_of(pod: Key, owner: Key) -> bool:
+    name = owner[1].partition("/")[2]
+    return pod[0] == owner[0] and pod[1].rpartition("-")[0] == name
+
+
+def _name(key: Key) -> str:
+    return "/".join(key)
