@@ -12,7 +12,9 @@ from typing import Final
 from msgspec import Struct
 
 from stoker.api.core import Object
+from stoker.api.decode import convert
 from stoker.build.paths import WEB_PORT
+from stoker.select.nodes import Placing, never_meet
 
 _EVERY_ADDRESS: Final = ("", "0.0.0.0", "::")  # noqa: S104 - as Kubernetes writes it
 _ALWAYS: Final = "Always"
@@ -44,9 +46,9 @@ def host_ports(pod: Object) -> list[HostPort]:
 def in_each_others_way(one: Object, other: Object) -> list[HostPort]:
     """The ports for which pods with these specs cannot share a node; none where they can.
 
-    Where their nodeSelectors contradict each other they never meet.
+    Where what they ask of nodes contradicts each other they never meet.
     """
-    if _never_meet(one.get("nodeSelector") or {}, other.get("nodeSelector") or {}):
+    if never_meet(convert(Placing, one), convert(Placing, other)):
         return []
     theirs = host_ports(other)
     shared = [each for each in host_ports(one) if any(map(each.excludes, theirs))]
@@ -75,10 +77,6 @@ def _ports(container: Object, *, on_host: bool) -> Iterator[HostPort]:
                 each.get("protocol") or "TCP",
                 "" if address in _EVERY_ADDRESS else address,
             )
-
-
-def _never_meet(one: Object, other: Object) -> bool:
-    return any(other[name] != value for name, value in one.items() if name in other)
 
 
 def held_by(ports: Iterable[HostPort], kind: str, namespace: str, names: Iterable[str]) -> str:

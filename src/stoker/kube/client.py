@@ -9,7 +9,7 @@ Objects are what `msgspec.json` makes of JSON: dicts. Failures are the errors of
 """
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -27,8 +27,11 @@ __all__ = [
     "Fence",
     "Observe",
     "Waited",
+    "answer_as",
     "object_of",
 ]
+
+T = TypeVar("T")
 
 METADATA_ONLY: Final = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 METADATA_ONLY_LIST: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
@@ -220,9 +223,14 @@ def _as_yaml(body: bytes) -> bytes:
 
 def object_of(method: str, path: str, body: bytes) -> Object:
     """The object in an answer; `Unavailable` where it is none, but perhaps a page to log in."""
+    return answer_as(dict[str, Any], method, path, body)
+
+
+def answer_as(model: type[T], method: str, path: str, body: bytes) -> T:
+    """An answer by its type; `Unavailable` where it is something else, or only half of it came."""
     try:
-        return msgspec.json.decode(body, type=dict[str, Any])
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return msgspec.json.decode(body, type=model)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         verb = Target.of(path).verb(method, {})
         raise Unavailable(verb, path, f"the answer is no object: {error}") from error
 

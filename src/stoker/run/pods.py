@@ -8,7 +8,7 @@ import msgspec
 from stoker.api.core import Object, ObjectMeta
 from stoker.api.declare import Model
 from stoker.decide import Outline
-from stoker.kube.client import Client
+from stoker.kube.client import Client, answer_as
 from stoker.kube.errors import Forbidden
 from stoker.kube.resources import NODE, POD
 from stoker.status.waiting import NodeState
@@ -54,7 +54,7 @@ class _Nodes(Model):
 async def pods_of(client: Client, outline: Outline) -> Sequence[Object]:
     """The pods of a workload, of whatever runs them."""
     path, query = POD.path(outline.namespace), {"labelSelector": outline.pods}
-    found = msgspec.json.decode(await client.request("GET", path, query=query), type=_Pods)
+    found = answer_as(_Pods, "GET", path, await client.request("GET", path, query=query))
     return [msgspec.to_builtins(each) for each in found.items]
 
 
@@ -67,13 +67,14 @@ async def states_of(client: Client, names: Iterable[str]) -> dict[str, NodeState
     wanted = list(names)
     if len(wanted) > _MOST_NODES:
         return states
+    path = NODE.path(None)
     for name in wanted:
         query = {"fieldSelector": f"metadata.name={name}"}
         try:
-            answer = await client.request("GET", NODE.path(None), query=query)
+            answer = await client.request("GET", path, query=query)
         except Forbidden:
             return states
-        for each in msgspec.json.decode(answer, type=_Nodes).items:
+        for each in answer_as(_Nodes, "GET", path, answer).items:
             states[name] = _state(each)
     return states
 
