@@ -10,9 +10,10 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from stoker.api.decode import Page
 from stoker.api.kinds import KINDS
 from stoker.kube.access import Access
-from stoker.kube.client import Client
+from stoker.kube.client import Client, answer_as
 from stoker.kube.errors import (
     ApiError,
     Forbidden,
@@ -428,3 +429,10 @@ def test_an_answer_that_is_no_object_is_unavailable(body: bytes) -> None:
         assert not contender.is_leading
 
     talk(proxy, script)
+
+
+@pytest.mark.parametrize("body", [b"", b'{"items": [{"met', b"[]", b"<html>", b'{"items": 3}'])
+def test_an_answer_that_is_not_whole_is_the_servers_fault(body: bytes) -> None:
+    """It is tried again, and not told as a fault of our own."""
+    with pytest.raises(Unavailable, match="the answer is no object"):
+        answer_as(Page[Any], "GET", CONFIG_MAP.path("default"), body)
