@@ -37,11 +37,11 @@ def test_an_api_server_takes_the_examples_and_their_objects(
     cluster = cluster_with_namespaces
     taken = cluster.kubectl(*_DRY_RUN, str(EXAMPLE)).stdout.split()
     agents = [name for name in taken if name.startswith("prometheusagent.")]
-    assert len(agents) == 7
+    assert len(agents) == 8
     command = [sys.executable, "-m", "stoker", "render", "--quiet", str(EXAMPLE)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     made = cluster.kubectl(*_DRY_RUN, "-", input=done.stdout).stdout.split()
-    assert len([name for name in made if name.startswith("daemonset.apps/")]) == 6
+    assert len([name for name in made if name.startswith("daemonset.apps/")]) == 7
     assert len([name for name in made if name.startswith("statefulset.apps/")]) == 1
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stoker.validate.features import FEATURES, NEWEST_KNOWN
+from stoker.validate.features import ALERTMANAGER_FEATURES, FEATURES, NEWEST_KNOWN
 from stoker.version import parse_version
 from tools.build import binaries
 
@@ -41,6 +41,27 @@ def test_the_table_is_that_of_the_newest_version(tmp_path: Path) -> None:
     assert set(_UNKNOWN.findall(log)) == unknown
     idle = {name for name in set(names) - unknown if FEATURES[name].idle_in(newest)}
     assert set(_IDLE.findall(log)) == idle
+
+
+def test_an_alertmanager_ends_with_what_our_table_does_not_have(tmp_path: Path) -> None:
+    """And knows all that the table has for its version; it, too, reads its flags first."""
+    program = str(binaries("alertmanager")["alertmanager"])
+
+    def run(*words: str) -> str:
+        file = f"--config.file={tmp_path}/nowhere.yaml"
+        listens = ("--cluster.listen-address=", "--web.listen-address=127.0.0.1:0")
+        command = [program, file, f"--storage.path={tmp_path}", *listens, *words]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        return done.stdout + done.stderr
+
+    found = re.search(r"version (\d+\.\d+\.\d+)", run("--version"))
+    assert found
+    running = parse_version(found[1])
+    for name, feature in ALERTMANAGER_FEATURES.items():
+        unknown = f"unknown option '{name}'" in run(f"--enable-feature={name}").lower()
+        assert unknown is not feature.known_to(running), name
+    assert "unknown option 'nope'" in run("--enable-feature=nope").lower()
+    assert "cannot have both" in run("--enable-feature=classic-mode,utf8-strict-mode")
 
 
 @pytest.mark.parametrize(

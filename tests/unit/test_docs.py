@@ -137,6 +137,23 @@ def test_every_guide_is_in_the_table_of_contents() -> None:
     assert sorted(str(page) for page in pages - reached) == []
 
 
+def test_one_oldest_kubernetes_is_told_everywhere() -> None:
+    """The page that people read, and the charts that refuse what is older."""
+    page = (ROOT / "docs/install.md").read_text()
+    charts = [path.read_text() for path in sorted(ROOT.glob("charts/*/Chart.yaml"))]
+    told = {
+        *re.findall(r"Kubernetes (1\.\d+) or newer\]", page),
+        *re.findall(r"\*\*(1\.\d+) is the oldest version", page),
+        *(
+            found
+            for text in charts
+            for found in re.findall(r'kubeVersion: ">=(1\.\d+)\.0-0"', text)
+        ),
+    }
+    assert told == {"1.30"}
+    assert len(charts) == 2
+
+
 def manifests(page: Path) -> str:
     """All whole manifests of a guide, in one file."""
     return "\n---\n".join(text for text in blocks(page, "yaml") if text.startswith("apiVersion:"))

@@ -10,7 +10,9 @@ from stoker.__main__ import main
 from stoker.api.prometheus import PrometheusAgent
 from stoker.offline.manifests import read
 from stoker.offline.migration.targets import overlaps
+from stoker.offline.objects import rendered
 from stoker.offline.world import World, world_of
+from stoker.settings import OperatorSettings
 
 EXAMPLE = Path(__file__).parents[2] / "example"
 DAEMON_SET = EXAMPLE / "prometheus-agent" / "daemonset"
@@ -30,6 +32,7 @@ def test_there_is_a_manifest_for_each_scenario() -> None:
     assert [path.stem for path in SCENARIOS] == [
         "all-nodes",
         "beside-statefulset",
+        "downward-api",
         "host-path-wal",
         "node-pool",
         "podmonitors",
@@ -64,12 +67,32 @@ def test_monitors_of_a_scenario_find_what_runs_beside_them(path: Path, capsys: C
         assert main(words) == 0, capsys.readouterr().out
 
 
+def test_the_downward_api_reaches_what_the_example_says() -> None:
+    """The reloaders know the node, Prometheus its address; Kubernetes fills in the words."""
+    found = world(COMMON, DAEMON_SET / "downward-api.yaml")
+    [made] = rendered(found, found.workloads, OperatorSettings())
+    [daemon_set] = [each for each in made.objects if each["kind"] == "DaemonSet"]
+    pod = daemon_set["spec"]["template"]["spec"]
+    sources = {
+        each["name"]: {one["name"]: one.get("valueFrom") for one in each.get("env", ())}
+        for each in (*pod["initContainers"], *pod["containers"])
+    }
+    node = {"fieldRef": {"fieldPath": "spec.nodeName"}}
+    assert sources["config-reloader"]["NODE_NAME"] == node
+    assert sources["init-config-reloader"]["NODE_NAME"] == node
+    assert sources["prometheus"]["HOST_IP"] == {"fieldRef": {"fieldPath": "status.hostIP"}}
+    assert sources["prometheus"]["GOMAXPROCS"]["resourceFieldRef"]["resource"] == "limits.cpu"
+    [prometheus] = [each for each in pod["containers"] if each["name"] == "prometheus"]
+    assert "--web.external-url=http://$(HOST_IP):9090" in prometheus["args"]
+    assert "agent_node: $(NODE_NAME)" in made.decision.text
+
+
 def test_scenarios_can_be_applied_together() -> None:
     """No monitor is taken by two agents."""
     found = world(DAEMON_SET)
     assert not found.refused
     agents = [each for each in found.workloads if isinstance(each, PrometheusAgent)]
-    assert [overlaps(each, found) for each in agents] == [()] * 7
+    assert [overlaps(each, found) for each in agents] == [()] * 8
 
 
 # --- The shop, which `make run` shows -------------------------------------------------------------

@@ -7,7 +7,13 @@ from stoker.api.prometheus import PrometheusAgentSpec, PrometheusSpec
 from stoker.api.prometheus_common import PrometheusCommonSpec
 from stoker.api.remote import RemoteWrite
 from stoker.api.workload import Argument
-from stoker.validate.features import FEATURES, IDLE_ON_NODES, Idle, scraper_notes
+from stoker.validate.features import (
+    FEATURES,
+    IDLE_ON_NODES,
+    Idle,
+    alertmanager_notes,
+    scraper_notes,
+)
 from stoker.validate.findings import Reason
 from stoker.version import parse_version
 
@@ -74,6 +80,25 @@ def test_what_prometheus_ends_with_has_a_word_of_its_own(kind: type[PrometheusCo
     ]
     other = 1 if kind is PrometheusAgentSpec else 0
     assert found == ["spec.enableFeatures", f"spec.additionalArgs[{other}]"]
+
+
+@pytest.mark.parametrize(
+    ("version", "names", "paths"),
+    [
+        ("0.34.0", ("classic-mode", "event-recorder"), []),
+        ("0.34.0", ("classic", "auto-gomaxprocs"), ["[0]", "[1]"]),
+        ("0.27.0", ("auto-gomemlimit",), ["[0]"]),
+        ("0.34.0", ("classic-mode", "utf8-strict-mode"), [""]),
+        ("0.26.0", ("anything",), []),
+    ],
+)
+def test_features_with_which_an_alertmanager_ends_are_noted(
+    version: str, names: tuple[str, ...], paths: list[str]
+) -> None:
+    """It does not go on as Prometheus does; one that has no such flag is not given it."""
+    notes = list(alertmanager_notes(names, parse_version(version)))
+    assert [note.path for note in notes] == [f"spec.enableFeatures{path}" for path in paths]
+    assert all(note.reason is Reason.WILL_NOT_START for note in notes)
 
 
 def test_an_agent_without_remote_write_is_noted() -> None:

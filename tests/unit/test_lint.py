@@ -282,6 +282,7 @@ spec: {spec}
             "error",
             "spec.additionalArgs[0]: the operator sets `config.file` itself",
         ),
+        ("Alertmanager", "{enableFeatures: [nope]}", "warning", "spec.enableFeatures[0]: no Alert"),
         ("Prometheus", "{version: newest}", "error", "spec.version: `newest` is not a version"),
         ("Alertmanager", "{version: newest}", "error", "spec.version: `newest` is not a version"),
         ("ThanosRuler", "{version: newest, queryEndpoints: [a]}", "error", "spec.version: `newest"),

@@ -16,6 +16,7 @@ from stoker.decide import KeptScraper, key_of
 from stoker.kube.errors import NotFound
 from stoker.run.judgements import Judgements, Standing
 from stoker.run.latest import Latest, is_older
+from stoker.run.operator import Operator
 from stoker.select.choice import Choice
 from stoker.select.labels import EVERYTHING
 from stoker.select.members import Members, ObjectKey, WorkloadKey
@@ -138,6 +139,36 @@ def test_the_cause_of_a_delay_is_news_for_those_that_it_was_not_told() -> None:
     assert judgements.resume(MAIN) == set(monitors[1:])
     assert judgements.resume(MAIN) == set()
     assert judgements.delayed(MAIN) is None
+
+
+@pytest.mark.parametrize(("seconds", "delayed"), [(5.0, []), (60.0, [MAIN])])
+def test_who_waits_for_its_turn_after_a_start_says_so(
+    seconds: float, delayed: list[WorkloadKey]
+) -> None:
+    """Not at once: most are reconciled within seconds, and each resource would be written twice."""
+
+    async def main() -> list[WorkloadKey]:
+        first, begun, told = {MAIN}, asyncio.Event(), []
+
+        async def reconciled() -> None:
+            await asyncio.sleep(seconds)
+            first.clear()
+            begun.set()
+
+        looked = SimpleNamespace(look_at_all=lambda: None)
+        operator: Any = SimpleNamespace(
+            _first=first,
+            _begun=begun,
+            _bindings=looked,
+            _consolidation=looked,
+            _announcements=SimpleNamespace(delayed=lambda key, *_: told.append(key)),
+        )
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(reconciled())
+            await Operator._sweep(operator)
+        return told
+
+    assert run(main()) == delayed
 
 
 def test_what_is_known_of_a_resource_is_not_forgotten() -> None:

@@ -20,6 +20,7 @@ from stoker.select.assets import WholeAssets
 from stoker.select.choice import AlertmanagerConfig, Candidate
 from stoker.select.references import ObjectKey
 from stoker.settings import Capabilities, ObjectSettings
+from stoker.validate.features import alertmanager_notes
 from stoker.validate.findings import Finding
 from stoker.validate.verdicts import Verdict
 from stoker.version import Version
@@ -140,8 +141,10 @@ class KeptAlertmanager:
 
     @property
     def notes(self) -> tuple[Finding, ...]:
-        """Nothing else should be known."""
-        return ()
+        """Features with which it ends at once."""
+        return tuple(
+            alertmanager_notes(self._alertmanager.spec.enable_features or (), self.version)
+        )
 
     def refers_to(self, key: ObjectKey) -> bool:
         """Whether a Secret or ConfigMap was looked for, whether or not it exists."""

@@ -11,13 +11,14 @@ from stoker.api.alertmanager import Alertmanager
 from stoker.api.prometheus import Prometheus, PrometheusAgent
 from stoker.api.thanosruler import ThanosRuler
 from stoker.build.alerting.objects import AlertmanagerContents, RulerContents
+from stoker.build.alerting.site import AlertSite
 from stoker.build.objects import Contents
 from stoker.decide import objects_for
 from stoker.errors import WorkloadError
 from stoker.explain.reconciled import with_few_shards
 from stoker.select.workload import Owner, Scraper, workload_of
 from stoker.settings import OperatorSettings, capabilities_with
-from stoker.validate.features import scraper_notes
+from stoker.validate.features import alertmanager_notes, scraper_notes
 from stoker.validate.findings import Finding
 
 _SETTINGS: Final = OperatorSettings()
@@ -43,3 +44,6 @@ def notes_on(owner: Owner) -> Iterator[Finding]:
     """What is odd about a workload that can be built."""
     if isinstance(owner, Scraper):
         yield from scraper_notes(owner.spec, workload_of(owner, _FACTS).version)
+    if isinstance(owner, Alertmanager):
+        version = AlertSite(owner, _SETTINGS.objects).version
+        yield from alertmanager_notes(owner.spec.enable_features or (), version)

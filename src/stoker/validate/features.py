@@ -101,6 +101,42 @@ _OF_AGENTS: Final = ("storage.agent.",)
 _APART: Final = ("otlp-deltatocumulative", "otlp-native-delta-ingestion")
 
 
+# Alertmanager ends at once with a feature that it does not know, and with both of the last two.
+ALERTMANAGER_FEATURES: Final[dict[str, Feature]] = {
+    "alert-names-in-metrics": Feature("0.31.0"),
+    "auto-gomaxprocs": Feature("0.28.0", "0.33.0"),
+    "auto-gomemlimit": Feature("0.28.0"),
+    "event-recorder": Feature("0.33.0"),
+    "group-key-in-metrics": Feature("0.33.0"),
+    "receiver-name-in-metrics": Feature("0.26.0"),
+    "classic-mode": Feature("0.27.0"),
+    "utf8-strict-mode": Feature("0.27.0"),
+}
+NEWEST_ALERTMANAGER: Final = "0.34.0"
+"""The version up to which that table knows every feature."""
+
+_ALERTMANAGER_FLAG: Final = "0.27.0"
+_NAMES_APART: Final = ("classic-mode", "utf8-strict-mode")
+
+
+def alertmanager_notes(names: Sequence[str], version: Version) -> Findings:
+    """Features with which an Alertmanager ends at once; older ones are not given any."""
+    if version < parse_version(_ALERTMANAGER_FLAG):
+        return
+    for index, name in enumerate(names):
+        feature = ALERTMANAGER_FEATURES.get(name)
+        if feature and feature.known_to(version):
+            continue
+        who = f"Alertmanager {version} does not know"
+        if feature is None:
+            who = f"no Alertmanager up to {NEWEST_ALERTMANAGER} knows"
+        message = f"{who} the feature `{name}`; one that does not know it ends at once"
+        yield Finding(f"spec.enableFeatures[{index}]", Reason.WILL_NOT_START, message)
+    if all(name in names for name in _NAMES_APART):
+        message = f"`{_NAMES_APART[0]}` and `{_NAMES_APART[1]}` exclude each other"
+        yield Finding("spec.enableFeatures", Reason.WILL_NOT_START, message)
+
+
 class Idle(Struct, frozen=True):
     """A field that may be set in a mode and does nothing there: why, and what does it instead."""
 
