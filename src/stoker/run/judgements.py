@@ -72,7 +72,10 @@ class Judgements:
         """A workload cannot be reconciled, or not yet; the resources that it is news for."""
         before, members = self._delays.get(workload), self._members.members(workload)
         self._delays[workload] = Delay(cause, members)
-        return members if before is None or before.cause != cause else members ^ before.told
+        if before is None:
+            return members
+        # Those that it selects no longer must hear of it, too.
+        return members ^ before.told if before.cause == cause else members | before.told
 
     def delayed(self, workload: WorkloadKey) -> Remark | None:
         """Why a workload does not judge what it selects; None if it does."""
