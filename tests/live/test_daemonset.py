@@ -244,7 +244,18 @@ def test_without_cel_the_operator_says_the_same_and_makes_nothing() -> None:
             found = world.get("prometheusagent", "light") or {}
             assert found["status"]["replicas"] == 1
             assert "desiredReplicas" not in found["status"]
-            world.until_still()
+            mark = cluster.audit.mark()
+            monitor = {"selector": {}, "podMetricsEndpoints": [{"port": "web"}]}
+            world.put(resource("PodMonitor", "ours", monitor))
+            world.until("its binding", lambda: _bindings(world, "podmonitor") == ["light"])
+            world.until("something selected", lambda: _selects(world))
+            refused = [each for each in world.writes(mark) if each.status >= 400]
+            assert refused == [], "what the definition does not have is not tried again"
+
+
+def _selects(world: World) -> bool:
+    reason = world.condition("prometheusagent", "light", "Reconciled")["reason"]
+    return "NoSelectedResources" not in reason
 
 
 def _without_own_status(cluster: Cluster) -> None:
