@@ -15,9 +15,9 @@ alone or killed at each of its writes:
 The table at the end has the longest `gap / overlap` of each change, in seconds.
 
 `half-way` is drawn from the seed: when the new workload is made, when one or all of its pods are
-ready, or when the old workload goes. All of it took 23 minutes on two busy cores. What is known so
-far is printed when a run is interrupted. Exit status 1 if a gap or an overlap was longer than it
-should be, or a change did not end; 2 if this machine cannot do it; 130 if it was interrupted.
+ready, or when the old workload goes. All of it took 11 and 23 minutes on two busy cores. What is
+known so far is printed when a run is interrupted. Exit status 1 if a gap or an overlap was longer
+than it should be, or a change did not end; 2 if this machine cannot do it; 130 if interrupted.
 """
 
 from __future__ import annotations
