@@ -29,7 +29,8 @@ def report(trial: Trial, worlds: Sequence[Case], *, verbose: bool) -> bool:
         bad += [f"on the way back: {line}" for line in unwanted(back)]
         _count("given back", back)
         unlike = Changes.between(trial.before, trial.back)
-        bad += [f"not as it was: {line}" for line in _unlike(unlike, trial)]
+        # What we made of a workload that the peer cannot finish stays, and is more than before.
+        bad += [f"not as it was: {_name(key)}" for key in (*unlike.lost, *unlike.told)]
     for line in bad:
         print(f"NOT ON PURPOSE {line}")
     return not bad
@@ -52,15 +53,6 @@ def unwanted(changes: Changes) -> Iterator[str]:
         if not any(_is_of(key, each) for each in excused):
             yield f"{_name(key)}: the pod is replaced"
     yield from (f"{_name(key)}: gone" for key in changes.lost)
-
-
-def _unlike(changes: Changes, trial: Trial) -> Iterator[str]:
-    """What the peer did not make as it was before; pods aside, of which more is said."""
-    assert trial.back
-    for key in (*changes.lost, *changes.gained, *changes.told):
-        # Of a workload that it could not finish the peer makes no more; we did.
-        if key not in changes.gained:
-            yield _name(key)
 
 
 def _of_world(world: Case, trial: Trial, *, verbose: bool) -> Iterator[str]:
