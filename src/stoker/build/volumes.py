@@ -133,7 +133,7 @@ def pod_volumes(
     return made[len(claims) :]
 
 
-def mounted(volumes: Sequence[Object], containers: Iterable[Object]) -> list[Object]:
+def mounted(volumes: Sequence[Object], containers: Iterable[Object]) -> tuple[Object, ...]:
     """Those volumes that a container has a use for, and those without a name, to be refused."""
     used = [
         use.get("name")
@@ -142,7 +142,7 @@ def mounted(volumes: Sequence[Object], containers: Iterable[Object]) -> list[Obj
         for use in container.get(uses) or ()
         if isinstance(use, dict)
     ]
-    return [each for each in volumes if not each.get("name") or each["name"] in used]
+    return tuple(each for each in volumes if not each.get("name") or each["name"] in used)
 
 
 def mounts_between(
