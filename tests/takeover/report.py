@@ -18,7 +18,8 @@ def report(trial: Trial, worlds: Sequence[Case], *, verbose: bool) -> bool:
     print(f"{len(trial.before.generations)} StatefulSets and DaemonSets")
     print(f"{len(trial.before.pods)} pods")
     there = Changes.between(trial.before, trial.after)
-    bad = list(unwanted(there))
+    excused = excused_sets(there)
+    bad = list(unwanted(there, excused))
     for world in worlds:
         bad += _of_world(world, trial, verbose=verbose)
     if not worlds:
@@ -26,7 +27,7 @@ def report(trial: Trial, worlds: Sequence[Case], *, verbose: bool) -> bool:
     _count("taken over", there)
     if trial.back is not None:
         back = Changes.between(trial.after, trial.back)
-        bad += [f"on the way back: {line}" for line in unwanted(back)]
+        bad += [f"on the way back: {line}" for line in unwanted(back, excused)]
         _count("given back", back)
         unlike = Changes.between(trial.before, trial.back)
         # What we made of a workload that the peer cannot finish stays, and is more than before.
@@ -36,14 +37,13 @@ def report(trial: Trial, worlds: Sequence[Case], *, verbose: bool) -> bool:
     return not bad
 
 
-def unwanted(changes: Changes) -> Iterator[str]:
-    """Pods and objects that should have stayed.
+def excused_sets(changes: Changes) -> set[Key]:
+    """Those whose pod template had to change, where all of that is on purpose."""
+    return {key for key, found in changes.rolled.items() if all(map(is_on_purpose, found))}
 
-    Pods of a set whose template had to change are not among them, where all of that is on purpose.
-    """
-    excused = {
-        key for key, found in changes.rolled.items() if all(is_on_purpose(line) for line in found)
-    }
+
+def unwanted(changes: Changes, excused: set[Key]) -> Iterator[str]:
+    """Pods and objects that should have stayed; pods of a set that is excused need not."""
     for key, found in changes.rolled.items():
         if key not in excused:
             yield from (f"{_name(key)} rolls: {line}" for line in found)
