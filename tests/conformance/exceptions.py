@@ -145,7 +145,7 @@ DELIBERATE: Final = (
         "G3: without zones nobody fills in the placeholder",
     ),
     Deliberate(
-        r"scrapeConfig/[^\s.]+\.relabel_configs: only ours: \{'target_label': '\w+', 'replacement'",
+        r"scrapeConfig/[^\s.]+\.relabel_configs: only ours: \{'target_label': '(?!__)\w+', 'repl",
         _OWN_TARGETS,
     ),
     Deliberate(r"scrape_configs\.scrapeConfig/[^\s.]+: expected nothing, got", _UNUSED),

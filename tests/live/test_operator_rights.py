@@ -17,8 +17,6 @@ from tests.live.right_cases import CASES, CONSOLIDATION_CASES, basic, has_job
 from tests.live.rights import Roles, allow, kubeconfig_of
 from tests.live.trials import USER, Case, Server, Trial, holds
 
-# A start without a list of what a workload selects empties its configuration (finding R5).
-EMPTIED = frozenset({"list-selected", "watch-selected"})
 EVICT = "--repair-policy-for-statefulsets=evict"
 CONSOLIDATE = "--consolidate-monitors"
 # What belongs to the whole cluster.
@@ -72,7 +70,7 @@ def test_a_right_that_is_missing_is_named_and_costs_nothing_else(
     allow(strict_server.cluster, USER, whole)
     attempt = Attempt(strict_server, CASES)
     lost = attempt.missing([each for each in rules if each not in whole], tmp_path, EVICT)
-    assert lost <= EMPTIED
+    assert lost == set()
     attempt.mended(EVICT)
 
 

@@ -18,7 +18,8 @@ def report(trial: Trial, worlds: Sequence[Case], *, verbose: bool) -> bool:
     print(f"{len(trial.before.generations)} StatefulSets and DaemonSets")
     print(f"{len(trial.before.pods)} pods")
     there = Changes.between(trial.before, trial.after)
-    bad = list(unwanted(there))
+    excused = excused_sets(there)
+    bad = list(unwanted(there, excused))
     for world in worlds:
         bad += _of_world(world, trial, verbose=verbose)
     if not worlds:
@@ -26,23 +27,23 @@ def report(trial: Trial, worlds: Sequence[Case], *, verbose: bool) -> bool:
     _count("taken over", there)
     if trial.back is not None:
         back = Changes.between(trial.after, trial.back)
-        bad += [f"on the way back: {line}" for line in unwanted(back)]
+        bad += [f"on the way back: {line}" for line in unwanted(back, excused)]
         _count("given back", back)
         unlike = Changes.between(trial.before, trial.back)
-        bad += [f"not as it was: {line}" for line in _unlike(unlike, trial)]
+        # What we made of a workload that the peer cannot finish stays, and is more than before.
+        bad += [f"not as it was: {_name(key)}" for key in (*unlike.lost, *unlike.told)]
     for line in bad:
         print(f"NOT ON PURPOSE {line}")
     return not bad
 
 
-def unwanted(changes: Changes) -> Iterator[str]:
-    """Pods and objects that should have stayed.
+def excused_sets(changes: Changes) -> set[Key]:
+    """Those whose pod template had to change, where all of that is on purpose."""
+    return {key for key, found in changes.rolled.items() if all(map(is_on_purpose, found))}
 
-    Pods of a set whose template had to change are not among them, where all of that is on purpose.
-    """
-    excused = {
-        key for key, found in changes.rolled.items() if all(is_on_purpose(line) for line in found)
-    }
+
+def unwanted(changes: Changes, excused: set[Key]) -> Iterator[str]:
+    """Pods and objects that should have stayed; pods of a set that is excused need not."""
     for key, found in changes.rolled.items():
         if key not in excused:
             yield from (f"{_name(key)} rolls: {line}" for line in found)
@@ -52,15 +53,6 @@ def unwanted(changes: Changes) -> Iterator[str]:
         if not any(_is_of(key, each) for each in excused):
             yield f"{_name(key)}: the pod is replaced"
     yield from (f"{_name(key)}: gone" for key in changes.lost)
-
-
-def _unlike(changes: Changes, trial: Trial) -> Iterator[str]:
-    """What the peer did not make as it was before; pods aside, of which more is said."""
-    assert trial.back
-    for key in (*changes.lost, *changes.gained, *changes.told):
-        # Of a workload that it could not finish the peer makes no more; we did.
-        if key not in changes.gained:
-            yield _name(key)
 
 
 def _of_world(world: Case, trial: Trial, *, verbose: bool) -> Iterator[str]:

@@ -280,6 +280,20 @@ def test_the_users_containers_are_merged_by_name() -> None:
     assert container(made, "chown")["image"] == "c"
 
 
+def test_in_a_daemon_set_a_volume_that_nobody_mounts_is_left_out() -> None:
+    """The peer has none of the user's there, and its pods must not be replaced at a takeover."""
+    volumes = [{"name": "used", "emptyDir": {}}, {"name": "idle", "emptyDir": {}}]
+    mounts = [{"name": "used", "mountPath": "/used"}]
+    for spec in (
+        {"volumes": volumes, "volumeMounts": mounts},
+        {"volumes": volumes, "containers": [{"name": "x", "image": "x", "volumeMounts": mounts}]},
+    ):
+        names = [one["name"] for one in pod(on_nodes(spec))["volumes"]]
+        assert "used" in names
+        assert "idle" not in names
+        assert "idle" in [one["name"] for one in pod(server(spec))["volumes"]]
+
+
 def test_nothing_of_the_users_is_shared_with_what_is_built() -> None:
     """A later change of a built object must not change the resource that it was built from."""
     where = site(

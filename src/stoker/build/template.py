@@ -1,5 +1,6 @@
 """The pods of Prometheus, the same for servers and agents but for what a `PodPlan` says."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from msgspec import Struct
@@ -39,6 +40,7 @@ from stoker.build.volumes import (
     expanded_volume,
     listed,
     logs,
+    mounted,
     mounts_between,
     pod_volumes,
     rules,
@@ -115,12 +117,12 @@ def _pod_spec(plan: PodPlan) -> Object:
     sidecars = [plan.sidecar.container] if plan.sidecar else []
     ours = [_main_container(plan), *reloaders(reloading), *sidecars]
     spec = workload.spec
+    first = merge_containers(init_reloaders(reloading), spec.init_containers, "spec.initContainers")
+    containers = merge_containers(ours, spec.containers, "spec.containers")
     made: Object = {
-        "volumes": _volumes(plan),
-        "initContainers": merge_containers(
-            init_reloaders(reloading), spec.init_containers, "spec.initContainers"
-        ),
-        "containers": merge_containers(ours, spec.containers, "spec.containers"),
+        "volumes": _volumes(plan, [*first, *containers]),
+        "initContainers": first,
+        "containers": containers,
         "nodeSelector": node_selector(workload, plan.shard),
         "topologySpreadConstraints": spread_constraints(
             workload, plan.shard, plan.site.settings.labels
@@ -139,8 +141,16 @@ def _settings(spec: PrometheusCommonSpec) -> Object:
     }
 
 
-def _volumes(plan: PodPlan) -> list[Object]:
+def _volumes(plan: PodPlan, containers: Sequence[Object]) -> list[Object]:
+    """All volumes, but in a DaemonSet those of the user that no container mounts.
+
+    The peer forgets a user's volumes there. Where one is mounted it has no pods; where none is,
+    those that it has stay.
+    """
     workload = plan.site.workload
+    theirs = workload.spec.volumes
+    if workload.daemon_set:
+        theirs = mounted(theirs or (), containers)
     kept = logs(workload)
     ours = [
         config_volume(workload, plan.config_files),
@@ -152,7 +162,7 @@ def _volumes(plan: PodPlan) -> list[Object]:
         *(plan.web.volumes if plan.web else ()),
         *(plan.sidecar.volumes if plan.sidecar else ()),
     ]
-    return pod_volumes(ours, plan.data, workload.spec.volumes)
+    return pod_volumes(ours, plan.data, theirs)
 
 
 def _listed(plan: PodPlan) -> list[Mounted]:

@@ -133,6 +133,18 @@ def pod_volumes(
     return made[len(claims) :]
 
 
+def mounted(volumes: Sequence[Object], containers: Iterable[Object]) -> tuple[Object, ...]:
+    """Those volumes that a container has a use for, and those without a name, to be refused."""
+    used = [
+        use.get("name")
+        for container in containers
+        for uses in ("volumeMounts", "volumeDevices")
+        for use in container.get(uses) or ()
+        if isinstance(use, dict)
+    ]
+    return tuple(each for each in volumes if not each.get("name") or each["name"] in used)
+
+
 def mounts_between(
     before: Sequence[Object], theirs: Sequence[Object] | None, after: Sequence[Object]
 ) -> list[Object]:

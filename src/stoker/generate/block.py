@@ -227,8 +227,8 @@ def _resolves(value: str) -> bool:
 _NUMERIC: Final = frozenset("+-.0123456789")
 
 
-# Characters that may only stand in double quotes: not printable (to the peer's writer, those of
-# four bytes are not), or a break that YAML folds.
+# Characters that may only stand in double quotes: not printable (the peer's writer takes those of
+# four bytes for such), or a break that YAML folds.
 _SPECIAL: Final = re.compile("[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]")
 _SPACE_BEFORE_BREAK: Final = re.compile(r" \n")
 
