@@ -396,6 +396,8 @@ def test_both_variants_allow_the_same_within_a_namespace() -> None:
     assert granted(wide) - granted(narrow) == {
         ("list", "namespaces"),
         ("watch", "namespaces"),
+        ("list", "nodes"),
+        ("watch", "nodes"),
         ("get", "storageclasses.storage.k8s.io"),
     }
     assert granted(narrow) - granted(wide) == {("get", "namespaces")}

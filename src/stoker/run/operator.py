@@ -381,14 +381,15 @@ class Operator:
 
     async def _done(self, key: WorkloadKey, owner: Owner) -> Done:
         """Reconcile a workload, unless that would take away what we may not see."""
-        hidden = self._sight.never_seen(choices(owner.spec, owner.metadata.namespace or ""))
+        wanted = choices(owner.spec, owner.metadata.namespace or "")
+        hidden = self._sight.never_seen(wanted)
         tools, lost = self._tools, list[str]()
         if hidden and not owner.spec.paused:
             outline = tools.outline(owner)
             lost = await traces(self._client, tools.caches, owner, outline, hidden)
         if not lost:
             return await self._reconciler.reconcile(key, owner)
-        return Done(Reconciliation(failure=self._sight.kept_for(lost)))
+        return Done(Reconciliation(failure=self._sight.kept_for(wanted, lost)))
 
     def _outcome(self, owner: Owner, done: Done) -> Reconciliation:
         """What came of it; without sight of all that was asked for, that is a failure."""

@@ -59,13 +59,11 @@ class Sight:
 
     def unseen(self, wanted: Mapping[str, Choice]) -> Remark | None:
         """What a workload asks for and we may not see; None if it is all in sight."""
-        chosen = [kind for kind, choice in sorted(wanted.items()) if not choice.is_of_nothing]
-        missing = [each for kind in chosen for each in self._missing_for(kind)]
+        missing = self._missing_among(wanted, sorted(wanted))
         if not missing:
             return None
         return Remark(
-            FORBIDDEN,
-            f"the operator may not {', '.join(missing)}: it does not know which of these apply",
+            FORBIDDEN, f"the operator may not {missing}: it does not know which of these apply"
         )
 
     def never_seen(self, wanted: Mapping[str, Choice]) -> set[str]:
@@ -73,19 +71,37 @@ class Sight:
         return {
             kind
             for kind, choice in wanted.items()
-            if not choice.is_of_nothing
             for report in self._caches.resources[kind].reports
-            if isinstance(report.trouble, Forbidden) and not report.listed
+            if not report.listed and self._is_hidden(choice, report.trouble)
         }
 
-    def kept_for(self, kinds: Iterable[str]) -> Remark:
+    def kept_for(self, wanted: Mapping[str, Choice], kinds: Iterable[str]) -> Remark:
         """Why a workload stays as it is that has something of kinds that we never could see."""
-        missing = ", ".join(each for kind in sorted(kinds) for each in self._missing_for(kind))
+        missing = self._missing_among(wanted, sorted(kinds))
         said = f"the operator may not {missing}: what was made of these before would be lost, so"
         return Remark(FORBIDDEN, f"{said} nothing is changed until it may")
 
+    def _missing_among(self, wanted: Mapping[str, Choice], kinds: Iterable[str]) -> str:
+        """The permissions without which a workload does not see what it asks for."""
+        found = (
+            f"{error.verb} {error.resource}{_where(error)}"
+            for kind in kinds
+            for error in self._caches.resources[kind].troubles
+            if isinstance(error, Forbidden) and self._is_hidden(wanted[kind], error)
+        )
+        return ", ".join(found)
+
+    def _is_hidden(self, choice: Choice, trouble: ApiError | None) -> bool:
+        """Whether something is out of sight that a workload asks for."""
+        if choice.is_of_nothing or not isinstance(trouble, Forbidden):
+            return False
+        where = trouble.namespace
+        known = self._caches.namespaces.store.get("", where)
+        labels = known.metadata.labels or {} if known is not None else None
+        return not where or choice.takes_namespace(where, labels)
+
     def _missing_for(self, kind: str) -> list[str]:
-        """The permissions without which a kind is out of sight."""
+        """The permissions without which a kind is out of sight, here or there."""
         return [
             f"{error.verb} {error.resource}{_where(error)}"
             for error in self._caches.resources[kind].troubles

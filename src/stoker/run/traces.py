@@ -7,10 +7,12 @@ permission nobody knows what was taken up before, so that is looked for in what 
 import gzip
 import re
 from collections.abc import AsyncIterator, Iterable, Iterator
+from functools import partial
 from typing import Final
 
 from stoker.decide import Outline
 from stoker.generate.jobs import POD_MONITOR, PROBE, SERVICE_MONITOR
+from stoker.generate.rules import config_map_name
 from stoker.kube.client import Client
 from stoker.kube.errors import NotFound
 from stoker.run.caches import Caches
@@ -41,26 +43,33 @@ async def traces(
     client: Client, caches: Caches, owner: Owner, outline: Outline, kinds: Iterable[str]
 ) -> list[str]:
     """Those of the kinds of which something is in what a workload has now."""
-    wanted = sorted(kinds)
+    wanted, names = sorted(kinds), partial(_names, caches, owner)
     found: set[str] = set()
     if any(kind in _TRACES for kind in wanted):
-        async for values in _contents(client, caches, owner, SECRET, outline.configuration):
+        secrets = names(SECRET, outline.configuration, outline.configuration)
+        async for values in _contents(client, outline, SECRET, secrets):
             found.update(await aside(_kinds_in, values, wanted))
     if _RULE in wanted and outline.rules:
-        async for values in _contents(client, caches, owner, CONFIG_MAP, outline.rules):
+        first = config_map_name(outline.rules, 0)
+        maps = names(CONFIG_MAP, first, first.removesuffix("0"))
+        async for values in _contents(client, outline, CONFIG_MAP, maps):
             found.update({_RULE} if values else ())
     return [kind for kind in wanted if kind in found]
 
 
+def _names(caches: Caches, owner: Owner, kind: str, first: str, prefix: str) -> list[str]:
+    """The first object of a kind, whether or not it is known, and those that are called like it."""
+    known = (each.metadata.name or "" for each in caches.belonging(kind, owner.metadata.uid or ""))
+    return sorted({first, *(each for each in known if each.startswith(prefix))})
+
+
 async def _contents(
-    client: Client, caches: Caches, owner: Owner, kind: str, prefix: str
+    client: Client, outline: Outline, kind: str, names: Iterable[str]
 ) -> AsyncIterator[list[str | bytes]]:
-    """What the objects of a workload hold whose names begin so, and the one of that name."""
-    uid, namespace = owner.metadata.uid or "", owner.metadata.namespace or ""
-    known = (each.metadata.name or "" for each in caches.belonging(kind, uid))
-    for name in sorted({prefix, *(each for each in known if each.startswith(prefix))}):
+    """What each of these objects holds; those that do not exist are passed over."""
+    for name in names:
         try:
-            answer = await client.get(RESOURCES[kind], namespace, name)
+            answer = await client.get(RESOURCES[kind], outline.namespace, name)
         except NotFound:
             continue
         yield list((content_of(kind, answer).data or {}).values())
