@@ -59,6 +59,11 @@ SAME_WEBHOOK: dict[str, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
     "own certificate": (OWN, "webhook/own-certificate", ()),
     "cert-manager": (CERT_MANAGER, "webhook/cert-manager", ()),
     "monitors": ((*OWN, "webhook.monitors=true"), "webhook/own-certificate", ("webhook/monitors",)),
+    "workloads": (
+        (*OWN, "webhook.workloads=true"),
+        "webhook/own-certificate",
+        ("webhook/workloads",),
+    ),
 }
 
 
@@ -72,7 +77,7 @@ def test_the_chart_and_the_folder_install_the_same(case: str, tmp_path: Path) ->
 
 @pytest.mark.parametrize("case", SAME_WEBHOOK)
 def test_the_webhook_of_the_chart_is_that_of_the_folder(case: str, tmp_path: Path) -> None:
-    """With both sorts of certificates, and with monitors."""
+    """With both sorts of certificates, with monitors, and with workloads."""
     values, base, components = SAME_WEBHOOK[case]
     folder = comparable(kustomized(overlay(tmp_path, base, *components)))
     chart = comparable(rendered(*values))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import datetime
 import ipaddress
+import itertools
 import json
 import os
 import re
@@ -203,12 +204,14 @@ def path_of(version: str, plural: str, name: str = "") -> str:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A control plane of its own: a conversion is for a whole cluster."""
     with Cluster.start(nodes=0) as cluster:
-        install_crds(cluster, "prometheusrule", "alertmanagerconfig", "servicemonitor")
+        kinds = ("prometheusrule", "alertmanagerconfig", "servicemonitor", "prometheusagent")
+        install_crds(cluster, *kinds)
         made = Site(cluster, tmp_path_factory.mktemp("webhook"))
         made.register(
             "MutatingWebhookConfiguration", "/admission-prometheusrules/mutate", "prometheusrules"
         )
-        for plural in ("prometheusrules", "alertmanagerconfigs", "servicemonitors"):
+        validated = ("prometheusrules", "alertmanagerconfigs", "servicemonitors")
+        for plural in (*validated, "prometheusagents"):
             path = f"/admission-{plural}/validate"
             made.register("ValidatingWebhookConfiguration", path, plural)
         made.convert()
@@ -234,6 +237,27 @@ def config(name: str, version: str, **spec: Any) -> Object:
         "metadata": {"name": name},
         "spec": {"route": {"receiver": "team"}, "receivers": [{"name": "team"}]} | spec,
     }
+
+
+def test_kubectl_shows_what_is_odd_about_a_workload(site: Site) -> None:
+    """It is stored all the same."""
+    numbers = itertools.count()
+
+    def warned() -> str:
+        # What is stored already is not written, and so not reviewed.
+        given = {
+            "apiVersion": f"{GROUP}/v1alpha1",
+            "kind": "PrometheusAgent",
+            "metadata": {"name": "odd", "labels": {"attempt": str(next(numbers))}},
+            "spec": {"mode": "DaemonSet", "podManagementPolicy": "Parallel"},
+        }
+        done = site.cluster.kubectl("apply", "-f", "-", input=json.dumps(given))
+        return str(done.stderr) if "Warning:" in str(done.stderr) else ""
+
+    # A new registration takes the API server a moment.
+    said = until("a warning", warned)
+    assert "spec.remoteWrite" in said
+    assert "spec.podManagementPolicy" in said
 
 
 def test_rules_are_refused_with_the_path_or_stored_with_texts(site: Site) -> None:

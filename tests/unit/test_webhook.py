@@ -20,6 +20,7 @@ from stoker.cli.deep_json import allow_deep_json
 from stoker.cli.flags import help_text, parsed
 from stoker.cli.webhook_flags import FLAGS, GROUPS, USAGE
 from stoker.errors import FieldError
+from stoker.explain import doubts
 from stoker.logs import configure
 from stoker.settings import WebSettings
 from stoker.validate.warnings import warnings
@@ -81,6 +82,44 @@ def test_a_refusal_says_where_and_why() -> None:
         "spec.groups[0].rules[0].expr",
         "spec.groups[0].rules[0].for",
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "plural", "spec", "said"),
+    [
+        ("PrometheusAgent", "prometheusagents", {}, "spec.remoteWrite"),
+        ("PrometheusAgent", "prometheusagents", {"version": "new"}, "make nothing of it: spec.ver"),
+        ("Prometheus", "prometheuses", {"enableFeatures": ["no-such"]}, "no-such"),
+        ("Alertmanager", "alertmanagers", {"enableFeatures": ["no-such"]}, "no-such"),
+        ("ThanosRuler", "thanosrulers", {"version": "new"}, "make nothing of it: spec.version"),
+        ("Prometheus", "prometheuses", {"replicas": "two"}, "cannot read it: spec.replicas"),
+        ("Prometheus", "prometheuses", {}, ""),
+    ],
+)
+def test_whoever_writes_a_workload_is_warned(
+    kind: str, plural: str, spec: dict[str, Any], said: str
+) -> None:
+    """Of what the operator would say of it; a workload is never refused here."""
+    version = "v1alpha1" if kind == "PrometheusAgent" else "v1"
+    path = f"/admission-{plural}/validate"
+    found = response(path, admission(monitor(kind, version) | {"spec": spec}))
+    assert found["allowed"]
+    assert bool(found.get("warnings")) is bool(said)
+    assert said in " ".join(found.get("warnings", []))
+
+
+def test_a_fault_of_our_own_refuses_no_workload(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is told as one."""
+
+    def fails(_: object) -> list[str]:
+        raise RuntimeError("hunter2")
+
+    monkeypatch.setattr(doubts, "doubts", fails)
+    given = monitor("Prometheus", "v1")
+    found = response("/admission-prometheuses/validate", admission(given))
+    assert found["allowed"]
+    assert "defect" in found["warnings"][0]
+    assert "hunter2" not in found["warnings"][0]
 
 
 def test_an_object_wrong_in_a_hundred_places_is_refused_briefly() -> None:

@@ -28,8 +28,8 @@ from stoker.api.decode import convert
 from stoker.api.kinds import KINDS, version_of
 from stoker.api.schema import Schema
 from stoker.errors import DecodeError
+from stoker.explain.doubts import notes_on, why_not_built
 from stoker.limits import Limits
-from stoker.offline.workloads import notes_on, why_not_built
 from stoker.select.workload import Owner
 from stoker.spelling import nearest
 from stoker.validate.budget import BOUNDED, over_budget

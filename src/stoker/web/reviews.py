@@ -1,21 +1,23 @@
 """What the webhook answers: reviews of admission and of conversion, as values.
 
 Nothing here knows HTTP. `Reviewer.answer` takes the path and the JSON of a request and gives the
-JSON of the answer. Paths and the shape of answers are those of the peer; the paths for monitors are
-our own.
+JSON of the answer. Paths and the shape of answers are those of the peer; the paths for monitors and
+workloads are our own.
 
     /admission-prometheusrules/validate       /admission-servicemonitors/validate
     /admission-prometheusrules/mutate         /admission-podmonitors/validate
     /admission-alertmanagerconfigs/validate   /admission-probes/validate
     /convert                                  /admission-scrapeconfigs/validate
+                                              /admission-prometheuses/validate, and so on
 
 Secrets are not read. What is known only with them, or only of one workload, is not refused here.
+Workloads are never refused: whoever writes one is warned of what the operator would say of it.
 """
 
 import base64
 import json
 from collections.abc import Callable, Iterable
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final
 
 from msgspec import Struct
@@ -24,7 +26,8 @@ from msgspec.structs import replace
 from stoker.api.convert import Converted, converted, typed
 from stoker.api.core import Object
 from stoker.api.crd import Version
-from stoker.api.kinds import version_of
+from stoker.api.decode import convert
+from stoker.api.kinds import KINDS, version_of
 from stoker.api.prometheus import PrometheusSpec
 from stoker.errors import DecodeError, FieldError, below
 from stoker.limits import NO_CHANGES, Limits
@@ -36,6 +39,7 @@ from stoker.validate.alertmanager.admission import raw_alertmanager_config
 from stoker.validate.budget import over_budget
 from stoker.validate.findings import Finding, Findings, Reason
 from stoker.validate.rules import Reader, raw_rules
+from stoker.validate.unforeseen import unforeseen
 from stoker.validate.verdicts import judge
 from stoker.validate.warnings import warnings
 from stoker.version import parse_version
@@ -111,8 +115,8 @@ class Reviewer:
         self._admissions: dict[str, Callable[[Object], _Verdict]] = {
             MUTATE_RULES: _mutated,
             **{
-                f"/admission-{kind.lower()}s/validate": self._validated_as(kind)
-                for kind in (*_KINDS, *_MONITORS)
+                f"/admission-{each.plural}/validate": self._validated_as(each.name)
+                for each in KINDS
             },
         }
 
@@ -133,11 +137,13 @@ class Reviewer:
             if version is None or given.get("kind") != kind:
                 raise ReviewError("request.object", f"is not a {kind} of a version that there is")
             findings = list(self._findings(kind, version, given))
-            return _Verdict(findings, [] if findings else list(_warned(version, given)))
+            return _Verdict(findings, [] if findings else list(_warned(kind, version, given)))
 
         return validated
 
     def _findings(self, kind: str, version: Version, given: Object) -> Findings:
+        if kind in _WORKLOADS:
+            return iter(())
         if kind == "PrometheusRule":
             return raw_rules(given.get("spec"), self._reader)
         if kind == "AlertmanagerConfig":
@@ -146,8 +152,7 @@ class Reviewer:
         return _monitor(given, self._limits)
 
 
-_KINDS: Final = ("PrometheusRule", "AlertmanagerConfig")
-_MONITORS: Final = ("ServiceMonitor", "PodMonitor", "Probe", "ScrapeConfig")
+_WORKLOADS: Final = ("Prometheus", "PrometheusAgent", "Alertmanager", "ThanosRuler")
 
 
 def _monitor(given: Object, limits: Limits) -> Findings:
@@ -167,9 +172,23 @@ def _monitor(given: Object, limits: Limits) -> Findings:
     yield from (one for one in verdict.findings if one.reason not in _ELSEWHERE)
 
 
-def _warned(version: Version, given: Object) -> Iterable[str]:
-    for text in islice(warnings(version, given), _MOST_WARNINGS):
+def _warned(kind: str, version: Version, given: Object) -> Iterable[str]:
+    doubtful = _doubts(version, given) if kind in _WORKLOADS else ()
+    for text in islice(chain(doubtful, warnings(version, given)), _MOST_WARNINGS):
         yield text if len(text) <= _LONGEST_WARNING else f"{text[: _LONGEST_WARNING - 1]}…"
+
+
+def _doubts(version: Version, given: Object) -> Iterable[str]:
+    """What the operator would say of a workload; most who install the webhook do not ask."""
+    from stoker.explain.doubts import doubts
+
+    model: Any = version.model
+    try:
+        return list(doubts(convert(model, given)))
+    except DecodeError as error:
+        return [f"the operator cannot read it: {error}"]
+    except Exception as error:
+        return [str(unforeseen(error))]
 
 
 # --- Admission ------------------------------------------------------------------------------------

@@ -17,10 +17,14 @@ annotations:
 {{- end -}}
 {{- end -}}
 
-{{/* One webhook: (list . "prometheusrulevalidate" "prometheusrules" "validate"). */}}
+{{/* One webhook: (list . "prometheusrulevalidate" "prometheusrules" "validate"), and a policy of its own. */}}
 {{- define "stoker.webhook" -}}
 {{- $top := index . 0 -}}
 {{- $plural := index . 2 -}}
+{{- $policy := $top.Values.webhook.failurePolicy -}}
+{{- if gt (len .) 4 -}}
+{{- $policy = index . 4 -}}
+{{- end -}}
 - name: {{ index . 1 }}.monitoring.coreos.com
   clientConfig:
     {{- with include "stoker.caBundle" $top }}
@@ -35,7 +39,7 @@ annotations:
       apiVersions: ["*"]
       operations: [CREATE, UPDATE]
       resources: [{{ $plural }}]
-  failurePolicy: {{ $top.Values.webhook.failurePolicy }}
+  failurePolicy: {{ $policy }}
   timeoutSeconds: 10
   admissionReviewVersions: [v1]
   sideEffects: None

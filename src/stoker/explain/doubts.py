@@ -40,6 +40,15 @@ def why_not_built(owner: Owner) -> WorkloadError | None:
     return None
 
 
+def doubts(owner: Owner) -> Iterator[str]:
+    """What to tell whoever writes a workload: that nothing can be made of it, or what is odd."""
+    error = why_not_built(owner)
+    if error:
+        yield f"the operator can make nothing of it: {error}"
+        return
+    yield from map(str, notes_on(owner))
+
+
 def notes_on(owner: Owner) -> Iterator[Finding]:
     """What is odd about a workload that can be built."""
     if isinstance(owner, Scraper):
