@@ -44,7 +44,7 @@ RESTARTS = 3
 POLL_SECONDS = 0.1
 # More lies in the cluster for the one than for the other, and comes through a proxy in Python.
 READING_SECONDS = 1.0
-# Twice on an idle machine; other tests beside this one slow down who has more to do.
+# A little more than twice on an idle machine: what he has is judged before the first write.
 RESTART_TIMES = 3
 EVERYWHERE: Object = {
     f"{kind}NamespaceSelector": {} for kind in ("serviceMonitor", "podMonitor", "rule")

@@ -16,7 +16,7 @@ import msgspec
 from stoker.errors import OverBudgetError, ResourceError
 from stoker.golang.regex import parsed
 from stoker.limits import Limits, said
-from stoker.validate.findings import Finding, Findings, Reason
+from stoker.validate.findings import Finding, Findings, Reason, json_names
 
 _MONITORS: Final = ("ServiceMonitor", "PodMonitor", "Probe", "ScrapeConfig")
 BOUNDED: Final = frozenset((*_MONITORS, "PrometheusRule", "AlertmanagerConfig"))
@@ -92,6 +92,9 @@ def over_budget(spec: Any, limits: Limits, *, nested: bool = False) -> Findings:
         return
     tally = _Tally(limits)
     try:
+        if isinstance(spec, msgspec.Struct):
+            # One that is far too long is not taken apart to be counted.
+            tally.glance(spec)
         tally.walk(spec if isinstance(spec, dict) else msgspec.to_builtins(spec))
     except OverBudgetError as error:
         yield stopped(error)
@@ -145,6 +148,13 @@ class _Tally:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._counted = dict.fromkeys(limits.values, 0)
+
+    def glance(self, spec: msgspec.Struct) -> None:
+        """Look at the lengths of the lists at the top, and at nothing else."""
+        for attribute, name in json_names(type(spec)).items():
+            found = getattr(spec, attribute)
+            if isinstance(found, list | tuple):
+                self._most(_row_of(name), len(found), _SPEC.below(f".{name}"))
 
     def walk(self, spec: Any) -> None:
         waiting: _Waiting = [(spec, "", _SPEC)]
