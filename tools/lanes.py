@@ -23,7 +23,7 @@ _LANES: dict[str, dict[str, tuple[str, ...]]] = {
             f"tests/live/test_{name}.py"
             for name in ("daemonset_scrapes", "graduation", "hostile_tenant", "storage_version")
         ),
-        "o to z": ("tests/live/test_[o-z]*.py",),
+        "operator, s to z": ("tests/live/test_operator*.py", "tests/live/test_[s-z]*.py"),
         "idle": ("tests/live/test_idle.py",),
     },
     "unit": {"a to l": ("tests/unit/test_[a-l]*.py",)},
