@@ -124,7 +124,10 @@ class Command:
         """Run it as a process that a signal ends after the first objects."""
         command = [sys.executable, "-m", "stoker", *self._words, plural, f"--qps={qps}"]
         mark = store.cluster.audit.mark()
+        # A shell lets what it runs in the background ignore it, and so would all that we start.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
         running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        signal.signal(signal.SIGINT, before)
         store.cluster.until("the first object", lambda: written(store.cluster, mark))
         running.send_signal(what)
         _, said = running.communicate(timeout=60)
