@@ -133,6 +133,18 @@ def pod_volumes(
     return made[len(claims) :]
 
 
+def sources(volume: Object) -> Iterator[tuple[str, str]]:
+    """The kinds and names of the Secrets and ConfigMaps that a volume is made of."""
+    for source in (volume, *((volume.get("projected") or {}).get("sources") or ())):
+        secret, config_map = source.get("secret") or {}, source.get("configMap") or {}
+        for kind, name in (
+            ("Secret", secret.get("secretName") or secret.get("name")),
+            ("ConfigMap", config_map.get("name")),
+        ):
+            if name:
+                yield kind, name
+
+
 def mounted(volumes: Sequence[Object], containers: Iterable[Object]) -> tuple[Object, ...]:
     """Those volumes that a container has a use for, and those without a name, to be refused."""
     used = [

@@ -16,6 +16,7 @@ from stoker.errors import WorkloadError
 from stoker.generate.fragments import ResourceKey, StandIns
 from stoker.run.judging import aside, aside_dear
 from stoker.run.shares import Shares, as_tuple
+from stoker.run.tools import Tools
 from stoker.run.triggers import Changes
 from stoker.run.values import Values, View
 from stoker.select.assets import CONFIG_MAP, SECRET
@@ -180,6 +181,12 @@ class Held:
         if key in self._slow:
             return True
         return key[0] not in _VALUES and self._weigh(ObjectKey(*key)) > _DEAR_BYTES
+
+
+def held_with(tools: Tools) -> Held:
+    """Nothing yet, of a workload whose resources and values the caches have."""
+    caches = tools.caches
+    return Held(tools.values, caches.resource, tools.capabilities, tools.stand_ins, caches.size)
 
 
 def _seconds_of(work: Callable[[T, View], None], what: T, view: View) -> float:

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from stoker.api.core import Object, ObjectId, identity_of
 from stoker.build.names import APPLICATION_VERSION
+from stoker.build.volumes import sources
 from stoker.errors import StokerError, WorkloadError
 from stoker.kube.errors import ApiError, Forbidden, Invalid
 from stoker.run.caches import Running
@@ -172,18 +173,7 @@ def can_do_with(found: Running, wanted: Object) -> bool:
 def mounted(template: Object) -> frozenset[tuple[str, str]]:
     """The kinds and names of all Secrets and ConfigMaps that pods of a template mount."""
     volumes = template.get("spec", {}).get("volumes") or ()
-    return frozenset(each for volume in volumes for each in _sources(volume))
-
-
-def _sources(volume: Object) -> Iterator[tuple[str, str]]:
-    for source in (volume, *((volume.get("projected") or {}).get("sources") or ())):
-        secret, config_map = source.get("secret") or {}, source.get("configMap") or {}
-        for kind, name in (
-            ("Secret", secret.get("secretName") or secret.get("name")),
-            ("ConfigMap", config_map.get("name")),
-        ):
-            if name:
-                yield kind, name
+    return frozenset(each for volume in volumes for each in sources(volume))
 
 
 def _version(template: Object) -> str:

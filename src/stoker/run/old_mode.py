@@ -25,7 +25,7 @@ from stoker.build.secrets import config_secrets, shards_of
 from stoker.decide import Existing
 from stoker.errors import WorkloadError
 from stoker.run.caches import Running
-from stoker.run.held import Held
+from stoker.run.held import Held, held_with
 from stoker.run.judging import aside
 from stoker.run.switching import Found, apart, old_places, secrets_read, usual_names
 from stoker.run.tools import Tools
@@ -38,7 +38,6 @@ from stoker.validate.findings import json_names
 _NODE_NAME: Final = "$(NODE_NAME)"
 _ZONE: Final = "TOPOLOGY_ZONE"
 _STATEFUL_SET: Final = "StatefulSet"
-_DAEMON_SET: Final = "DaemonSet"
 # What is said in the configuration, and not about pods.
 _SAID: Final = tuple(
     name
@@ -79,10 +78,9 @@ NOTHING_OLD: Final = OldConfiguration()
 
 def old_mode_of(agent: PrometheusAgent, workload: Workload, found: Found) -> OldMode | None:
     """The mode that an agent is leaving, by the sets that exist; None if it is leaving none."""
-    old = found.sets if workload.daemon_set else found.daemons
+    mode, old = found.left(workload)
     if not old:
         return None
-    mode = _STATEFUL_SET if workload.daemon_set else _DAEMON_SET
     shards = max((_shard(each) for each in old), default=0) + 1
     known = _in_mode(agent, mode, shards, _version(agent, old))
     mounted = [frozenset(secrets_read(each)) for each in old]
@@ -199,14 +197,7 @@ class OldModes:
         tools = self._tools
         kept = self._kept.get(key)
         if kept is None:
-            held = Held(
-                tools.values,
-                tools.caches.resource,
-                tools.capabilities,
-                tools.stand_ins,
-                tools.caches.size,
-            )
-            kept = self._kept[key] = _Kept(held, old.agent)
+            kept = self._kept[key] = _Kept(held_with(tools), old.agent)
         own = changes.own or kept.agent != old.agent
         kept.agent = old.agent
         made = await kept.held.refresh(old.agent, replace(changes, own=own), members)

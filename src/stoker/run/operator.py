@@ -350,7 +350,9 @@ class Operator:
             self._record_failure(key, owner, error)
             self._try_again(key, error)
             return
-        self._count(key, begun, failed=self._outcome(owner, done).failure is not None)
+        outcome = self._outcome(owner, done)
+        self._count(key, begun, failed=outcome.failure is not None)
+        self._statuses.record(key, owner, outcome)
         self._tell(key, owner, done)
         if not done.waits:
             self._waiting.discard(key)
@@ -369,8 +371,7 @@ class Operator:
         self._failed(key, error)
 
     def _tell(self, key: WorkloadKey, owner: Owner, done: Done) -> None:
-        """Say what came of it."""
-        self._statuses.record(key, owner, self._outcome(owner, done))
+        """Say what came of it, in events and in what resources say."""
         if done.outcome.failure:
             self._announcements.failed(key, owner, done.outcome.failure.message)
         else:
@@ -381,7 +382,7 @@ class Operator:
 
     async def _done(self, key: WorkloadKey, owner: Owner) -> Done:
         """Reconcile a workload, unless that would take away what we may not see."""
-        wanted = choices(owner.spec, owner.metadata.namespace or "")
+        wanted = _choices_of(owner)
         hidden = self._sight.never_seen(wanted)
         tools, lost = self._tools, list[str]()
         if hidden and not owner.spec.paused:
@@ -393,7 +394,7 @@ class Operator:
 
     def _outcome(self, owner: Owner, done: Done) -> Reconciliation:
         """What came of it; without sight of all that was asked for, that is a failure."""
-        unseen = self._sight.unseen(choices(owner.spec, owner.metadata.namespace or ""))
+        unseen = self._sight.unseen(_choices_of(owner))
         return replace(done.outcome, failure=done.outcome.failure or unseen)
 
     def _count(self, key: WorkloadKey, begun: float, *, failed: bool) -> None:
@@ -446,7 +447,7 @@ class Operator:
         owner = self._tools.caches.workload(_key(kind, found))
         if owner is None or not self._is_ours(owner):
             return None
-        return choices(owner.spec, owner.metadata.namespace or "")
+        return _choices_of(owner)
 
     def _readers(self, key: Referenced) -> set[WorkloadKey]:
         """The workloads that looked for a Secret or ConfigMap."""
@@ -485,6 +486,10 @@ class Operator:
     def _event_failed(self, error: StokerError) -> None:
         # Events are a courtesy, and there may be many.
         self._refusals.tell("cannot write an event", error)
+
+
+def _choices_of(owner: Owner) -> Mapping[str, Choice]:
+    return choices(owner.spec, owner.metadata.namespace or "")
 
 
 def _key(kind: str, found: Named) -> WorkloadKey:

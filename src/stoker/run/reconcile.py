@@ -28,7 +28,7 @@ from stoker.kube.resources import CONFIG_MAP
 from stoker.logs import logger
 from stoker.run.checks import check_cluster
 from stoker.run.governing import with_shared_service
-from stoker.run.held import Held
+from stoker.run.held import Held, held_with
 from stoker.run.judging import aside
 from stoker.run.kinds import WORKLOADS
 from stoker.run.mode_changes import ModeChanges, Standing
@@ -139,15 +139,7 @@ class Reconciler:
     async def _reconcile(self, key: WorkloadKey, owner: Owner, changes: Changes) -> Done:
         held = self.held.get(key)
         if held is None:
-            tools = self._tools
-            held = Held(
-                tools.values,
-                self._caches.resource,
-                tools.capabilities,
-                tools.stand_ins,
-                self._caches.size,
-            )
-            self.held[key] = held
+            held = self.held[key] = held_with(self._tools)
         members, begun = self._triggers.members.members(key), time.monotonic()
         try:
             return await self._brought_about(key, owner, held, changes, members)

@@ -37,7 +37,7 @@ class Sight:
                 report.changed = partial(self._look, kind, changed)
 
     def _look(self, kind: str, changed: Callable[[str], None]) -> None:
-        before, now = self._forbidden.get(kind, []), self._missing_for(kind)
+        before, now = self._forbidden.get(kind, []), list(map(_permission, self._refused(kind)))
         self._forbidden[kind] = now
         if before != now:
             changed(kind)
@@ -84,10 +84,10 @@ class Sight:
     def _missing_among(self, wanted: Mapping[str, Choice], kinds: Iterable[str]) -> str:
         """The permissions without which a workload does not see what it asks for."""
         found = (
-            f"{error.verb} {error.resource}{_where(error)}"
+            _permission(error)
             for kind in kinds
-            for error in self._caches.resources[kind].troubles
-            if isinstance(error, Forbidden) and self._is_hidden(wanted[kind], error)
+            for error in self._refused(kind)
+            if self._is_hidden(wanted[kind], error)
         )
         return ", ".join(found)
 
@@ -100,13 +100,10 @@ class Sight:
         labels = known.metadata.labels or {} if known is not None else None
         return not where or choice.takes_namespace(where, labels)
 
-    def _missing_for(self, kind: str) -> list[str]:
-        """The permissions without which a kind is out of sight, here or there."""
-        return [
-            f"{error.verb} {error.resource}{_where(error)}"
-            for error in self._caches.resources[kind].troubles
-            if isinstance(error, Forbidden)
-        ]
+    def _refused(self, kind: str) -> list[Forbidden]:
+        """Why a kind is out of sight, here or there."""
+        troubles = self._caches.resources[kind].troubles
+        return [error for error in troubles if isinstance(error, Forbidden)]
 
     def _serious(self) -> Iterator[ApiError]:
         for each in self._caches.all:
@@ -124,5 +121,6 @@ def _is_settled(reflector: Cached) -> bool:
     return all(report.settled.is_set() for report in reflector.reports)
 
 
-def _where(error: Forbidden) -> str:
-    return f" in namespace {error.namespace}" if error.namespace else ""
+def _permission(error: Forbidden) -> str:
+    where = f" in namespace {error.namespace}" if error.namespace else ""
+    return f"{error.verb} {error.resource}{where}"

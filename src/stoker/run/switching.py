@@ -29,6 +29,7 @@ from stoker.build.drift import drift
 from stoker.build.hostports import held_by, in_each_others_way
 from stoker.build.names import config_secret_name
 from stoker.build.secrets import config_file_secret_name, further_files
+from stoker.build.volumes import sources
 from stoker.generate.split import file_name
 from stoker.run.caches import Running
 from stoker.run.writer import MANAGER
@@ -71,14 +72,25 @@ class Found(Struct, frozen=True):
     secrets: Collection[str]
     excused: Mapping[str, int] = {}
 
+    def left(self, workload: Workload) -> tuple[str, Sequence[Running]]:
+        """The kind of what runs pods of the mode that an agent is leaving, and what there is."""
+        if workload.daemon_set:
+            return "StatefulSet", self.sets
+        return "DaemonSet", self.daemons
+
+    def entered(self, workload: Workload) -> tuple[str, Sequence[Running]]:
+        """The same of the mode that it is to have."""
+        if workload.daemon_set:
+            return "DaemonSet", self.daemons
+        return "StatefulSet", self.sets
+
 
 def switch_of(workload: Workload, wanted: Sequence[Object], found: Found) -> Switch:
     """Where the change stands, by the objects that an agent should have, and those that it has."""
     if not workload.agent:
         return Switch()
-    kind, old_kind, of_mode, old = "DaemonSet", "StatefulSet", found.daemons, found.sets
-    if not workload.daemon_set:
-        kind, old_kind, of_mode, old = old_kind, kind, old, of_mode
+    kind, of_mode = found.entered(workload)
+    old_kind, old = found.left(workload)
     names = {each["metadata"]["name"] for each in wanted if each["kind"] == kind}
     there = [each for each in of_mode if each.metadata.name in names]
     # What is being deleted still says that it is ready.
@@ -141,15 +153,13 @@ def _rolled_elsewhere(workload: Workload, found: Found) -> str:
     """That old pods read the Secrets of both names for now, so that there are none for new ones."""
     if len(old_places(workload, found)) == 1:
         return ""
-    kind = "StatefulSet" if workload.daemon_set else "DaemonSet"
+    kind, _ = found.left(workload)
     return f"pods of the {kind} are being rolled from one Secret to the other"
 
 
 def _ports_in_the_way(workload: Workload, made: Sequence[Object], found: Found) -> str:
     """Why new pods could not start beside the old ones; empty where they can."""
-    old, kind = found.daemons, "DaemonSet"
-    if workload.daemon_set:
-        old, kind = found.sets, "StatefulSet"
+    kind, old = found.left(workload)
     pods = [(each.spec or {})["template"]["spec"] for each in old if _has_pods(each)]
     wanted = (each["spec"]["template"]["spec"] for each in made if each["kind"] in _KINDS)
     ports = {one for new in wanted for pod in pods for one in in_each_others_way(new, pod)}
@@ -280,9 +290,8 @@ def old_places(workload: Workload, found: Found) -> tuple[bool, ...]:
     By both, while they are rolled from the one to the other; unless pods of the new mode read one
     of them already.
     """
-    old, new = found.sets, found.daemons
-    if not workload.daemon_set:
-        old, new = new, old
+    _, old = found.left(workload)
+    _, new = found.entered(workload)
     if _reads_apart(workload, old):
         return (True,)
     rolled = all(map(_is_updated, old))
@@ -342,12 +351,12 @@ def _reads_apart(workload: Workload, sets: Iterable[Running]) -> bool:
     """Whether pods of one of these read the Secrets with the other name."""
     own = switch_secret_name(workload)
     volumes = [each for found in sets for each in _volumes(found)]
-    return any(own in _sources(each) for each in volumes if each["name"] == _CONFIG_VOLUME)
+    return any(own in _secrets_in(each) for each in volumes if each["name"] == _CONFIG_VOLUME)
 
 
 def secrets_read(found: Running) -> list[str]:
     """The names of all Secrets that pods of a StatefulSet or DaemonSet mount."""
-    return [name for volume in _volumes(found) for name in _sources(volume)]
+    return [name for volume in _volumes(found) for name in _secrets_in(volume)]
 
 
 def _volumes(found: Running) -> list[Object]:
@@ -355,10 +364,8 @@ def _volumes(found: Running) -> list[Object]:
     return volumes
 
 
-def _sources(volume: Object) -> list[str]:
-    projected = volume.get("projected", {}).get("sources", [])
-    names = [each["secret"]["name"] for each in projected if "secret" in each]
-    return [*names, *filter(None, [volume.get("secret", {}).get("secretName")])]
+def _secrets_in(volume: Object) -> list[str]:
+    return [name for kind, name in sources(volume) if kind == "Secret"]
 
 
 def _is_secret(found: Object) -> bool:
