@@ -18,6 +18,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from tests.live.beside import beside
 from tests.live.stage import INTERVAL, Scrape, Stage, Tries, Try, agents, paused, pods_of
 from tests.live.succession import Succession
 from tools.api import ApiError
@@ -236,10 +237,9 @@ def _assert_own_nodes(stage: Stage, tries: Tries) -> None:
 def _readied(stage: Stage) -> Iterator[dict[str, float]]:
     """When each pod that came since was first seen ready, by its uid."""
     found: dict[str, float] = {}
-    ended = threading.Event()
     old = {pod["metadata"]["uid"] for pod in pods_of(stage.home)}
 
-    def watch() -> None:
+    def watch(ended: threading.Event) -> None:
         while not ended.wait(LOOK):
             try:
                 pods = pods_of(stage.home)
@@ -251,10 +251,5 @@ def _readied(stage: Stage) -> Iterator[dict[str, float]]:
                 if uid not in old and _is_ready(pod):
                     found.setdefault(uid, time.time())
 
-    watching = threading.Thread(target=watch)
-    watching.start()
-    try:
+    with beside(watch):
         yield found
-    finally:
-        ended.set()
-        watching.join()

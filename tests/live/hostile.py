@@ -21,6 +21,7 @@ from typing import Any
 
 from aiohttp import web
 
+from tests.live.beside import beside
 from tests.live.faults import status
 from tests.live.operating import World, resource
 from tools.api import ApiError
@@ -116,7 +117,6 @@ class Attacker:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._stopped = threading.Event()
         self.changes = 0
 
     def furnish(self) -> None:
@@ -137,17 +137,12 @@ class Attacker:
     @contextmanager
     def at_work(self) -> Iterator[None]:
         """Change one thing after the other until the block ends."""
-        thread = threading.Thread(target=self._work)
-        thread.start()
-        try:
+        with beside(self._work):
             yield
-        finally:
-            self._stopped.set()
-            thread.join()
 
-    def _work(self) -> None:
+    def _work(self, stopped: threading.Event) -> None:
         for number, change in enumerate(itertools.cycle(self._changes())):
-            if self._stopped.wait(PAUSE):
+            if stopped.wait(PAUSE):
                 return
             self._try(lambda: change(number))  # noqa: B023 - called at once
             self.changes += 1

@@ -22,6 +22,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.live.beside import beside
 from tests.live.operating import World, resource
 from tests.live.scraping import (
     NOBODY,
@@ -403,22 +404,17 @@ def receiver(cluster: Cluster, directory: Path) -> Iterator[None]:
 @contextmanager
 def paused() -> Iterator[list[float]]:
     """By how much this process woke too late each time: then nobody else was on time either."""
-    late, ended = [0.0], threading.Event()
+    late = [0.0]
 
-    def watch() -> None:
+    def watch(ended: threading.Event) -> None:
         before = time.monotonic()
         while not ended.wait(TICK):
             now = time.monotonic()
             late.append(now - before - TICK)
             before = now
 
-    watching = threading.Thread(target=watch)
-    watching.start()
-    try:
+    with beside(watch):
         yield late
-    finally:
-        ended.set()
-        watching.join()
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.live.beside import beside
 from tests.live.naming import RESOLVER, RESOLVING, Records, name_server, write
 from tests.live.operating import Object, Running, World, alertmanager, alertmanager_config
 from tests.live.scraping import our_reloader
@@ -29,23 +30,16 @@ REFRESH = 0.2
 @contextmanager
 def cluster_names(world: World, file: Path) -> Iterator[None]:
     """The names of a headless Service's pods, as the DNS of a cluster has them."""
-    ended = threading.Event()
     write(file, {})
 
-    def refresh() -> None:
+    def refresh(ended: threading.Event) -> None:
         while not ended.wait(REFRESH):
             # The API server is busy: it is asked again.
             with suppress(OSError, HTTPException, ApiError):
                 write(file, records(world))
 
-    thread = threading.Thread(target=refresh)
-    thread.start()
-    try:
-        with name_server(world.cluster, file):
-            yield
-    finally:
-        ended.set()
-        thread.join()
+    with beside(refresh), name_server(world.cluster, file):
+        yield
 
 
 def records(world: World) -> Records:

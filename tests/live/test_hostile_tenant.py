@@ -28,6 +28,7 @@ import pytest
 import yaml
 
 from tests.live import hostile
+from tests.live.beside import beside
 from tests.live.faults import Gateway
 from tests.live.hostile import Attacker
 from tests.live.operating import Object, Running, World, alertmanager, prometheus, service_monitor
@@ -130,14 +131,8 @@ class Probe:
     @contextmanager
     def at_work(self) -> Iterator[None]:
         """Ask until the block ends."""
-        stopped = threading.Event()
-        thread = threading.Thread(target=self._work, args=(stopped,))
-        thread.start()
-        try:
+        with beside(self._work):
             yield
-        finally:
-            stopped.set()
-            thread.join()
 
     @property
     def peak(self) -> int:

@@ -39,6 +39,7 @@ from tests.live.test_operator_faults import configuration
 from tests.live.test_operator_flags import NEVER_READY, never_ready
 from tests.live.test_operator_storage import CLAIM, bind, storage, storage_class
 from tests.live.test_status_page import Page
+from tests.live.trials import is_reconciled
 from tools.api import Api, kubeconfig
 from tools.cluster import Cluster
 
@@ -473,7 +474,7 @@ def test_a_start_without_sight_takes_nothing_away(site: Site) -> None:
     )
     with site.started():
         for kind in ("prometheus", "prometheusagent", "alertmanager", "thanosruler"):
-            world.until(f"the {kind}", partial(is_reconciled, world, kind))
+            world.until(f"the {kind}", partial(is_reconciled, world, kind, "main"))
     before = made_of_resources(world)
     for plural, workloads in WORKLOADS_OF.items():
         site.forbid("list", plural)
@@ -484,13 +485,8 @@ def test_a_start_without_sight_takes_nothing_away(site: Site) -> None:
             assert made_of_resources(world) == before
             site.install("cluster")
             for kind in workloads:
-                world.until(f"sight of {plural}", partial(is_reconciled, world, kind))
+                world.until(f"sight of {plural}", partial(is_reconciled, world, kind, "main"))
             assert made_of_resources(world) == before
-
-
-def is_reconciled(world: World, kind: str) -> bool:
-    """Whether a workload is reconciled, and has a configuration."""
-    return bool(world.condition(kind, "main", "Reconciled").get("status") == "True")
 
 
 def says(world: World, kind: str, *words: str) -> bool:
