@@ -20,14 +20,18 @@ from stoker.validate.syntax import quantity
 _SIZE: Final = "spec.storage.volumeClaimTemplate.spec.resources.requests.storage"
 
 
-async def grow_claims(client: Client, wanted: Object, found: Running | None) -> None:
+async def grow_claims(
+    client: Client, wanted: Object, found: Running | None, *, replacing: bool
+) -> None:
     """Tell the claims of a StatefulSet to be as large as wanted.
 
-    AwaitedError where the storage cannot grow, or not yet.
+    AwaitedError where the storage cannot grow, or not yet. A StatefulSet that is not there has no
+    claims yet, unless it is being replaced: then it may be wanted larger than when that began.
     """
     for template in wanted["spec"].get("volumeClaimTemplates") or ():
         size = _size(template)
-        if size is None or found is None or _same_size(template, found):
+        known = not replacing if found is None else _same_size(template, found)
+        if size is None or known:
             continue
         prefix = f"{template['metadata']['name']}-{wanted['metadata']['name']}-"
         for claim in await _claims(client, wanted["metadata"]["namespace"]):

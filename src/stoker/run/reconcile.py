@@ -27,6 +27,7 @@ from stoker.kube.errors import NotFound
 from stoker.kube.resources import CONFIG_MAP
 from stoker.logs import logger
 from stoker.run.checks import check_cluster
+from stoker.run.finishing import Finishing
 from stoker.run.governing import with_shared_service
 from stoker.run.held import Held, held_with
 from stoker.run.judging import aside
@@ -85,6 +86,7 @@ class Reconciler:
         self._mode_changes = ModeChanges(tools)
         self._old_modes = OldModes(tools)
         self._objects = Objects(tools)
+        self._finishing = Finishing(tools)
         self._refusals = Refusals(logger("reconcile"))
 
     def set_aside(self, key: WorkloadKey) -> float | None:
@@ -102,6 +104,7 @@ class Reconciler:
         well the next time; either way nothing is forgotten.
         """
         if owner.spec.paused:
+            await self._finishing.finish(key)
             return Done(Reconciliation())
         await self.release(key, owner)
         changes, later = self._divided(key)
@@ -122,6 +125,14 @@ class Reconciler:
             return now, None
         self._triggers.give_back(key, later)
         return now, wait
+
+    async def interrupted(self) -> set[WorkloadKey]:
+        """The workloads of which a StatefulSet is being replaced, perhaps by one before us."""
+        return await self._finishing.interrupted()
+
+    async def finish(self, key: WorkloadKey) -> None:
+        """A workload is gone, or another's: what was begun for it must not stay so."""
+        await self._finishing.finish(key)
 
     def forget(self, key: WorkloadKey) -> None:
         """A workload is gone, and with it what was kept of it."""
@@ -177,6 +188,7 @@ class Reconciler:
         if old.files:
             contents, old = together(contents, old)
         wanted = self._wanted(owner, contents)
+        await self._finishing.finish(key, {identity_of(each) for each in wanted})
         problem = await self._checked(key, owner, outline) if changes.own else None
         standing = await self._mode_changes.standing(key, owner, outline, wanted)
         wanted, switch = _with_old(standing.wanted, old), standing.switch
