@@ -181,9 +181,35 @@ def _is_dropped(world: World) -> None:
     assert len(world.list("pod")) == 1
 
 
+def _make_plain(world: World) -> None:
+    world.put(prometheus("main"))
+    world.until("a set", lambda: world.get("statefulset", NAME))
+    _restart(world)
+
+
+def _take_over(world: World) -> None:
+    """Have the objects be written by prometheus-operator, and something to be written."""
+    for kind in ("statefulset", "secret"):
+        entries = found(world, kind, NAME)["metadata"]["managedFields"]
+        for each in entries:
+            if each["manager"] == "stoker":
+                each |= {"manager": "PrometheusOperator", "operation": "Update"}
+        world.patch(kind, NAME, {"metadata": {"managedFields": entries}})
+    world.patch("prometheus", "main", {"spec": {"minReadySeconds": 1, "scrapeInterval": "31s"}})
+
+
+def _is_taken_over(world: World) -> None:
+    world.settled_now("prometheus", "main")
+    assert found(world, "statefulset", NAME)["spec"]["minReadySeconds"] == 1
+    for kind in ("statefulset", "secret"):
+        metadata = found(world, kind, NAME)["metadata"]
+        assert "PrometheusOperator" not in {each["manager"] for each in _own_entries(metadata)}
+
+
 SEQUENCES = {
     "a replacement": Sequence(_make_stored, _grow, _has_grown),
     "a shard fewer": Sequence(_make_sharded, _drop_shard, _is_dropped, same_pods=False),
+    "an adoption": Sequence(_make_plain, _take_over, _is_taken_over),
 }
 
 
@@ -334,12 +360,6 @@ class Meanwhile:
     is_right: Callable[[World, set[str]], bool]
     kind: str = "prometheus"
     held: str = NAME
-
-
-def _make_plain(world: World) -> None:
-    world.put(prometheus("main"))
-    world.until("a set", lambda: world.get("statefulset", NAME))
-    _restart(world)
 
 
 def _make_agent(world: World) -> None:

@@ -19,6 +19,7 @@ from stoker.kube.client import Client
 from stoker.kube.errors import AlreadyExists, Forbidden, NotFound
 from stoker.kube.resources import CONFIG_MAP
 from stoker.logs import logger
+from stoker.run.kinds import WORKLOADS
 from stoker.run.refusals import Refusals
 from stoker.select.members import WorkloadKey
 
@@ -123,11 +124,11 @@ class Notebook:
             self._is_read = True
 
     def _take(self, key: str, text: str) -> None:
-        try:
-            note = msgspec.json.decode(text, type=Note)
-            self._notes.setdefault(note.identity, note)
-        except (msgspec.DecodeError, KeyError, TypeError):
+        note = _note_in(text)
+        if note is None:
             self._log.warn("a note that is none is passed over", key=key)
+        else:
+            self._notes.setdefault(note.identity, note)
 
     async def _patch(self, data: dict[str, Any]) -> None:
         await self._client.merge_patch(CONFIG_MAP, *self._place, {"data": data})
@@ -144,6 +145,14 @@ class Notebook:
             await self._client.create(made)
         except AlreadyExists:
             await self._patch(data)
+
+
+def _note_in(text: str) -> Note | None:
+    try:
+        note = msgspec.json.decode(text, type=Note)
+        return note if note.workload.kind in WORKLOADS and note.identity else None
+    except (msgspec.DecodeError, KeyError, TypeError):
+        return None
 
 
 def _key(identity: ObjectId) -> str:
