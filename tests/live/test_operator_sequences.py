@@ -21,6 +21,7 @@ from stoker.build.hashing import INPUT_HASH
 from tests.live.faults import Gateway, status
 from tests.live.operating import Object, Running, World, prometheus, resource, service_monitor
 from tests.live.test_operator import found
+from tests.live.test_operator_faults import configuration
 from tests.live.test_operator_storage import bind, claimed, storage, storage_class
 from tools.cluster import Cluster
 
@@ -49,11 +50,14 @@ class Harmed:
     `writes` are those since `expect`, and one of them `is_met`.
     """
 
-    def __init__(self, cluster: Cluster, gateway: Gateway, namespaces: list[str]) -> None:
+    def __init__(
+        self, cluster: Cluster, gateway: Gateway, namespaces: list[str], *flags: str
+    ) -> None:
         self.writes: list[str] = []
         self._cluster = cluster
         self._gateway = gateway
-        self._flags = (f"--namespaces={','.join(namespaces)}", "--leader-election=false")
+        places = f"--namespaces={','.join(namespaces)}"
+        self._flags = (places, "--leader-election=false", *flags)
         self._harm: Harm | None = None
         self._operator: Running | None = None
         self._counted: dict[int, int] = {}
@@ -132,6 +136,7 @@ class Sequence:
     is_done: Callable[[World], object]
     # Whether pods must be the same afterwards.
     same_pods: bool = True
+    flags: tuple[str, ...] = ()
 
 
 def _restart(world: World) -> None:
@@ -206,10 +211,28 @@ def _is_taken_over(world: World) -> None:
         assert "PrometheusOperator" not in {each["manager"] for each in _own_entries(metadata)}
 
 
+def _make_monitored(world: World) -> None:
+    world.put(prometheus("main", replicas=0))
+
+
+def _monitor(world: World) -> None:
+    world.put(service_monitor("shop"))
+
+
+def _is_consolidated(world: World) -> None:
+    world.settled_now("prometheus", "main")
+    text = configuration(world)
+    assert "/servicemonitor-shop-0" in text
+    assert "serviceMonitor/" not in text
+
+
 SEQUENCES = {
     "a replacement": Sequence(_make_stored, _grow, _has_grown),
     "a shard fewer": Sequence(_make_sharded, _drop_shard, _is_dropped, same_pods=False),
     "an adoption": Sequence(_make_plain, _take_over, _is_taken_over),
+    "a consolidation": Sequence(
+        _make_monitored, _monitor, _is_consolidated, flags=("--consolidate-monitors",)
+    ),
 }
 
 
@@ -223,7 +246,9 @@ def _pods(world: World) -> set[str]:
 def _state(world: World) -> str:
     """All that was asked for, without what differs from one world to the other."""
     sets = [_set(each) for each in world.list("statefulset")]
-    names = [_names(world, kind) for kind in ("secret", "configmap", "service", "pod")]
+    names = [
+        _names(world, kind) for kind in ("secret", "configmap", "service", "pod", "scrapeconfig")
+    ]
     claims = [each["spec"]["resources"] for each in world.list("persistentvolumeclaim")]
     text = json.dumps([sets, names, claims, _noted(world)], sort_keys=True, indent=1)
     for each in world.list("prometheus"):
@@ -297,13 +322,27 @@ def _ended(world: World, sequence: Sequence) -> str:
     return _state(world)
 
 
+def _plans(steps: list[str]) -> Iterator[Harm]:
+    """Each write is harmed.
+
+    Killed before a write, the server has what it has when killed after the one before; but for a
+    deletion, which takes a while.
+    """
+    for number, step in enumerate(steps):
+        yield from (Harm(number, "killed after"), Harm(number, "refused"))
+        if number == 0:
+            yield Harm(0, "killed before")
+        if step.startswith("DELETE") and number + 1 < len(steps):
+            yield Harm(number + 1, "killed before")
+
+
 @pytest.mark.parametrize("name", SEQUENCES)
 def test_a_sequence_that_is_interrupted_ends_as_one_that_is_not(
     crds: Cluster, gateway: Gateway, new_namespace: NewNamespace, name: str
 ) -> None:
     """Whatever comes in between which two writes, the next process or attempt goes on."""
     sequence, first = SEQUENCES[name], new_namespace()
-    with Harmed(crds, gateway, [first]) as harmed:
+    with Harmed(crds, gateway, [first], *sequence.flags) as harmed:
         [world] = _made(crds, sequence, [first])
         world.until_still()
         harmed.expect(None)
@@ -312,11 +351,10 @@ def test_a_sequence_that_is_interrupted_ends_as_one_that_is_not(
         world.until_still()
         steps = list(harmed.writes)
     print(*steps, sep="\n")
-    ways = ("killed before", "killed after", "refused")
-    plans = [Harm(number, how) for how in ways for number in range(len(steps))]
+    plans = list(_plans(steps))
     places = [new_namespace() for _ in plans]
     failures = []
-    with Harmed(crds, gateway, places) as harmed:
+    with Harmed(crds, gateway, places, *sequence.flags) as harmed:
         worlds = _made(crds, sequence, places)
         for plan, world in zip(plans, worlds, strict=True):
             before = _pods(world)
