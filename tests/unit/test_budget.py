@@ -14,6 +14,7 @@ from stoker.api.amconfig import v1alpha1
 from stoker.api.convert import typed
 from stoker.api.decode import decode
 from stoker.api.prometheus import PrometheusSpec
+from stoker.cli.access import access_to_read
 from stoker.cli.deep_json import allow_deep_json
 from stoker.cli.flag_values import resource_limits
 from stoker.cli.operator_settings import operator_settings
@@ -23,6 +24,7 @@ from stoker.generate.alertmanager.kept import judged
 from stoker.generate.prometheus import fragment
 from stoker.generate.rules import rule_file
 from stoker.golang.regex import parsed
+from stoker.kube.errors import AccessError
 from stoker.limits import DEFAULTS, LIMITS, Limits, limits_with
 from stoker.offline.problems import problems
 from stoker.promql import NEWEST, ParseError, options_for, parse
@@ -38,6 +40,7 @@ from stoker.web.reviews import Reviewer, rules_reader
 from tests.doubling import SORTS, Field, Sort, fields
 from tests.unit.promql_expressions import FEATURES, expressions
 from tests.unit.test_alertmanager_config import alertmanager
+from tools.api import kubeconfig
 
 SECURITY = Path(__file__).parents[2] / "docs" / "security.md"
 
@@ -232,12 +235,16 @@ def test_an_object_that_is_small_in_bytes_is_over_nothing() -> None:
 
 
 @pytest.fixture
-def _deep_json() -> Iterator[None]:
+def _levels() -> Iterator[None]:
     before = sys.getrecursionlimit(), threading.stack_size()
-    allow_deep_json()
     yield
     sys.setrecursionlimit(before[0])
     threading.stack_size(before[1])
+
+
+@pytest.fixture
+def _deep_json(_levels: None) -> None:
+    allow_deep_json()
 
 
 def _deep(levels: int) -> str:
@@ -255,6 +262,16 @@ def test_routes_as_deep_as_kubernetes_stores_them_are_a_finding() -> None:
     (finding,) = verdict.findings
     assert "--resource-limits=nesting=" in finding.message
     assert len(str(finding)) < 500
+
+
+@pytest.mark.usefixtures("_levels")
+def test_commands_that_read_a_cluster_read_what_the_operator_reads(tmp_path: Path) -> None:
+    """Else one object of a tenant would keep them from answering about all others."""
+    config = tmp_path / "config"
+    config.write_text(kubeconfig("https://127.0.0.1:1", "token", tmp_path / "ca.crt"))
+    with pytest.raises(AccessError):
+        access_to_read(str(config), "no such context")
+    assert decode(v1alpha1.AlertmanagerConfig, _deep(9_000))
 
 
 def test_what_is_too_deep_for_this_process_is_an_object_set_aside() -> None:
