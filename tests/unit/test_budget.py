@@ -8,7 +8,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
+from hypothesis import strategies as st
 
 from stoker.api.amconfig import v1alpha1
 from stoker.api.convert import typed
@@ -32,7 +34,7 @@ from stoker.promql.nodes import walk
 from stoker.select.assets import Contents, Missing, Source
 from stoker.select.workload import Workload
 from stoker.settings import Capabilities
-from stoker.validate.budget import _TOKEN, over_budget
+from stoker.validate.budget import _HEAVY_TEXT, _LIGHT, _TOKEN, over_budget
 from stoker.validate.findings import Finding, Reason
 from stoker.validate.rules import prometheus_reader
 from stoker.validate.verdicts import judge
@@ -218,6 +220,32 @@ def test_what_is_at_the_limit_is_fine() -> None:
     asking = workload(endpoints=5)
     assert not verdict(monitor(*[{"port": "a"}] * 5), asking)
     assert verdict(monitor(*[{"port": "a"}] * 6), asking)
+
+
+# What is estimated before it is counted: an object, and what it has of the row.
+COUNTED = {
+    "expression-tokens": (rule(record="a", expr="sum by (abc) (def)"), 8),
+    "all-expression-tokens": (rule(record="a", expr='abcdef{ghi="jkl"} + mnopqr'), 8),
+    "pattern-weight": (monitor({"relabelings": [{"regex": "abcdefghi"}]}), 10),
+    "all-pattern-weight": (monitor({"relabelings": [{"regex": "abcd"}, {"regex": "efgh"}]}), 10),
+}
+
+
+@pytest.mark.parametrize("row", COUNTED)
+def test_an_estimate_decides_nothing_that_counting_would_not(row: str) -> None:
+    """An object at its limit is fine though an estimate of it is over; one more is not."""
+    given, count = COUNTED[row]
+    assert not [*over_budget(given["spec"], limits_with({row: count}))]
+    (finding,) = over_budget(given["spec"], limits_with({row: count - 1}))
+    assert finding.message.startswith(f"{count} ")
+
+
+@hypothesis.given(st.text("ab(|)[^-]*+?.$\\dwWDsSbBAzQEé:P<>,i", max_size=40))
+def test_an_estimate_is_never_too_low(pattern: str) -> None:
+    """What nothing makes heavy has no more steps than its characters allow."""
+    if not _HEAVY_TEXT.search(pattern):
+        assert parsed(pattern).weight <= _LIGHT * (len(pattern) + 1)
+    assert len(_TOKEN.findall(pattern)) <= len(pattern)
 
 
 def test_an_object_that_is_small_in_bytes_is_over_nothing() -> None:
