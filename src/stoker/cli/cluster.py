@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
-from stoker.cli.access import access_of
+from stoker.cli.access import access_to_read
 from stoker.kube.access import Access
 from stoker.kube.client import Client
 from stoker.kube.errors import ApiError, Forbidden, NotFound
@@ -50,7 +50,7 @@ def found_in_cluster(kubeconfig: str | None, context: str | None) -> list[Readin
     An error where there is no cluster; a kind that we may not read, or that the cluster does not
     have, is an `Unreadable`.
     """
-    return asyncio.run(_found(access_of(kubeconfig, context)))
+    return asyncio.run(_found(access_to_read(kubeconfig, context)))
 
 
 async def _found(where: Access) -> list[Reading]:

@@ -10,8 +10,9 @@ large, and a configuration waits for it.
 import asyncio
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import islice
 from typing import Any, Final
 
 import msgspec
@@ -54,6 +55,8 @@ _CARRIED: Final = (
 )
 # What a server says that does not know the binary form.
 _UNSUPPORTED: Final = 415
+# So many objects of a workload are read ahead: each may be a megabyte.
+_AT_ONCE: Final = 8
 # Others may change an object between our reading and writing it, but not for ever.
 _ATTEMPTS: Final = 4
 # A name that is longer might be refused though a shorter one is not.
@@ -97,6 +100,8 @@ class Writer:
         self._checked: dict[ObjectId, _Checked] = {}
         # Objects that are being written, and whether the news came that they were deleted.
         self._in_hand: dict[ObjectId, asyncio.Event] = {}
+        # Objects that are being read, or were, before anybody compares them.
+        self._ahead: dict[ObjectId, asyncio.Task[Object]] = {}
         # An object may belong to several workloads.
         self._turns: defaultdict[ObjectId, asyncio.Lock] = defaultdict(asyncio.Lock)
 
@@ -131,6 +136,36 @@ class Writer:
     def forget_all(self) -> None:
         """Another operator may have written what it likes."""
         self._checked.clear()
+
+    @contextmanager
+    def reading_ahead(self, found: Iterable[tuple[Resource, ObjectMeta]]) -> Iterator[None]:
+        """Read objects that will be compared, while it is found out what they should be.
+
+        One after the other would take as long as all of them together. Each is good for one
+        comparison; one that changes after it was read is looked at again, as it would be if it
+        changed after it was compared.
+        """
+        begun: dict[ObjectId, asyncio.Task[Object]] = {}
+        for resource, metadata in islice(found, _AT_ONCE):
+            identity = _identity(resource.kind, metadata)
+            if identity not in self._checked and identity not in self._ahead:
+                begun[identity] = asyncio.create_task(self._get(resource, identity))
+        self._ahead |= begun
+        try:
+            yield
+        finally:
+            for identity, read in begun.items():
+                # What failed and was of use to nobody must not be told as lost.
+                if not read.cancel() and not read.cancelled():
+                    read.exception()
+                if self._ahead.get(identity) is read:
+                    del self._ahead[identity]
+
+    async def look(self, resource: Resource, namespace: str, name: str) -> Object:
+        """An object as it is, or was when it was read ahead; NotFound if there is none."""
+        identity = resource.kind, namespace, name
+        read = self._ahead.get(identity)
+        return await (asyncio.shield(read) if read else self._get(resource, identity))
 
     async def write(self, wanted: Object) -> bool:
         """See to it that an object is as wanted; whether it had to be written.
@@ -254,13 +289,19 @@ class Writer:
         return metadata is None or essence(identity[0], metadata) == checked.essence
 
     async def _live(self, wanted: Object) -> Object | None:
-        metadata = wanted["metadata"]
+        identity = identity_of(wanted)
+        read = self._ahead.pop(identity, None)
         try:
-            return await self._client.get(
-                resource_of(wanted), metadata.get("namespace"), metadata["name"]
-            )
+            if read is not None:
+                with suppress(ApiError):
+                    return await read
+            return await self._get(resource_of(wanted), identity)
         except NotFound:
             return None
+
+    async def _get(self, resource: Resource, identity: ObjectId) -> Object:
+        _, namespace, name = identity
+        return await self._client.get(resource, namespace, name)
 
     async def _applied(self, wanted: Object, live: Object | None) -> Object:
         replacing = self._replacing if wanted["kind"] == "StatefulSet" else None
