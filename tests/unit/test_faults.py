@@ -51,23 +51,26 @@ class Api:
 
     @asynccontextmanager
     async def stream(
-        self, _path: str, _query: dict[str, str], **_rest: Any
+        self, _path: str, query: dict[str, str], **_rest: Any
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        """A list that is streamed, and the watch after it."""
-        yield self._streamed()
+        """A list that is streamed, or a watch that ends when it should."""
+        yield self._streamed() if "sendInitialEvents" in query else self._watched(query)
+
+    async def _watched(self, query: dict[str, str]) -> AsyncIterator[bytes]:
+        await asyncio.sleep(int(query["timeoutSeconds"]))
+        yield _line("BOOKMARK", END)
 
     async def _streamed(self) -> AsyncIterator[bytes]:
         self.lists += 1
         for name in self.names:
             metadata = {"namespace": "shop", "name": name, "resourceVersion": "1"}
             yield _line("ADDED", {"metadata": metadata})
-        yield _line("BOOKMARK", END)
         if self.strays:
             self.strays -= 1
             shared = asyncio.get_running_loop().create_future()
             shared.cancel()
             await shared
-        await asyncio.Event().wait()
+        yield _line("BOOKMARK", END)
 
 
 def followed(api: Api, *faults: str) -> tuple[Reflector[Head], list[str]]:

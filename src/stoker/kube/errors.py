@@ -102,6 +102,10 @@ class Unavailable(ApiError):
     """The server cannot answer now: 5xx, a timeout, no connection."""
 
 
+class Silent(Unavailable):
+    """An answer began, and did not go on or end when it should have."""
+
+
 _BY_STATUS: Final[dict[int, type[ApiError]]] = {
     401: Unauthorized,
     403: Forbidden,

@@ -14,7 +14,6 @@ import asyncio
 import datetime
 import logging
 import random
-import time
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -23,19 +22,14 @@ import msgspec
 from stoker.api.core import Object
 from stoker.errors import StokerError
 from stoker.kube.client import Client, object_of
+from stoker.kube.clock import awake_or_asleep
 from stoker.kube.errors import AlreadyExists, Conflict, NotFound, NotLeading
 from stoker.kube.resources import LEASE
 
-_CLOCK: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 _JITTER: Final = 0.2
 _NEVER: Final = float("-inf")
 
 _log = logging.getLogger(__name__)
-
-
-def awake_or_asleep() -> float:
-    """Seconds on a clock that only goes forward, also while this process or the machine stops."""
-    return time.clock_gettime(_CLOCK)
 
 
 class Leadership:

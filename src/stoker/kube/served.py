@@ -9,6 +9,7 @@ come between us and our objects. Which version that is may change at any time.
 import asyncio
 import base64
 import hashlib
+import math
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -22,6 +23,8 @@ from stoker.kube.errors import ApiError, NotFound, Unavailable
 from stoker.kube.resources import Resource
 
 _VERSION: Final = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
+# The stored version changes when somebody migrates it, which is a matter of minutes.
+_FRESH_SECONDS: Final = 60.0
 _STAGES: Final = {"alpha": 0, "beta": 1, None: 2}
 
 
@@ -49,21 +52,31 @@ class Served:
         self._versions = tuple(versions)
         self._asking = asyncio.Lock()
         self._asked = 0
+        self._asked_at = -math.inf
 
-    async def look(self) -> Resource:
-        """Ask which version it is; without an answer what was known stays. Many may ask at once."""
+    async def look(self, anew: bool = True) -> Resource:
+        """Ask which version it is; without an answer what was known stays. Many may ask at once.
+
+        What was asked lately is not asked again, unless `anew`.
+        """
         before = self._asked
         async with self._asking:
-            if self._asked == before:
+            is_fresh = not anew and _now() - self._asked_at < _FRESH_SECONDS
+            if self._asked == before and not is_fresh:
                 await self._ask()
         return self.resource
 
     async def _ask(self) -> None:
         # Without an answer too: those that wait would only ask the same.
         self._asked += 1
+        self._asked_at = _now()
         with suppress(ApiError):
             found = await served(self._client, self._versions)
             self.resource = chosen(found, self.resource)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 async def served(client: Client, versions: Sequence[Resource]) -> dict[Resource, str]:
