@@ -14,7 +14,7 @@ from aiohttp.test_utils import TestServer
 
 from stoker.kube import transport
 from stoker.kube.access import Access
-from stoker.kube.client import Client
+from stoker.kube.client import Client, ListPage
 from stoker.kube.reading import Head, typed
 from stoker.kube.reflector import Reflector
 from stoker.kube.report import WATCH
@@ -152,16 +152,18 @@ def test_a_fault_beside_the_queues_is_counted_and_comes_back(
 
 
 class Nodes(Api):
-    """Answers what the kubelets' objects are asked for; the first answer makes no sense."""
+    """Answers what the kubelets' objects are asked for; the first answer finds a fault."""
 
     def __init__(self) -> None:
         super().__init__()
         self.requests = 0
 
-    async def request(self, *_words: str, **_rest: Any) -> bytes:
+    async def ask(self, *_words: Any, **_rest: Any) -> ListPage[Any]:
         """An empty list."""
         self.requests += 1
-        return b"[]" if self.requests == 1 else b'{"items": []}'
+        if self.requests == 1:
+            raise KeyError("odd")
+        return ListPage()
 
 
 def test_a_fault_while_nodes_are_kept_is_counted_and_tried_again(

@@ -10,10 +10,9 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from stoker.api.decode import Page
 from stoker.api.kinds import KINDS
 from stoker.kube.access import Access
-from stoker.kube.client import Client, answer_as
+from stoker.kube.client import Client, ListPage, answer_as
 from stoker.kube.errors import (
     ApiError,
     Forbidden,
@@ -427,4 +426,4 @@ def test_an_answer_that_is_no_object_is_unavailable(body: bytes) -> None:
 def test_an_answer_that_is_not_whole_is_the_servers_fault(body: bytes) -> None:
     """It is tried again, and not told as a fault of our own."""
     with pytest.raises(Unavailable, match="the answer is no object"):
-        answer_as(Page[Any], "GET", CONFIG_MAP.path("default"), body)
+        answer_as(ListPage[Any], "GET", CONFIG_MAP.path("default"), body)

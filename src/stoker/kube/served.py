@@ -15,11 +15,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
-import msgspec
 from msgspec import Struct
 
 from stoker.kube.client import Client
-from stoker.kube.errors import ApiError, NotFound, Unavailable
+from stoker.kube.errors import ApiError, NotFound
 from stoker.kube.resources import Resource
 
 _VERSION: Final = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
@@ -35,9 +34,6 @@ class _Resource(Struct, frozen=True, rename="camel"):
 
 class _Resources(Struct, frozen=True):
     resources: list[_Resource] = []
-
-
-_RESOURCES: Final = msgspec.json.Decoder(_Resources)
 
 
 class Served:
@@ -90,14 +86,11 @@ async def served(client: Client, versions: Sequence[Resource]) -> dict[Resource,
 async def _storage_hash(client: Client, resource: Resource) -> str | None:
     """What discovery says of the stored version; None if this version is not served."""
     try:
-        body = await client.request("GET", f"/apis/{resource.api_version}")
+        found = await client.ask(_Resources, "GET", f"/apis/{resource.api_version}")
     except NotFound:
         return None
-    try:
-        found = _RESOURCES.decode(body).resources
-    except msgspec.DecodeError as error:
-        raise Unavailable("get", f"/apis/{resource.api_version}", str(error)) from error
-    hashes = (each.storage_version_hash for each in found if each.name == resource.plural)
+    named = (each for each in found.resources if each.name == resource.plural)
+    hashes = (each.storage_version_hash for each in named)
     return next(hashes, None)
 
 

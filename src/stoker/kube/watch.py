@@ -23,14 +23,12 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Final, Generic, TypeAlias, TypeVar
 
-import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from stoker.api.decode import ListMeta
 from stoker.kube.backoff import Backoff
 from stoker.kube.changes import Begin, Event, Ready
-from stoker.kube.client import METADATA_ONLY, METADATA_ONLY_LIST, Client
+from stoker.kube.client import METADATA_ONLY, METADATA_ONLY_LIST, Client, ListPage
 from stoker.kube.errors import (
     ApiError,
     Forbidden,
@@ -38,7 +36,7 @@ from stoker.kube.errors import (
     NotFound,
     Silent,
     Unauthorized,
-    Unavailable,
+    asked_wait,
 )
 from stoker.kube.reading import Reader
 from stoker.kube.report import LIST, WATCH, Report
@@ -70,16 +68,6 @@ STEADY_SECONDS: Final = 10.0
 # An overloaded or starting server is back soon, one that refuses us waits for a human.
 UNREACHABLE: Final = Backoff(first=0.2, longest=5.0)
 REFUSED: Final = Backoff(first=0.5, longest=30.0)
-
-
-class _Page(Struct, frozen=True):
-    """One answer to a list request. A list of metadata has null for no items."""
-
-    metadata: ListMeta = ListMeta()
-    items: list[Raw] | None = None
-
-
-_PAGE: Final = msgspec.json.Decoder(_Page)
 
 
 class Scope(Struct, frozen=True):
@@ -143,7 +131,7 @@ def _now() -> float:
 def _delay(failure: ApiError | None, failures: int) -> float:
     refused = isinstance(failure, Forbidden | NotFound | Unauthorized)
     wait = (REFUSED if refused else UNREACHABLE).delay(failures)
-    return max(wait, (failure.retry_after if failure else None) or 0.0)
+    return max(wait, asked_wait(failure))
 
 
 class _Watch(Generic[T]):
@@ -224,7 +212,7 @@ class _Watch(Generic[T]):
         yield Begin()
         page = await self._page("")
         while True:
-            for raw in page.items or ():
+            for raw in page.items:
                 yield self._transcript.listed(raw)
                 await _given_way(len(raw))
             if not page.metadata.continue_:
@@ -234,16 +222,12 @@ class _Watch(Generic[T]):
         self._report.heard()
         yield Ready(self._transcript.version)
 
-    async def _page(self, token: str) -> _Page:
+    async def _page(self, token: str) -> ListPage[Raw]:
         accept = METADATA_ONLY_LIST if self._scope.metadata_only else JSON
         query = self._scope.query(**{"limit": str(PAGE_SIZE), "continue": token})
-        body = await self._client.request(
-            "GET", self._scope.path, query=query, accept=accept, timeout=PAGE_SECONDS
+        return await self._client.ask(
+            ListPage[Raw], "GET", self._scope.path, query=query, accept=accept, timeout=PAGE_SECONDS
         )
-        try:
-            return _PAGE.decode(body)
-        except (msgspec.DecodeError, RecursionError) as error:
-            raise Unavailable(LIST, self._scope.path, f"this is no list: {error}") from error
 
     async def _watched(self) -> Events[T]:
         if not self._transcript.version:

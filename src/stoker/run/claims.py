@@ -7,10 +7,8 @@ never shrink: nothing can do that.
 
 from typing import Any, Final
 
-import msgspec
-
 from stoker.api.core import Object
-from stoker.kube.client import Client
+from stoker.kube.client import Client, ListPage
 from stoker.kube.errors import Forbidden, Invalid
 from stoker.kube.resources import PERSISTENT_VOLUME_CLAIM
 from stoker.run.caches import Running
@@ -54,11 +52,8 @@ async def _grow(client: Client, claim: Object, size: Any) -> None:
 
 
 async def _claims(client: Client, namespace: str) -> list[Object]:
-    found: Any = msgspec.json.decode(
-        await client.request("GET", PERSISTENT_VOLUME_CLAIM.path(namespace))
-    )
-    claims: list[Object] = found["items"]
-    return claims
+    path = PERSISTENT_VOLUME_CLAIM.path(namespace)
+    return (await client.ask(ListPage[Object], "GET", path)).items
 
 
 def _same_size(template: Object, found: Running) -> bool:
