@@ -120,10 +120,10 @@ class Bindings:
         except Forbidden:
             self._forbidden[key.kind, key.namespace] = _clock() + _FORBIDDEN_FOR
             raise
-        except Conflict:
+        except Conflict as error:
             # It changed meanwhile, or the server says so: what is true then is written then.
             self._latest.forget(key)
-            self.queue.add_after(key, _CONFLICT_SECONDS)
+            self.queue.add_after(key, max(_CONFLICT_SECONDS, error.asked_wait))
             return 0
 
     async def _write(self, key: ObjectKey, found: Candidate) -> int:
