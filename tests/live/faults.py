@@ -18,6 +18,7 @@ import contextlib
 import dataclasses
 import itertools
 import random
+import socket
 import ssl
 import subprocess
 import threading
@@ -109,11 +110,18 @@ class _InThread:
 
 
 class Wire(_InThread):
-    """Carries connections as they are; they can be cut, held or refused."""
+    """Carries connections as they are; they can be cut, held or refused.
 
-    def __init__(self, cluster: Cluster, upstream: str = "") -> None:
+    `pause` are the seconds between pieces on the way to the server, and `piece` is how large these
+    are; `passed` counts their bytes.
+    """
+
+    def __init__(self, cluster: Cluster, upstream: str = "", piece: int = 65536) -> None:
         super().__init__(cluster, upstream)
         self.accepted = 0
+        self.pause = 0.0
+        self.passed = 0
+        self._piece = piece
         self._server: asyncio.Server | None = None
         self._writers: set[StreamWriter] = set()
         self._flowing = asyncio.Event()
@@ -140,7 +148,12 @@ class Wire(_InThread):
         self._loop.call_soon_threadsafe(self._flowing.set)
 
     async def _start(self) -> None:
-        self._server = await asyncio.start_server(self._connected, "127.0.0.1", self.port)
+        listening = socket.create_server(("127.0.0.1", self.port))
+        # So that what was not passed on yet is with its sender, and not here.
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self._piece)
+        self._server = await asyncio.start_server(
+            self._connected, sock=listening, limit=self._piece
+        )
 
     async def _stop(self) -> None:
         if self._server:
@@ -159,11 +172,20 @@ class Wire(_InThread):
                 far = await asyncio.open_connection(self._upstream.host, self._upstream.port)
                 ends.add(far[1])
                 self._writers |= ends
-                await asyncio.gather(self._pump(reader, far[1]), self._pump(far[0], writer))
+                await asyncio.gather(self._up(reader, far[1]), self._pump(far[0], writer))
             finally:
                 self._writers -= ends
                 for end in ends:
                     end.transport.abort()
+
+    async def _up(self, reader: StreamReader, writer: StreamWriter) -> None:
+        while data := await reader.read(self._piece):
+            await self._flowing.wait()
+            await asyncio.sleep(self.pause)
+            self.passed += len(data)
+            writer.write(data)
+            await writer.drain()
+        raise ConnectionResetError
 
     async def _pump(self, reader: StreamReader, writer: StreamWriter) -> None:
         while data := await reader.read(65536):

@@ -188,6 +188,9 @@ class Transport:
         except (aiohttp.ClientError, OSError) as error:
             if shut := shut_by(error):
                 raise shut from error
+            if fence:
+                # It may have closed the connection in a turn of the loop that was not ours.
+                fence()
             raise
         finally:
             if self._observe:
