@@ -13,6 +13,7 @@ from stoker.kube.errors import Forbidden, Invalid
 from stoker.kube.resources import PERSISTENT_VOLUME_CLAIM
 from stoker.run.caches import Running
 from stoker.run.checks import AwaitedError
+from stoker.run.writer import only_at
 from stoker.validate.syntax import quantity
 
 _SIZE: Final = "spec.storage.volumeClaimTemplate.spec.resources.requests.storage"
@@ -43,7 +44,11 @@ async def _grow(client: Client, claim: Object, size: Any) -> None:
     patch = {"spec": {"resources": {"requests": {"storage": size}}}}
     try:
         await client.merge_patch(
-            PERSISTENT_VOLUME_CLAIM, metadata["namespace"], metadata["name"], patch
+            PERSISTENT_VOLUME_CLAIM,
+            metadata["namespace"],
+            metadata["name"],
+            # What has grown can never shrink: a late word of a former leader must not do it.
+            only_at(metadata["resourceVersion"], patch),
         )
     except (Invalid, Forbidden) as error:
         # Its storage class may not allow to grow, or it may have no storage yet.
