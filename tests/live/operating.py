@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -91,6 +92,14 @@ class Running:
             return self.page("/readyz") != ""
         except OSError:
             return False
+
+    def why_not_ready(self) -> str:
+        """What it says of why it could not do its work; empty if it could."""
+        try:
+            self.page("/readyz")
+        except urllib.error.HTTPError as refused:
+            return str(refused.read().decode())
+        return ""
 
     def page(self, path: str) -> str:
         """What it serves at a path."""

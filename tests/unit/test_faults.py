@@ -14,7 +14,7 @@ from aiohttp.test_utils import TestServer
 
 from stoker.kube import transport
 from stoker.kube.access import Access
-from stoker.kube.client import Client
+from stoker.kube.client import Client, ListPage
 from stoker.kube.reading import Head, typed
 from stoker.kube.reflector import Reflector
 from stoker.kube.report import WATCH
@@ -51,23 +51,26 @@ class Api:
 
     @asynccontextmanager
     async def stream(
-        self, _path: str, _query: dict[str, str], **_rest: Any
+        self, _path: str, query: dict[str, str], **_rest: Any
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        """A list that is streamed, and the watch after it."""
-        yield self._streamed()
+        """A list that is streamed, or a watch that ends when it should."""
+        yield self._streamed() if "sendInitialEvents" in query else self._watched(query)
+
+    async def _watched(self, query: dict[str, str]) -> AsyncIterator[bytes]:
+        await asyncio.sleep(int(query["timeoutSeconds"]))
+        yield _line("BOOKMARK", END)
 
     async def _streamed(self) -> AsyncIterator[bytes]:
         self.lists += 1
         for name in self.names:
             metadata = {"namespace": "shop", "name": name, "resourceVersion": "1"}
             yield _line("ADDED", {"metadata": metadata})
-        yield _line("BOOKMARK", END)
         if self.strays:
             self.strays -= 1
             shared = asyncio.get_running_loop().create_future()
             shared.cancel()
             await shared
-        await asyncio.Event().wait()
+        yield _line("BOOKMARK", END)
 
 
 def followed(api: Api, *faults: str) -> tuple[Reflector[Head], list[str]]:
@@ -149,16 +152,18 @@ def test_a_fault_beside_the_queues_is_counted_and_comes_back(
 
 
 class Nodes(Api):
-    """Answers what the kubelets' objects are asked for; the first answer makes no sense."""
+    """Answers what the kubelets' objects are asked for; the first answer finds a fault."""
 
     def __init__(self) -> None:
         super().__init__()
         self.requests = 0
 
-    async def request(self, *_words: str, **_rest: Any) -> bytes:
+    async def ask(self, *_words: Any, **_rest: Any) -> ListPage[Any]:
         """An empty list."""
         self.requests += 1
-        return b"[]" if self.requests == 1 else b'{"items": []}'
+        if self.requests == 1:
+            raise KeyError("odd")
+        return ListPage()
 
 
 def test_a_fault_while_nodes_are_kept_is_counted_and_tried_again(

@@ -12,7 +12,7 @@ from stoker.api.decode import convert
 from stoker.api.monitors import ServiceMonitor
 from stoker.api.prometheus import Prometheus
 from stoker.errors import WorkloadError
-from stoker.kube.client import object_of
+from stoker.kube.client import answer_as
 from stoker.kube.errors import ApiError, Forbidden, NotFound, Unavailable, error_of
 from stoker.run.content import Content
 from stoker.run.held import Held, resource_key
@@ -61,7 +61,7 @@ def body(text: bytes) -> Answer:
     """The answer with this body."""
 
     async def answer() -> dict[str, Any]:
-        return object_of("GET", PATH, text)
+        return answer_as(dict[str, Any], "GET", PATH, text)
 
     return answer
 

@@ -60,6 +60,12 @@ class Server:
         await asyncio.sleep(0)
         return answer
 
+    def touch(self) -> None:
+        """Somebody else writes, and changes nothing of what we look at."""
+        self.version += 1
+        live = self.live or {"metadata": {}}
+        self.live = live | {"metadata": live["metadata"] | {"resourceVersion": str(self.version)}}
+
     def current(self, _: ObjectId) -> ObjectMeta | None:
         """What a cache that is up to date would have."""
         if self.live is None:
@@ -219,7 +225,7 @@ def test_a_touch_that_the_cache_does_not_show_yet_is_found() -> None:
         await writer.write(WANTED)
         stale = server.current(("Secret", "shop", "config"))
         writer._current = lambda _: stale
-        server.version += 1
+        server.touch()
         server.calls.clear()
         assert await writer.write(WANTED | {"data": {"a": "2"}})
         return server.calls, (server.live or {})["data"]

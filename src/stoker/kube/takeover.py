@@ -124,11 +124,15 @@ def without(fields: Mapping[str, Any], taken: Mapping[str, Any]) -> Object:
     return remaining
 
 
-async def claim(client: Client, live: Object, manager: str) -> None:
-    """Make the content of an object ours before it is applied; its version must be the live one."""
+async def claim(client: Client, live: Object, manager: str) -> Object:
+    """Make the content of an object ours before it is applied; return it as it is then.
+
+    Its version must be the live one.
+    """
     fields = claimed(live["metadata"].get("managedFields"), manager)
-    if fields is not None:
-        await set_managed_fields(client, live, fields, manager)
+    if fields is None:
+        return live
+    return await set_managed_fields(client, live, fields, manager)
 
 
 async def adopt(

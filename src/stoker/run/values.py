@@ -25,7 +25,7 @@ from msgspec.structs import replace
 
 from stoker.kube.backoff import Backoff
 from stoker.kube.client import Client
-from stoker.kube.errors import Forbidden, NotFound
+from stoker.kube.errors import Forbidden, NotFound, asked_wait
 from stoker.logs import logger
 from stoker.run.content import ABSENT, RESOURCES, Content, content_of, problem_of
 from stoker.run.lanes import Lanes
@@ -303,7 +303,8 @@ class Values:
                 if self._patience is None:
                     raise
                 self._note(key, problem_of(error))
-            await asyncio.sleep(_AGAIN.delay(self._failures[key]))
+                asked = asked_wait(error)
+            await asyncio.sleep(max(_AGAIN.delay(self._failures[key]), asked))
             if key in self._late and not self._is_wanted(key):
                 return
 

@@ -206,12 +206,17 @@ class Writer:
     async def delete(
         self, resource: Resource, metadata: ObjectMeta, propagation: str = "Background"
     ) -> None:
-        """Delete the object that has this metadata, and no other of its name."""
+        """Delete the object that has this metadata, and no other of its name or version."""
         namespace, name = metadata.namespace, metadata.name or ""
         with suppress(NotFound):
             try:
                 await self._client.delete(
-                    resource, namespace, name, uid=metadata.uid, propagation=propagation
+                    resource,
+                    namespace,
+                    name,
+                    uid=metadata.uid,
+                    resource_version=metadata.resource_version,
+                    propagation=propagation,
                 )
             except Conflict:
                 # It may be about another object of the name, which is not meant, or about this one.
@@ -309,9 +314,11 @@ class Writer:
             return await replacing.made(wanted)
         if live is None:
             return await self._client.apply(wanted, manager=MANAGER)
-        await claim(self._client, live, MANAGER)
+        version = (await claim(self._client, live, MANAGER))["metadata"]["resourceVersion"]
         try:
-            return await self._client.apply(beside_others(wanted, live), manager=MANAGER)
+            return await self._client.apply(
+                only_at(version, beside_others(wanted, live)), manager=MANAGER
+            )
         except Invalid:
             if replacing is None:
                 raise
@@ -430,6 +437,16 @@ def _named_anew(wanted: Object) -> Object:
 def beside_others(wanted: Object, live: Object) -> Object:
     """An object as it is wanted where there is one already that others have a say in."""
     return _as_restarted(_with_other_owners(wanted, live), live)
+
+
+def only_at(version: str | None, wanted: Object) -> Object:
+    """What is to be written to an object, if it still has this version.
+
+    Else it is a `Conflict`: somebody has written since, perhaps another leader, and this may be
+    old. Whoever writes looks again then.
+    """
+    metadata = wanted.get("metadata") or {}
+    return wanted | {"metadata": metadata | {"resourceVersion": version}} if version else wanted
 
 
 def _as_restarted(wanted: Object, live: Object) -> Object:
