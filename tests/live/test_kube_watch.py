@@ -161,11 +161,6 @@ def gateway(cluster: Cluster) -> Iterator[Gateway]:
         yield gateway
 
 
-def is_watched(reflector: Reflector[Any]) -> bool:
-    """Whether a watch was asked for after the list."""
-    return reflector.reports[0].attempts[WATCH] > 0
-
-
 def on(fault: web.Response, times: int = 10**9, **query: str) -> Callable[[web.Request], Any]:
     """A fault for requests with such a query (`*`: any value), so many times."""
     left = iter(range(times))
@@ -282,15 +277,17 @@ def test_an_object_deleted_while_the_server_forgot_is_noticed(
     cluster: Cluster, gateway: Gateway, scope: Scope, maps: ConfigMaps
 ) -> None:
     """A watch that cannot go on (410) lists again, and what is missing there is deleted."""
-    gateway.fault = on(status(410, "Expired"), times=1, resourceVersion="*")
 
     async def main() -> None:
         maps.create("gone", "kept")
         with Wire(cluster, gateway.url) as cut:
             async with following(cut.kubeconfig, scope) as follower:
-                await follower.reflector.ready()
+                await follower.until(
+                    lambda: any("resourceVersion" in url.query for url in gateway.seen)
+                )
                 kept = follower.store.get(scope.namespace or "", "kept")
                 cut.refuse()
+                gateway.fault = on(status(410, "Expired"), times=1, resourceVersion="*")
                 maps.delete("gone")
                 cut.accept()
                 await follower.until(lambda: follower.deleted)
@@ -309,14 +306,14 @@ def test_a_held_connection_delivers_when_it_is_released(
 
     async def main() -> None:
         async with following(wire.kubeconfig, scope) as follower:
-            await follower.until(lambda: is_watched(follower.reflector))
+            # One connection for the list, which was left, and one for the watch.
+            await follower.until(lambda: wire.accepted == 2)
             wire.hold()
             maps.create("late")
             await asyncio.sleep(0.2)
             assert follower.names == set()
             wire.release()
             await follower.until(lambda: follower.names == {"late"})
-        # One connection for the list, which was left, and one for the watch.
         assert wire.accepted == 2
 
     asyncio.run(main())
