@@ -79,6 +79,8 @@ class Harm:
     `cut`: the connection breaks: `before` it is passed on, `after` the server has done it and
     before anybody hears of that, or `half`-way through the answer.
     `slowly`: seconds over which the answer is spread.
+    `late`: seconds that the answer is held back after the server has made it.
+    `done_first`: the server does it, and what is told instead of its answer is `status`.
     """
 
     kind: str
@@ -88,6 +90,8 @@ class Harm:
     headers: tuple[tuple[str, str], ...] = ()
     cut: str = ""
     slowly: float = 0.0
+    late: float = 0.0
+    done_first: bool = False
 
 
 Lines = AsyncIterator[bytes]
@@ -118,12 +122,23 @@ class Line:
         self.tap: Tap | None = None
         self.harmed: Counter[str] = Counter()
         self.seen = 0
+        self._watches: set[web.Request] = set()
         self.upstream = URL(gateways.cluster.url)
 
     def heal(self) -> None:
         """No more harm."""
         self.before, self.tap = lambda _asked: None, None
         self.done = lambda _asked, _status: None
+
+    def cut(self) -> int:
+        """Break all watches that are open; how many there were."""
+        return self._gateways.do(self._cut())
+
+    async def _cut(self) -> int:
+        for request in self._watches:
+            if request.transport:
+                request.transport.abort()
+        return len(self._watches)
 
     def kubeconfig(self) -> Path:
         """A kubeconfig of the administrator for this way."""
@@ -144,9 +159,8 @@ class Line:
             await asyncio.sleep(harm.seconds)
             if harm.cut == "before":
                 return _broken(request)
-            if harm.status:
-                headers = {"Content-Type": "application/json", **dict(harm.headers)}
-                return web.Response(status=harm.status, text=harm.body, headers=headers)
+            if harm.status and not harm.done_first:
+                return _instead(harm)
         try:
             return await self._passed_on(request, asked, harm)
         except (aiohttp.ClientError, OSError, CutError):
@@ -166,15 +180,33 @@ class Line:
             data=body or None,
             allow_redirects=False,
         ) as answer:
-            if asked.verb == "watch" and answer.status == 200 and self.tap:
-                return await _streamed(request, answer, self.tap(asked, aiter(answer.content)))
             if asked.verb == "watch" and answer.status == 200:
-                return await _streamed(request, answer, answer.content.iter_any())
+                return await self._watched(request, asked, answer)
             content = await answer.read()
             self.done(asked, answer.status)
             if harm and harm.cut == "after":
                 return _broken(request)
+            if harm and harm.status:
+                return _instead(harm)
+            await asyncio.sleep(harm.late if harm else 0.0)
             return await _told(request, answer, content, harm)
+
+    async def _watched(
+        self, request: web.Request, asked: Asked, answer: aiohttp.ClientResponse
+    ) -> web.StreamResponse:
+        self._watches.add(request)
+        try:
+            lines: Lines = answer.content.iter_any()
+            if self.tap:
+                lines = self.tap(asked, aiter(answer.content))
+            return await _streamed(request, answer, lines)
+        finally:
+            self._watches.discard(request)
+
+
+def _instead(harm: Harm) -> web.Response:
+    headers = {"Content-Type": "application/json", **dict(harm.headers)}
+    return web.Response(status=harm.status, text=harm.body, headers=headers)
 
 
 async def _streamed(

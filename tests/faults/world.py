@@ -302,6 +302,15 @@ class World:
             raw[key] = template
             noted.setdefault(key, []).append(self._normaliser.template(found))
 
+    def key(self, kind: str, found: Object) -> str:
+        """What an object is called in all worlds alike."""
+        return self._normaliser.key(kind, found)
+
+    def place(self, found: Object) -> str:
+        """In which of the namespaces an object is."""
+        namespace: str = found["metadata"]["namespace"]
+        return namespace.removeprefix(f"{self.prefix}-")
+
     def plain(self, text: str) -> str:
         """A text without the prefix of this world."""
         return self._normaliser.plain(text)
