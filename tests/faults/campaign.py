@@ -222,7 +222,10 @@ def forwarded(world: World, trial: Trial, action: Action) -> None:
             since[0] = time.monotonic()
         return bool(since[0]) and time.monotonic() - since[0] > _FORWARD_STILL
 
-    until(f"what comes of: {action.name}", is_over, _FORWARD_DEADLINE)
+    try:
+        until(f"what comes of: {action.name}", is_over, _FORWARD_DEADLINE)
+    except NotInTimeError as error:
+        raise NotInTimeError("\n".join([str(error), *trial.wrong()])) from None
     trial.forget()
 
 

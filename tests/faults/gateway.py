@@ -122,7 +122,7 @@ class Line:
         self.tap: Tap | None = None
         self.harmed: Counter[str] = Counter()
         self.seen = 0
-        self._watches: set[web.Request] = set()
+        self._watches: set[asyncio.Transport] = set()
         self.upstream = URL(gateways.cluster.url)
 
     def heal(self) -> None:
@@ -135,9 +135,8 @@ class Line:
         return self._gateways.do(self._cut())
 
     async def _cut(self) -> int:
-        for request in self._watches:
-            if request.transport:
-                request.transport.abort()
+        for transport in self._watches:
+            transport.abort()
         return len(self._watches)
 
     def kubeconfig(self) -> Path:
@@ -194,14 +193,16 @@ class Line:
     async def _watched(
         self, request: web.Request, asked: Asked, answer: aiohttp.ClientResponse
     ) -> web.StreamResponse:
-        self._watches.add(request)
+        assert request.transport
+        transport = request.transport
+        self._watches.add(transport)
         try:
             lines: Lines = answer.content.iter_any()
             if self.tap:
                 lines = self.tap(asked, aiter(answer.content))
             return await _streamed(request, answer, lines)
         finally:
-            self._watches.discard(request)
+            self._watches.discard(transport)
 
 
 def _instead(harm: Harm) -> web.Response:

@@ -231,7 +231,7 @@ class Trial:
             if not self.is_right():
                 right_since = 0.0
                 if time.monotonic() > limit:
-                    return Verdict(self._wrong(), time.monotonic() - begun)
+                    return Verdict(self.wrong(), time.monotonic() - begun)
             elif not right_since:
                 right_since, mark = time.monotonic(), self._world.ground.mark()
             elif time.monotonic() - right_since > stay:
@@ -267,7 +267,8 @@ class Trial:
         """Nobody will ask what happened."""
         self._world.ground.mirror.forget(self._world.namespaces, self._mark)
 
-    def _wrong(self) -> list[str]:
+    def wrong(self) -> list[str]:
+        """What is not as it must be, now."""
         found = differences(self._expected.snapshot, self._world.snapshot())
         late = [
             f"the operator {name} is not ready"

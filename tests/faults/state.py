@@ -34,6 +34,8 @@ _DROPPED = frozenset(
 _TIMES = frozenset({"lastTransitionTime", "lastProbeTime", "lastUpdateTime", "lastObservedTime"})
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _UID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+# It is named after a hash of the namespaces.
+_LEASE = re.compile(r"stoker-operator-[0-9a-f]{10}")
 # Of the world that Kubernetes itself makes.
 _OF_NOBODY = frozenset({"kube-root-ca.crt"})
 # What others note at claims.
@@ -88,8 +90,12 @@ class Normaliser:
         return self.plain(f"{metadata['namespace']}/{kind}/{name}")
 
     def plain(self, text: str) -> str:
-        """A text without the world's own prefix."""
-        return text.replace(self._prefix, "w")
+        """A text without the world's own prefix, and what is made of that."""
+        return _LEASE.sub("stoker-operator-…", text.replace(self._prefix, "w"))
+
+    def is_told(self, kind: str, found: Object) -> bool:
+        """Whether what happens to an object says something of operators."""
+        return kind != "events" and _is_of_somebody(kind, found)
 
     def template(self, found: Object) -> str:
         """A word for what the pods of a StatefulSet or DaemonSet are made from."""
@@ -98,23 +104,32 @@ class Normaliser:
 
     def _normal(self, kind: str, found: Object) -> Any:
         metadata = found["metadata"]
-        if metadata["name"] in _OF_NOBODY:
-            return None
         if kind == "events":
             return self.plain(_said(found)) if found.get("reportingController") == _OURS else None
-        managers = sorted({each["manager"] for each in metadata.get("managedFields") or ()})
-        if kind in _ONLY_OURS and _OURS not in managers:
+        if not _is_of_somebody(kind, found):
             return None
         reduced = _REDUCED.get(kind, _whole)(found)
         made = {
             **reduced,
             "metadata": _metadata(kind, metadata),
-            "written by us": _OURS in managers,
+            "written by us": _is_written_by_us(found),
         }
         return self._comparable(made, metadata.get("generation"))
 
     def _comparable(self, value: Any, generation: int | None = None) -> Any:
         return msgspec.json.decode(self.plain(text_of(_timeless(value, generation))))
+
+
+def _is_of_somebody(kind: str, found: Object) -> bool:
+    """Whether an object is a user's or an operator's; Kubernetes makes some of its own."""
+    if kind in _ONLY_OURS:
+        return _is_written_by_us(found)
+    return found["metadata"]["name"] not in _OF_NOBODY
+
+
+def _is_written_by_us(found: Object) -> bool:
+    fields = found["metadata"].get("managedFields") or ()
+    return any(each["manager"] == _OURS for each in fields)
 
 
 # --- Parts of objects -----------------------------------------------------------------------------

@@ -282,7 +282,7 @@ class World:
         for change in self.ground.mirror.changes(self.namespaces, mark):
             key = self._normaliser.key(change.kind, change.object)
             uid = change.object["metadata"]["uid"]
-            if change.kind == "events":
+            if not self._normaliser.is_told(change.kind, change.object):
                 continue
             if change.gone:
                 deaths[key] += 1
