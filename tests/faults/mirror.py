@@ -56,16 +56,17 @@ MIRRORED: tuple[Resource, ...] = (
     resources.STATEFUL_SET,
 )
 
+# What controllers of Kubernetes write long after anything happened.
+_LIGHT = frozenset({"events", "endpoints", "endpointslices"})
 _AGAIN = 0.2
 # Longer than anything that a campaign does without a change somewhere.
 _WATCH_SECONDS = 3600
 
 
 class Change(NamedTuple):
-    """An object that was made or changed, or that is gone, and when."""
+    """An object that was made or changed, or that is gone."""
 
     number: int
-    at: float
     kind: str
     gone: bool
     object: Object
@@ -81,6 +82,7 @@ class Mirror:
         self._lock = threading.Lock()
         self._objects: dict[str, dict[tuple[str, str], Object]] = defaultdict(dict)
         self._changes: dict[str, list[Change]] = defaultdict(list)
+        self._last: dict[str, float] = {}
         self._number = 0
         self._listed: set[str] = set()
         self._tasks: list[asyncio.Task[None]] = []
@@ -129,10 +131,9 @@ class Mirror:
         return max(last, default=0)
 
     def last_change(self, namespaces: Iterable[str]) -> float:
-        """When something changed in some namespaces last, by the monotonic clock."""
+        """When something of weight changed in some namespaces last, by the monotonic clock."""
         with self._lock:
-            last = [self._changes[each][-1].at for each in namespaces if self._changes[each]]
-        return max(last, default=0.0)
+            return max((self._last.get(each, 0.0) for each in namespaces), default=0.0)
 
     def forget(self, namespaces: Iterable[str], mark: int) -> None:
         """Nobody will ask for changes before this mark; the last one is kept."""
@@ -224,8 +225,9 @@ class Mirror:
             self._objects[namespace].pop(key, None)
         else:
             self._objects[namespace][key] = found
-        change = Change(self._number, time.monotonic(), kind, gone, found)
-        self._changes[namespace].append(change)
+        self._changes[namespace].append(Change(self._number, kind, gone, found))
+        if kind not in _LIGHT:
+            self._last[namespace] = time.monotonic()
 
 
 class _AgainError(Exception):

@@ -27,7 +27,7 @@ from tests.faults.state import Snapshot, differences
 from tests.faults.world import Ground, History, World
 
 QUIET_WORLDS = 2
-STILL_SECONDS = 3.0
+STILL_SECONDS = 2.5
 STAY_SECONDS = 10.0
 """For how long nothing may be written where the whole of it is looked at."""
 DEADLINE = 90.0
