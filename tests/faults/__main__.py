@@ -34,7 +34,7 @@ from tests.faults.kinds import KINDS
 from tests.faults.oracle import DisagreementError, Expected, expectations, load, save
 from tests.faults.plans import Lane, Outcome, Plan
 from tests.faults.script import NAMES, SCRIPT, Action
-from tests.faults.world import Ground, new_ground
+from tests.faults.world import FIRST_VERSION, VERSIONS, Ground, new_ground
 from tools import cache
 from tools.host import ROOT
 from tools.progress import say
@@ -53,7 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     script = _script(options.after, options.only)
     try:
-        with new_ground() as ground:
+        with new_ground(version=options.scrapeconfig_version) as ground:
             expected = _expected(ground, script, fresh=options.fresh or QUIET in options.kind)
             _describe(expected)
             worst = 0
@@ -78,7 +78,7 @@ def _script(after: Sequence[str], only: Sequence[str]) -> list[Action]:
 
 def _expected(ground: Ground, script: Sequence[Action], *, fresh: bool) -> list[Expected]:
     """What must come of each action: kept from before, or found out."""
-    path = cache.root() / "faults" / f"{_digest(script)}.json"
+    path = cache.root() / "faults" / f"{_digest(script, ground.version)}.json"
     if path.exists() and not fresh:
         say(f"what must come of each action is known: {path}")
         return load(path)
@@ -88,9 +88,9 @@ def _expected(ground: Ground, script: Sequence[Action], *, fresh: bool) -> list[
     return found
 
 
-def _digest(script: Sequence[Action]) -> str:
-    """A word for the operator, this package, and the actions."""
-    made = hashlib.sha256("\n".join(each.name for each in script).encode())
+def _digest(script: Sequence[Action], version: str) -> str:
+    """A word for the operator, this package, the actions, and the cluster."""
+    made = hashlib.sha256("\n".join([version, *(each.name for each in script)]).encode())
     own = [ROOT / "tests" / "faults" / f"{name}.py" for name in _DECISIVE]
     for path in (*sorted((ROOT / "src").rglob("*.py")), *own):
         made.update(path.read_bytes())
@@ -232,6 +232,12 @@ def _parser() -> argparse.ArgumentParser:
         default=_SHRINK_SECONDS,
         metavar="SECONDS",
         help="how long to look for the shortest history of a failure (300); 0 for not at all",
+    )
+    parser.add_argument(
+        "--scrapeconfig-version",
+        default=FIRST_VERSION,
+        choices=VERSIONS,
+        help=f"in which version the cluster has ScrapeConfigs ({FIRST_VERSION})",
     )
     parser.add_argument("--fresh", action="store_true", help="run the script without faults anew")
     parser.add_argument(

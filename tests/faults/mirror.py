@@ -1,6 +1,6 @@
 """What is in a cluster at any moment, and every change of it, kept by watches of our own.
 
-    with Mirror(cluster) as mirror:
+    with Mirror(cluster, "v1") as mirror:
         mark = mirror.mark()
         …
         mirror.objects(namespaces)        # as it is now
@@ -24,6 +24,7 @@ from typing import Any, NamedTuple, Self
 
 import aiohttp
 import msgspec
+from msgspec.structs import replace
 
 from stoker.kube import resources
 from stoker.kube.resources import Resource
@@ -40,7 +41,6 @@ MIRRORED: tuple[Resource, ...] = (
     resources.SERVICE_MONITOR,
     resources.POD_MONITOR,
     resources.PROBE,
-    resources.SCRAPE_CONFIG,
     resources.PROMETHEUS_RULE,
     resources.ALERTMANAGER_CONFIG,
     resources.CONFIG_MAP,
@@ -73,10 +73,14 @@ class Change(NamedTuple):
 
 
 class Mirror:
-    """All objects of the kinds in `MIRRORED`, and their changes since `forget` was last called."""
+    """All objects of these kinds, and their changes since `forget` was last called.
 
-    def __init__(self, cluster: Cluster) -> None:
+    `version`: in which version the cluster has ScrapeConfigs.
+    """
+
+    def __init__(self, cluster: Cluster, version: str) -> None:
         self._cluster = cluster
+        self._kinds = [*MIRRORED, replace(resources.SCRAPE_CONFIG, version=version)]
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._lock = threading.Lock()
@@ -85,12 +89,13 @@ class Mirror:
         self._last: dict[str, float] = {}
         self._number = 0
         self._listed: set[str] = set()
+        self._failure: BaseException | None = None
         self._tasks: list[asyncio.Task[None]] = []
 
     def __enter__(self) -> Self:
         self._thread.start()
         asyncio.run_coroutine_threadsafe(self._start(), self._loop).result(DEADLINE)
-        until("all kinds to be listed", lambda: len(self._listed) == len(MIRRORED))
+        until("all kinds to be listed", lambda: len(self._listed) == len(self._kinds))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -126,6 +131,8 @@ class Mirror:
 
     def latest(self, namespaces: Iterable[str]) -> int:
         """The number of the last change in some namespaces."""
+        if self._failure:
+            raise RuntimeError("the mirror is broken") from self._failure
         with self._lock:
             last = [self._changes[each][-1].number for each in namespaces if self._changes[each]]
         return max(last, default=0)
@@ -152,7 +159,14 @@ class Mirror:
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=10),
             read_bufsize=2**22,
         )
-        self._tasks = [asyncio.create_task(self._keep(each)) for each in MIRRORED]
+        self._tasks = [asyncio.create_task(self._keep(each)) for each in self._kinds]
+        for task in self._tasks:
+            task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """A mirror that does not follow any more must not be believed."""
+        if not task.cancelled():
+            self._failure = task.exception()
 
     async def _stop(self) -> None:
         for task in self._tasks:

@@ -4,7 +4,8 @@ After each action of a run with faults:
 
 - the state equals that of the quiet run (objects, statuses, bindings, what must have been said);
 - it stays: no operator writes anything (audit log), and nothing is different;
-- nothing was deleted, made anew or rolled more often than in the quiet run.
+- nothing was deleted, made anew or rolled more often than in the quiet run, and no configuration
+  was without what it had before and has after.
 
 Two quiet runs go side by side, action by action. Where they do not agree, the script or the way in
 which states are compared is at fault, and that is told before anybody suspects the operator.
@@ -195,7 +196,8 @@ def _together(histories: Sequence[History]) -> History:
         for key, row in each.templates.items():
             if len(row) > len(templates.get(key, ())):
                 templates[key] = row
-    return History(births, deaths, templates)
+    lost = frozenset[str]().union(*(each.lost for each in histories))
+    return History(births, deaths, templates, lost)
 
 
 # --- Verdicts -------------------------------------------------------------------------------------
@@ -260,6 +262,11 @@ class Trial:
             wanted = allowed.templates.get(key, row[:1])
             if not _is_part(row, wanted):
                 problems.append(f"pods were to be rolled: {key}, {row} instead of {wanted}")
+        problems += [
+            f"lost for a while: {each}"
+            for each in sorted(found.lost - allowed.lost)
+            if each.split(": ")[0] not in self._excused
+        ]
         self.forget()
         return problems
 
@@ -306,16 +313,23 @@ def _plain(each: Expected) -> Object:
         "births": each.history.births,
         "deaths": each.history.deaths,
         "templates": each.history.templates,
+        "lost": sorted(each.history.lost),
         "writes": each.writes,
         "seconds": each.seconds,
     }
 
 
 def _read(kept: dict[str, Any]) -> Expected:
+    history = History(
+        births=Counter(kept["births"]),
+        deaths=Counter(kept["deaths"]),
+        templates=kept["templates"],
+        lost=frozenset(kept["lost"]),
+    )
     return Expected(
         name=kept["name"],
         snapshot=Snapshot(kept["objects"], frozenset(kept["events"])),
-        history=History(Counter(kept["births"]), Counter(kept["deaths"]), kept["templates"]),
+        history=history,
         writes=tuple(kept["writes"]),
         seconds=kept["seconds"],
     )

@@ -45,6 +45,8 @@ _GIVEN = frozenset({"clusterIP", "clusterIPs", "nodePort", "healthCheckNodePort"
 _OURS = "stoker"
 _ONLY_OURS = frozenset({"endpoints", "endpointslices"})
 SETS = frozenset({"statefulsets", "daemonsets"})
+CONTENTS = frozenset({"secrets", "configmaps"})
+_PART = re.compile(r"^[ -]*(?:job_name|name|alert|record): .+$", re.MULTILINE)
 
 
 class Snapshot(NamedTuple):
@@ -211,6 +213,15 @@ def _with_data(found: Object) -> Object:
 def _with_texts(found: Object) -> Object:
     binary = {name: _decoded(value) for name, value in (found.get("binaryData") or {}).items()}
     return _whole(found) | {"binaryData": binary}
+
+
+def parts_of(kind: str, found: Object) -> frozenset[str]:
+    """The jobs, groups, alerts and receivers that a Secret or ConfigMap has, by their names."""
+    if kind not in CONTENTS:
+        return frozenset()
+    made = _REDUCED[kind](found)
+    texts = [*(made.get("data") or {}).values(), *(made.get("binaryData") or {}).values()]
+    return frozenset(name for text in texts for name in _PART.findall(text))
 
 
 def _decoded(value: str) -> str:

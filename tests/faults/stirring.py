@@ -10,14 +10,16 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 
 from tests.faults.mirror import Object
 from tests.faults.oracle import Trial
+from tests.faults.state import CONTENTS
 from tests.faults.world import World
 from tools.api import ApiError
 
 _PAUSE = 0.15
-_KINDS = ("secrets", "configmaps", "services", "scrapeconfigs")
+_KINDS = CONTENTS | {"services"}
 _OURS = "stoker"
 
 
@@ -59,15 +61,12 @@ def _is_looked_after(owner: Object | None) -> bool:
 
 
 def _harm(world: World, kind: str, found: Object, dice: random.Random) -> None:
-    place = world.place(found)
+    place = world.at(world.place(found))
     name = found["metadata"]["name"]
-    try:
+    with suppress(ApiError):  # It may be gone already.
         if dice.random() < 0.5:
-            world.at(place).delete(kind, name)
-        elif kind in ("secrets", "configmaps"):
-            world.at(place).patch(kind, name, {"data": None})
+            place.delete(kind, name)
+        elif kind in CONTENTS:
+            place.patch(kind, name, {"data": None})
         else:
-            world.at(place).patch(kind, name, {"metadata": {"labels": None}})
-    except ApiError:
-        # It is gone already.
-        return
+            place.patch(kind, name, {"metadata": {"labels": None}})

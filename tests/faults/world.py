@@ -15,9 +15,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Self
 
+from stoker.api.crd import GROUP
 from tests.faults.gateway import Gateways, Line
 from tests.faults.mirror import Mirror
-from tests.faults.state import SETS, Normaliser, Snapshot
+from tests.faults.state import CONTENTS, SETS, Normaliser, Snapshot, parts_of
 from tests.live.operating import Running
 from tests.live.operating import World as Namespace
 from tools.api import ApiError
@@ -29,6 +30,9 @@ Object = dict[str, Any]
 
 PLACES = ("home", "team", "apart")
 OPERATORS = ("main", "other")
+FIRST_VERSION = "v1alpha1"
+VERSIONS = (FIRST_VERSION, "v1")
+"""Of ScrapeConfigs; without a webhook a cluster has one of them."""
 PREFIX = "%world%"
 """Stands for a world's own prefix in the objects of a script."""
 
@@ -44,10 +48,16 @@ _LOG_LENGTH = 200_000
 
 
 class Ground:
-    """What all worlds stand on: a cluster, a mirror of it, and the proxies."""
+    """What all worlds stand on: a cluster, a mirror of it, and the proxies.
 
-    def __init__(self, cluster: Cluster, mirror: Mirror, gateways: Gateways) -> None:
+    `version`: in which version the cluster has ScrapeConfigs.
+    """
+
+    def __init__(
+        self, cluster: Cluster, mirror: Mirror, gateways: Gateways, version: str = FIRST_VERSION
+    ) -> None:
         self.cluster = cluster
+        self.version = version
         self.mirror = mirror
         self.gateways = gateways
         self._audit_turn = threading.Lock()
@@ -73,17 +83,17 @@ class Ground:
 
 
 @contextmanager
-def ground(cluster: Cluster) -> Iterator[Ground]:
-    """Get a cluster ready for worlds."""
-    install_crds(cluster)
-    with Mirror(cluster) as mirror, Gateways(cluster) as gateways:
-        yield Ground(cluster, mirror, gateways)
+def ground(cluster: Cluster, version: str = FIRST_VERSION) -> Iterator[Ground]:
+    """Get a cluster ready for worlds; ScrapeConfigs are served in one version."""
+    install_crds(cluster, f"--scrapeconfig-version={version}")
+    with Mirror(cluster, version) as mirror, Gateways(cluster) as gateways:
+        yield Ground(cluster, mirror, gateways, version)
 
 
 @contextmanager
-def new_ground(nodes: int = 4) -> Iterator[Ground]:
+def new_ground(nodes: int = 4, version: str = FIRST_VERSION) -> Iterator[Ground]:
     """A cluster of its own."""
-    with Cluster.start(nodes=nodes) as cluster, ground(cluster) as made:
+    with Cluster.start(nodes=nodes) as cluster, ground(cluster, version) as made:
         yield made
 
 
@@ -157,11 +167,13 @@ class History(NamedTuple):
     `births`: how often an object of this name was made.
     `deaths`: how often one was deleted.
     `templates`: from which template to which the pods of a set were to be made.
+    `lost`: what was missing for a while of a configuration that had it before and after.
     """
 
     births: Counter[str]
     deaths: Counter[str]
     templates: dict[str, list[str]]
+    lost: frozenset[str]
 
 
 class World:
@@ -200,7 +212,11 @@ class World:
 
     def own(self, value: Any) -> Any:
         """An object of a script as it is in this world."""
-        return json.loads(json.dumps(value).replace(PREFIX, self.prefix))
+        made = json.loads(json.dumps(value).replace(PREFIX, self.prefix))
+        for each in made if isinstance(made, list) else ():
+            if each.get("kind") == "ScrapeConfig":
+                each["apiVersion"] = f"{GROUP}/{self.ground.version}"
+        return made
 
     def label(self, place: str, labels: Object) -> None:
         """Change labels of a namespace; None takes one away."""
@@ -274,24 +290,38 @@ class World:
         """What happened since a mark of the mirror, at which there were these objects."""
         births, deaths = Counter[str](), Counter[str]()
         templates: dict[str, list[str]] = {}
-        known = {each["metadata"]["uid"]: (kind, each) for kind, each in before}
+        parts: dict[str, list[frozenset[str]]] = {}
+        known = {each["metadata"]["uid"] for _, each in before}
         raw: dict[str, Any] = {}
         for kind, each in before:
-            if kind in SETS:
-                self._note_template(kind, each, raw, templates)
+            self._note(kind, each, raw, templates, parts)
         for change in self.ground.mirror.changes(self.namespaces, mark):
-            key = self._normaliser.key(change.kind, change.object)
-            uid = change.object["metadata"]["uid"]
             if not self._normaliser.is_told(change.kind, change.object):
                 continue
+            key = self._normaliser.key(change.kind, change.object)
+            uid = change.object["metadata"]["uid"]
             if change.gone:
                 deaths[key] += 1
-            elif uid not in known:
-                known[uid] = (change.kind, change.object)
-                births[key] += 1
-            if change.kind in SETS and not change.gone:
-                self._note_template(change.kind, change.object, raw, templates)
-        return History(births, deaths, templates)
+                continue
+            births[key] += uid not in known
+            known.add(uid)
+            self._note(change.kind, change.object, raw, templates, parts)
+        return History(+births, deaths, templates, frozenset(_lost(parts)))
+
+    def _note(
+        self,
+        kind: str,
+        found: Object,
+        raw: dict[str, Any],
+        templates: dict[str, list[str]],
+        parts: dict[str, list[frozenset[str]]],
+    ) -> None:
+        """Note what an object has to do with pods and configurations."""
+        if kind in SETS:
+            self._note_template(kind, found, raw, templates)
+        elif kind in CONTENTS:
+            key = self._normaliser.key(kind, found)
+            parts.setdefault(key, []).append(parts_of(kind, found))
 
     def _note_template(
         self, kind: str, found: Object, raw: dict[str, Any], noted: dict[str, list[str]]
@@ -319,3 +349,10 @@ class World:
         """Let the world go on for a moment."""
         self.cluster.check()
         time.sleep(seconds)
+
+
+def _lost(parts: dict[str, list[frozenset[str]]]) -> Iterator[str]:
+    """What the first and the last of a row have, and one between them has not."""
+    for key, row in parts.items():
+        for name in (row[0] & row[-1]).difference(frozenset.intersection(*row)):
+            yield f"{key}: {name.strip()}"

@@ -72,7 +72,7 @@ def test_what_operators_did_is_a_difference() -> None:
 
 def expected(name: str, *writes: str) -> Expected:
     """What must come of an action with these writes."""
-    history = History(Counter(), Counter(), {})
+    history = History(Counter(), Counter(), {}, frozenset())
     return Expected(name, Snapshot({}, frozenset()), history, writes, 1.0)
 
 
