@@ -81,7 +81,8 @@ class Normaliser:
                 events |= {made} if made else set()
             elif made:
                 owned = made | {"owners": _owners(each, alive)}
-                objects[self.key(kind, each)] = _with_names(owned, alive)
+                named = _with_names(owned, alive) if kind in CONTENTS else owned
+                objects[self.key(kind, each)] = named
         self._known = known
         return Snapshot(objects, frozenset(events))
 
