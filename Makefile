@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check static unit up down bench format reference sbom lock clean
+.PHONY: help run test check static unit faults up down bench format reference sbom lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -30,6 +30,10 @@ static: .venv/ready
 
 unit: .venv/ready
 	$(BIN)/python -m tools.lanes unit
+
+faults: .venv/ready ## do harm to the operator for about an hour; ARGS='crash --worlds 4' for less, ARGS=--help for how
+	$(BIN)/python -m tools.build
+	$(BIN)/python -m tests.faults $(or $(ARGS),all)
 
 up: .venv/ready ## a local control plane with three nodes, the operator, a Prometheus that scrapes, and the page
 	@$(BIN)/python -m tools.up

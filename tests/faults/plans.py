@@ -1,0 +1,107 @@
+"""Plans: which harm is done during which action, so that the same seed means the same harm.
+
+A plan concerns one action. A lane is a walk through the whole script in one world, with a plan at
+some of its actions, or at all of them.
+"""
+
+from __future__ import annotations
+
+import random
+import shlex
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple
+
+from tests.faults.oracle import Expected, Trial
+from tests.faults.world import World
+
+
+class Plan(NamedTuple):
+    """Harm to one action.
+
+    `kind`: the class of faults. `action`: the name of the action.
+    `seed`, `round`: together with the action they decide on everything that is left to chance.
+    `at`: where exactly, for classes that aim at something.
+    """
+
+    kind: str
+    action: str
+    seed: int = 0
+    round: int = 0
+    at: str = ""
+
+    @property
+    def dice(self) -> random.Random:
+        """The same numbers for the same plan."""
+        return random.Random(f"{self.kind}/{self.seed}/{self.round}/{self.action}")
+
+    def command(self, history: Sequence[str] | None = None) -> str:
+        """What repeats it; with a history, with nothing but that before it."""
+        words = ["python", "-m", "tests.faults", self.kind, "--only", self.action]
+        words += ["--seed", str(self.seed), "--round", str(self.round)]
+        words += ["--at", self.at] if self.at else []
+        if history is not None:
+            words += [word for name in history for word in ("--after", name)] or ["--after", ""]
+        return shlex.join(words)
+
+    def __str__(self) -> str:
+        at = f", {self.at}" if self.at else ""
+        return f"{self.kind}, seed {self.seed}, round {self.round}: {self.action}{at}"
+
+
+Lane = dict[str, Plan]
+"""The plans of one walk through the script, by the names of their actions."""
+
+
+class Fault:
+    """The harm of a plan as it is done; classes of faults fill it in.
+
+    `done` counts the harm by its kind.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.done: Counter[str] = Counter()
+
+    def begin(self, world: World) -> None:
+        """Get ready, before the action."""
+        raise NotImplementedError
+
+    def end(self, world: World, trial: Trial) -> None:
+        """Let it happen after the action, and return when it is over: nothing is harmed then."""
+        raise NotImplementedError
+
+
+class Kind:
+    """A class of faults: its plans, and what they do."""
+
+    name: ClassVar[str]
+    help: ClassVar[str]
+
+    def lanes(self, expected: Sequence[Expected], seed: int, rounds: int) -> list[Lane]:
+        """All plans of a campaign, as walks through the script."""
+        raise NotImplementedError
+
+    def fault(self, plan: Plan) -> Fault:
+        """What is done in a plan."""
+        raise NotImplementedError
+
+
+@dataclass
+class Outcome:
+    """What came of a plan.
+
+    `reached`: whether any harm was done. `seconds`: from its end until the state was right.
+    """
+
+    plan: Plan
+    problems: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    faults: Counter[str] = field(default_factory=Counter)
+    log: str = ""
+
+    @property
+    def reached(self) -> bool:
+        """Whether any harm was done."""
+        return bool(self.faults)

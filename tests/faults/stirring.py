@@ -1,0 +1,72 @@
+"""Users and accidents that keep operators busy while harm is done to them, and leave no trace.
+
+What the operator made is deleted or damaged by hand, again and again: it must put that right, which
+takes reads and writes that can fail. What users want stays as it is, so the state that must come of
+it is the same.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+
+from tests.faults.mirror import Object
+from tests.faults.oracle import Trial
+from tests.faults.state import CONTENTS
+from tests.faults.world import World
+from tools.api import ApiError
+
+_PAUSE = 0.15
+_KINDS = CONTENTS | {"services"}
+_OURS = "stoker"
+
+
+def stir(world: World, trial: Trial, dice: random.Random, seconds: float) -> int:
+    """Delete and damage for so many seconds; how often something was."""
+    end, count = time.monotonic() + seconds, 0
+    while time.monotonic() < end:
+        found = list(_made(world))
+        if found:
+            kind, chosen = dice.choice(found)
+            trial.excuse(kind, chosen)
+            _harm(world, kind, chosen, dice)
+            count += 1
+        world.wait(_PAUSE)
+    return count
+
+
+def _made(world: World) -> Iterator[tuple[str, Object]]:
+    """What operators made and look after now."""
+    found = world.ground.mirror.objects(world.namespaces)
+    owners = {each["metadata"]["uid"]: each for _, each in found}
+    for kind, each in sorted(found, key=lambda one: (one[0], one[1]["metadata"]["name"])):
+        metadata = each["metadata"]
+        references = metadata.get("ownerReferences") or ()
+        owned = [owners.get(one["uid"]) for one in references]
+        managers = {one["manager"] for one in metadata.get("managedFields") or ()}
+        if kind in _KINDS and _OURS in managers and owned and all(map(_is_looked_after, owned)):
+            yield kind, each
+
+
+def _is_looked_after(owner: Object | None) -> bool:
+    """Whether an operator would put right what belongs to this."""
+    if owner is None or "deletionTimestamp" in owner["metadata"]:
+        return False
+    spec = owner.get("spec") or {}
+    conditions = (owner.get("status") or {}).get("conditions") or ()
+    failed = any(one["type"] == "Reconciled" and one["status"] != "True" for one in conditions)
+    return not spec.get("paused") and not failed
+
+
+def _harm(world: World, kind: str, found: Object, dice: random.Random) -> None:
+    place = world.at(world.place(found))
+    name = found["metadata"]["name"]
+    with suppress(ApiError):  # It may be gone already.
+        if dice.random() < 0.5:
+            place.delete(kind, name)
+        elif kind in CONTENTS:
+            place.patch(kind, name, {"data": None})
+        else:
+            place.patch(kind, name, {"metadata": {"labels": None}})
