@@ -15,6 +15,7 @@ from aiohttp.test_utils import TestServer
 from stoker.kube import transport
 from stoker.kube.access import Access
 from stoker.kube.client import Client, ListPage
+from stoker.kube.errors import NotFound
 from stoker.kube.reading import Head, typed
 from stoker.kube.reflector import Reflector
 from stoker.kube.report import WATCH
@@ -48,6 +49,10 @@ class Api:
         self.names = names
         self.lists = 0
         self.strays = 0
+
+    async def get(self, *_: Any, **__: Any) -> None:
+        """Nothing else is there."""
+        raise NotFound("get", "/", "", status=404)
 
     @asynccontextmanager
     async def stream(
@@ -131,7 +136,7 @@ def test_a_fault_beside_the_queues_is_counted_and_comes_back(
 
     monkeypatch.setattr(Events, "run", broken)
     metrics = OperatorMetrics()
-    settings = OperatorSettings(leader=LeaderSettings(enabled=False))
+    settings = OperatorSettings(leader=LeaderSettings(enabled=False, namespace="home"))
 
     async def main() -> None:
         client = cast(Client, Api())

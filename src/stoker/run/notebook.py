@@ -8,6 +8,7 @@ whatever StatefulSet he likes.
 """
 
 import asyncio
+import time
 from contextlib import suppress
 from typing import Any, Final
 
@@ -28,6 +29,8 @@ SUFFIX: Final = "-replacements"
 
 # Longer keys a ConfigMap does not take.
 _LONGEST_KEY: Final = 253
+# Every reconciliation would ask.
+_FORBIDDEN_FOR: Final = 60.0
 
 
 class Note(Struct, frozen=True):
@@ -64,6 +67,7 @@ class Notebook:
         self._place = namespace, name
         self._notes: dict[ObjectId, Note] = {}
         self._is_read = False
+        self._forbidden_until = 0.0
         self._turn = asyncio.Lock()
         self._log = logger("replacements", namespace=namespace, name=name)
         self._refusals = Refusals(self._log)
@@ -75,9 +79,12 @@ class Notebook:
 
     async def look(self) -> None:
         """Read it, if that was not done yet; not being allowed to is said, and no error."""
+        if time.monotonic() < self._forbidden_until:
+            return
         try:
             await self._read()
         except Forbidden as error:
+            self._forbidden_until = time.monotonic() + _FORBIDDEN_FOR
             self._refusals.tell("replacements that were interrupted cannot be completed", error)
 
     def note_on(self, identity: ObjectId) -> Note | None:
