@@ -241,10 +241,13 @@ class Reconciler:
             await self._tools.writer.create(made | {"metadata": metadata})
 
     async def _rules_before(self, outline: Outline) -> list[Mapping[str, str]]:
-        """What the ConfigMaps with rules hold."""
+        """What the ConfigMaps with rules hold, as far as there are any without a gap.
+
+        They may be of a leader before us, whose last writes the caches need not show yet.
+        """
         found: list[Mapping[str, str]] = []
         namespace, name = outline.namespace, config_map_name(outline.rules, 0)
-        while self._caches.metadata(("ConfigMap", namespace, name)):
+        while True:
             try:
                 held = await self._client.get(CONFIG_MAP, namespace, name)
             except NotFound:
@@ -262,7 +265,8 @@ class Reconciler:
         patch = removing(PEER_FINALIZER, owner.metadata.finalizers)
         if patch:
             resource = WORKLOADS[key.kind].resource
-            await self._client.json_patch(resource, key.namespace, key.name, patch)
+            answer = await self._client.json_patch(resource, key.namespace, key.name, patch)
+            self._caches.saw(key.kind, answer)
 
     def _remarks(self, owner: Owner, kept: Kept) -> Iterator[Remark]:
         if is_unmanaged(owner, self._settings):

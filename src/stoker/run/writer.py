@@ -12,7 +12,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -34,7 +34,7 @@ from stoker.kube.errors import (
 from stoker.kube.resources import Resource, resource_of
 from stoker.kube.takeover import claim, claimed
 from stoker.logs import logger
-from stoker.run.latest import is_older
+from stoker.run.owners import Owners
 from stoker.run.refusals import Refusals, rights_named
 
 MANAGER: Final = "stoker"
@@ -81,15 +81,33 @@ class _Checked(Struct, frozen=True):
     named: frozenset[str]
 
 
+class Answered(Protocol):
+    """Hears what the server answers, so that no cache is behind it (`stoker.kube.store`)."""
+
+    def saw(self, kind: str, live: Object) -> bool:
+        """An object is like this; whether it is still there."""
+
+    def lost(self, kind: str, metadata: ObjectMeta) -> None:
+        """The object with this metadata is gone."""
+
+
 class Writer:
     """Writes objects of workloads.
 
-    `current` gives the metadata that the caches have of an object, None if there is none.
+    `current` gives the metadata that the caches have of an object, None if there is none;
+    `answered` are those caches, if they should hear what the server answers.
     """
 
-    def __init__(self, client: Client, current: Callable[[ObjectId], ObjectMeta | None]) -> None:
+    def __init__(
+        self,
+        client: Client,
+        current: Callable[[ObjectId], ObjectMeta | None],
+        answered: Answered | None = None,
+    ) -> None:
         self._client = client
         self._current = current
+        self._answered = answered
+        self.owners = Owners(client, answered.lost if answered else None)
         self._refusals = Refusals(logger("writer"))
         self._checked: dict[ObjectId, _Checked] = {}
         # Objects that are being written, and whether the news came that they were deleted.
@@ -110,20 +128,6 @@ class Writer:
             self._in_hand[identity].set()
         else:
             self._turns.pop(identity, None)
-
-    def unlisted(self, kind: str, namespace: str | None, version: str) -> list[ObjectMeta]:
-        """What was right and is not in a complete list that is at least as new.
-
-        Nobody tells that it was deleted, if the caches never had it.
-        """
-        return [
-            checked.metadata
-            for (known, where, _), checked in self._checked.items()
-            if known == kind
-            and namespace in (None, where)
-            and self._current(_identity(kind, checked.metadata)) is None
-            and not is_older(version, checked.metadata.resource_version or "")
-        ]
 
     def forget_all(self) -> None:
         """Another operator may have written what it likes."""
@@ -154,6 +158,8 @@ class Writer:
                 live = await self._live(wanted)
                 if live is not None and self._found_right(wanted, digest, live):
                     return
+        if live is None:
+            await self.owners.confirm(wanted)
         content = {name: value for name, value in wanted.items() if name != "metadata"}
         if live is None or drift(content, as_claimed(live), MANAGER) is not None:
             await self._check_acceptable(wanted)
@@ -161,16 +167,17 @@ class Writer:
     async def create(self, wanted: Object) -> None:
         """Make an object, unless there is one of its name, whatever that is like."""
         with suppress(AlreadyExists), rights_named(wanted):
-            await self._client.create(wanted, manager=MANAGER)
+            await self.owners.confirm(wanted)
+            self.saw(wanted["kind"], await self._client.create(wanted, manager=MANAGER))
 
     async def delete(
         self, resource: Resource, metadata: ObjectMeta, propagation: str = "Background"
     ) -> None:
         """Delete the object that has this metadata, and no other of its name."""
-        namespace, name = metadata.namespace, metadata.name or ""
+        namespace, name, answer = metadata.namespace, metadata.name or "", None
         with suppress(NotFound):
             try:
-                await self._client.delete(
+                answer = await self._client.delete(
                     resource, namespace, name, uid=metadata.uid, propagation=propagation
                 )
             except Conflict:
@@ -179,6 +186,14 @@ class Writer:
                 if live["metadata"].get("uid") == metadata.uid:
                     raise
         self.forget(resource.kind, metadata)
+        if answer and answer.get("kind") != "Status":
+            self.saw(resource.kind, answer)
+        elif self._answered:
+            self._answered.lost(resource.kind, metadata)
+
+    def saw(self, kind: str, live: Object) -> bool:
+        """Let the caches know what the server answered; whether the object is still there."""
+        return self._answered is None or self._answered.saw(kind, live)
 
     # --- One object -------------------------------------------------------------------------------
 
@@ -193,6 +208,8 @@ class Writer:
             if live is not None and self._found_right(wanted, digest, live):
                 return made is not None
             again = made is not None
+            if live is None:
+                await self.owners.confirm(wanted)
             try:
                 made = await self._applied(wanted, live)
             except Conflict:
@@ -344,6 +361,10 @@ class Writer:
         sole = claimed(others, MANAGER) is None
         now = essence(identity[0], metadata)
         self._checked[identity] = _Checked(digest, metadata, now, sole, _named(wanted))
+        if not self.saw(identity[0], live):
+            del self._checked[identity]
+            path = resource_of(wanted).path(*identity[1:])
+            raise Conflict("patch", path, "it was deleted while it was looked at")
 
 
 async def _digest(wanted: Object) -> bytes:
