@@ -69,7 +69,7 @@ class Consolidation:
         self._judgements = judgements
         self._members = members
         self._wake = wake
-        self._writer = Writer(tools.status_client, self._metadata)
+        self._writer = Writer(tools.status_client, self._metadata, tools.caches)
         self._kept: defaultdict[ObjectKey, set[str]] = defaultdict(set)
         self._refused: dict[ObjectId, ScrapeConfig] = {}
         self._changed: set[ObjectKey] = set()

@@ -14,7 +14,7 @@ import time
 import uuid
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, Final
 
@@ -111,7 +111,7 @@ class Operator:
             name: metrics.controller(kind.controller) for name, kind in WORKLOADS.items()
         }
         self._tools = self._made_tools(client, status_client, capabilities)
-        self._sight = Sight(self._tools.caches)
+        self._sight = Sight(self._tools.caches, self._is_ours)
         self._triggers = self._made_triggers()
         self._reconciler = Reconciler(self._tools, self._triggers)
         self._tools.values.listen(lambda key: bool(self._readers(key)), self._triggers.arrived)
@@ -172,7 +172,7 @@ class Operator:
             status_client=status_client,
             caches=caches,
             values=Values(client, caches.is_absent, Patience(), caches.exists),
-            writer=Writer(client, caches.metadata, replacing),
+            writer=Writer(client, caches.metadata, caches, replacing),
             notebook=notebook,
             settings=self._settings,
             capabilities=capabilities,
@@ -420,8 +420,11 @@ class Operator:
             outline = tools.outline(owner)
             lost = await traces(self._client, tools.caches, owner, outline, hidden)
         if not lost:
+            self._sight.release(key)
             return await self._reconciler.reconcile(key, owner)
-        return Done(Reconciliation(failure=self._sight.kept_for(wanted, lost)))
+        # What comes into sight may be nothing that concerns it, and then nobody wakes it.
+        again = tools.now() + timedelta(seconds=REFUSED_SECONDS)
+        return Done(Reconciliation(failure=self._sight.keep(key, wanted, lost)), again)
 
     def _outcome(self, owner: Owner, done: Done) -> Reconciliation:
         """What came of it; without sight of all that was asked for, that is a failure."""
@@ -459,6 +462,7 @@ class Operator:
     def _forget(self, key: WorkloadKey) -> None:
         """Clean up after a workload that is gone, or is another's now."""
         self._waiting.discard(key)
+        self._sight.release(key)
         self._consolidation.look(self._announcements.forget(key))
         self._reconciler.forget(key)
         self._statuses.forget(key)

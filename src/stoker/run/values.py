@@ -26,10 +26,10 @@ from msgspec.structs import replace
 from stoker.kube.backoff import Backoff
 from stoker.kube.client import Client
 from stoker.kube.errors import Forbidden, NotFound, asked_wait
+from stoker.kube.versions import is_older
 from stoker.logs import logger
 from stoker.run.content import ABSENT, RESOURCES, Content, content_of, problem_of
 from stoker.run.lanes import Lanes
-from stoker.run.latest import is_older
 from stoker.select.assets import Missing, Source
 from stoker.select.references import ObjectKey
 
