@@ -31,7 +31,7 @@ from typing import Final, Generic, TypeAlias, TypeVar
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from stoker.kube.backoff import Backoff
+from stoker.kube.backoff import GRANT_SECONDS, Backoff
 from stoker.kube.changes import Begin, Event, Ready
 from stoker.kube.client import METADATA_ONLY, METADATA_ONLY_LIST, Client, ListPage
 from stoker.kube.errors import (
@@ -76,7 +76,7 @@ SET_BACK_SECONDS: Final = 30.0
 STEADY_SECONDS: Final = 10.0
 # An overloaded or starting server is back soon, one that refuses us waits for a human.
 UNREACHABLE: Final = Backoff(first=0.2, longest=5.0)
-REFUSED: Final = Backoff(first=0.5, longest=30.0)
+REFUSED: Final = Backoff(first=0.5, longest=GRANT_SECONDS)
 
 
 class Scope(Struct, frozen=True):

@@ -20,6 +20,7 @@ import msgspec
 from stoker.api.common import Binding
 from stoker.api.core import Object
 from stoker.api.crd import GROUP
+from stoker.kube.backoff import GRANT_SECONDS
 from stoker.kube.errors import Conflict, Forbidden, NotFound
 from stoker.kube.queue import KeyedQueue
 from stoker.run.judgements import Judgements, Standing
@@ -49,9 +50,6 @@ _STATUS: Final = "status"
 # What it is about is asked for at once; should the server say so again, there is no hurry.
 _CONFLICT_SECONDS: Final = 1.0
 _BINDINGS: Final = "/status/bindings"
-# A role that forbids one write forbids all of that kind in its namespace: asking for each would be
-# a storm.
-_FORBIDDEN_FOR: Final = 60.0
 
 
 class Bindings:
@@ -115,7 +113,9 @@ class Bindings:
         try:
             return await self._write(key, found)
         except Forbidden:
-            self._forbidden[key.kind, key.namespace] = _clock() + _FORBIDDEN_FOR
+            # A role that forbids one write forbids all of that kind in its namespace: asking for
+            # each would be a storm.
+            self._forbidden[key.kind, key.namespace] = _clock() + GRANT_SECONDS
             raise
         except Conflict as error:
             # It changed meanwhile, or the server says so: what is true then is written then.
