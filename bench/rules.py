@@ -1,7 +1,10 @@
 """How fast expressions are parsed, and PrometheusRules become ConfigMaps: all, and one changed.
 
 Our parser stands next to the Rust one from PyPI (`promql-parser`), where that is installed; it
-answers fewer questions (see docs/decisions), so it is a yardstick and no goal. Each number of rules
+answers fewer questions (see docs/decisions), so it is a yardstick and no goal. What a rule costs
+from the typed object to the text of its file stands next to the machine's floor, decoding the same
+objects, in the same run: with expressions that share their shapes, with none that do, and held to
+a namespace. Each number of rules
 runs in a process of its own, so that its peak of memory is its own. The best of several runs
 counts: noise only ever adds. A change is measured until the files of its ConfigMap can be written.
 
@@ -19,13 +22,15 @@ from importlib import import_module
 from statistics import median
 from typing import Any
 
+import msgspec
+
 from bench.alone import RUNS, best, peak, reached, timed
 from stoker.api.decode import convert
 from stoker.api.prometheus import PrometheusSpec
 from stoker.api.rules import PrometheusRule
 from stoker.generate.fragments import ResourceKey
 from stoker.generate.rulebook import KeptRules, prometheus_terms
-from stoker.generate.rules import MOUNTED_BY_PROMETHEUS
+from stoker.generate.rules import MOUNTED_BY_PROMETHEUS, Enforcement, rule_file
 from stoker.promql import parse
 from stoker.select.workload import Workload
 
@@ -34,6 +39,8 @@ NAMESPACES = 50
 CHANGES = 400
 SPREAD = 7919  # a prime: the changed rules are all over the ConfigMaps
 EXPRESSIONS = 2_000
+STEPS = 500
+RULES_EACH = 3
 FULL_GOAL = 10.0
 RATIO_GOAL = 1.5
 RUST = "promql_parser"
@@ -58,6 +65,7 @@ TERMS = prometheus_terms(Workload(namespace="monitoring", name="main", spec=SPEC
 def report() -> bool:
     """Measure, print, and tell whether the goals were reached."""
     _report_parsers()
+    _report_steps()
     found = {size: best("bench.rules", size) for size in SIZES}
     rows: tuple[tuple[str, Callable[[dict[str, float]], str]], ...] = (
         ("ConfigMaps", lambda of: f"{of['config_maps']:.0f}"),
@@ -89,6 +97,40 @@ def _report_parsers() -> None:
     theirs = _each(rust.parse, expressions)
     times = f"(ours takes {ours / theirs:.1f} times that)"
     print(f"{'  the Rust parser, from Python':<44}{theirs * 1e6:>8.1f} µs {times}")
+
+
+def _report_steps() -> None:
+    """What one rule costs, in times of what decoding it costs."""
+    best: dict[str, float] = {}
+    for run in range(RUNS):
+        for name, way in _ways(run).items():
+            best[name] = min(best.get(name, float("inf")), timed(way)[0])
+    floor = next(iter(best.values()))
+    print(f"\n{'one rule, CPU':<44}{'':>11}{'times the floor':>18}")
+    for name, seconds in best.items():
+        each = seconds / STEPS / RULES_EACH
+        print(f"{name:<44}{each * 1e6:>8.1f} µs{seconds / floor:>18.1f}")
+
+
+def _ways(run: int) -> dict[str, Callable[[], object]]:
+    """What is measured, with rules that no run had before: what was seen is remembered."""
+    numbers = range(run * STEPS, (run + 1) * STEPS)
+    rules = [_rule(number) for number in numbers]
+    strangers = [_rule(number, metric=f"http_requests_{number}_total") for number in numbers]
+    encoded = [msgspec.json.encode(rule) for rule in rules]
+    decoder = msgspec.json.Decoder(PrometheusRule)
+    return {
+        "decoding a rule, the floor": lambda: [decoder.decode(one) for one in encoded],
+        "to its text, shapes shared": lambda: _texts(rules, Enforcement()),
+        "to its text, no shape shared": lambda: _texts(strangers, Enforcement()),
+        "to its text, held to a namespace": lambda: _texts(rules, Enforcement("namespace")),
+    }
+
+
+def _texts(rules: list[PrometheusRule], enforcement: Enforcement) -> None:
+    for rule in rules:
+        if not rule_file(rule, TERMS.reader, enforcement).text:
+            raise RuntimeError(f"{rule.metadata.name} was refused")
 
 
 def _each(parser: Callable[[str], Any], expressions: list[str]) -> float:
@@ -153,16 +195,20 @@ def _change(kept: KeptRules, key: ResourceKey, rule: PrometheusRule) -> None:
             dict(new)
 
 
-def _rule(number: int, lasting: str = "10m") -> PrometheusRule:
-    """One PrometheusRule as a team would write it."""
+def _rule(number: int, lasting: str = "10m", metric: str = "") -> PrometheusRule:
+    """One PrometheusRule as a team would write it; with a metric of its own it shares no shape."""
     service, team = f"service-{number}", f"team-{number % NAMESPACES}"
     alert = {"for": lasting, "labels": {"severity": "page", "team": team}}
     down = {"summary": "{{ $labels.instance }} is down"}
     failing = {"summary": f"{service} fails {{{{ $value | humanizePercentage }}}} of requests"}
+    wanted = [TEMPLATES[at].format(service) for at in (1, 0, 2)]
+    if metric:
+        named = (one.replace("http_requests_total", metric) for one in wanted)
+        wanted = [one.replace("up{", f"{metric}{{") for one in named]
     rules = [
-        {"record": "service:requests:rate5m", "expr": TEMPLATES[1].format(service)},
-        alert | {"alert": "Down", "expr": TEMPLATES[0].format(service), "annotations": down},
-        alert | {"alert": "Fails", "expr": TEMPLATES[2].format(service), "annotations": failing},
+        {"record": "service:requests:rate5m", "expr": wanted[0]},
+        alert | {"alert": "Down", "expr": wanted[1], "annotations": down},
+        alert | {"alert": "Fails", "expr": wanted[2], "annotations": failing},
     ]
     uid = f"{number:08x}-0000-4000-8000-000000000000"
     metadata = {"name": service, "namespace": team, "uid": uid}

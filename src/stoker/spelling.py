@@ -1,6 +1,5 @@
 """Names that exist, near to a word that does not."""
 
-import difflib
 from collections.abc import Iterable
 
 
@@ -8,6 +7,8 @@ def nearest(word: str, names: Iterable[str], cutoff: float = 0.6) -> str:
     """The name that a misspelt word was meant to be, or nothing."""
     if len(word) > 64:
         return ""
+    import difflib
+
     folded = {name.lower(): name for name in reversed(list(names))}
     found = difflib.get_close_matches(word.lower(), folded, n=1, cutoff=cutoff)
     return folded[found[0]] if found else ""

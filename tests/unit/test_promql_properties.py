@@ -101,6 +101,23 @@ def test_what_is_made_of_phrases_is_made_of_tokens(chance: random.Random, words:
 @pytest.mark.parametrize(
     "text",
     [
+        "sum by (inf) (a)",
+        "sum without (a, WITHOUT) (b)",
+        "a * on (nan) b",
+        "a * on (x) group_left (without) b",
+        'a{b=~"("}[5m]',
+        "a{b='\\q'}",
+        "a by (x) (b)",
+    ],
+)
+def test_what_only_looks_like_a_phrase_is_refused(text: str) -> None:
+    """In either reading."""
+    assert outcome(text, phrases(text)) == outcome(text, tokens(text)) == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         'sum by (job) (rate(http_requests_total{job="api", code=~"5.."}[5m])) > 0.05',
         "max_over_time(up{a='b'}[1h:5m] offset 1d) > 2e9 and on () hour() >= 8",
         "a * on (x) group_left (y) b{c!='d'}",

@@ -135,7 +135,7 @@ def test_what_comes_out_is_an_object_of_the_other_version() -> None:
         assert not there.findings
         assert not admission.unknown
         assert not [found for found in admission.findings if found.message not in rules]
-        convert(graduated.ScrapeConfig, there.object)
+        convert(graduated.scrape_config(), there.object)
 
 
 def test_each_row_of_the_table_is_a_difference_of_the_schemas() -> None:

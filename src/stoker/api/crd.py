@@ -35,6 +35,12 @@ class Scale(Struct, frozen=True):
     selector: str = ".status.selector"
 
 
+class Later(Struct, frozen=True):
+    """A declaration that is made when it is asked for: the same one each time."""
+
+    make: Callable[[], type["Resource"]]
+
+
 class Version(Struct, frozen=True):
     """One version of a kind and the declaration behind it.
 
@@ -44,13 +50,18 @@ class Version(Struct, frozen=True):
     """
 
     name: str
-    model: type["Resource"]
+    declared: type["Resource"] | Later
     storage: bool = True
     columns: tuple[Column, ...] = ()
     scale: Scale | None = None
     converted: bool = False
     deprecated: str = ""
     differences: Callable[[], str] | None = None
+
+    @property
+    def model(self) -> type["Resource"]:
+        """The type of its objects."""
+        return self.declared.make() if isinstance(self.declared, Later) else self.declared
 
 
 class Kind(Struct, frozen=True):

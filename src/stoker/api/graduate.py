@@ -20,6 +20,7 @@ import re
 import types
 import typing
 from collections.abc import Iterable, Mapping
+from threading import RLock
 from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
@@ -118,21 +119,25 @@ class Graduation:
 
     def __init__(self, changes: Iterable[Change]) -> None:
         self._changes = tuple(changes)
+        # Types are made when they are asked for, by any thread, and must be the same for all.
+        self._making = RLock()
         self._models: dict[type[Model], type[Model]] = {}
         self._shapes: dict[type[Model], Shape] = {}
 
     def model(self, old: type[M]) -> type[M]:
         """The type in the newer version."""
-        if old not in self._models:
-            self._models[old] = self._graduated(old)
+        with self._making:
+            if old not in self._models:
+                self._models[old] = self._graduated(old)
         made: Any = self._models[old]
         found: type[M] = made
         return found
 
     def shape(self, old: type[Model]) -> Shape:
         """How JSON of the older type becomes JSON of the newer."""
-        if old not in self._shapes:
-            self._shapes[old] = self._shaped(old)
+        with self._making:
+            if old not in self._shapes:
+                self._shapes[old] = self._shaped(old)
         return self._shapes[old]
 
     def _rows(self, old: type[Model], row: type[_C]) -> list[_C]:

@@ -9,6 +9,7 @@ few words per action. Nothing is executed: what a template gives shows when it i
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -106,8 +107,7 @@ _KINDS: Final = (
     _CLOSE, _VARIABLE, _SIGN, _FIELDS, _WORD, _STRING, _NUMBER, _CHARACTER, _DOT, _OPENED,
     _CLOSED, _PIPE, _OTHER,
 ) = range(1, len(_KINDS))  # fmt: skip
-_TOKEN: Final = re.compile(
-    rf"""(?x) {_SPACE}*+ (?:
+_TOKEN: Final = rf"""(?x) {_SPACE}*+ (?:
       ((?<={_SPACE})-\}}\}}|\}}\}})
     | (\${_LETTER}*+{_FIELD}*+)(?={_SPACE}|[|),:]|\}}\}})({_SPACE}*+(?::=|=|,))?
     | ({_FIELD}++){_AFTER}
@@ -121,7 +121,6 @@ _TOKEN: Final = re.compile(
     | (\|)
     | (:=|[=,])
     )"""
-)
 _OPEN: Final = re.compile(
     rf"""(?x) \{{\{{(?:-{_SPACE})?+
     (?: (/\*) | {_SPACE}*+(?:({_KEYWORD})(?={_SPACE}|[.,|:()]|\}}\}}))?+ )"""
@@ -158,6 +157,13 @@ _ELSE_WITH_SINCE: Final[Go] = (1, 23)
 _LINES_SINCE: Final[Go] = (1, 16)
 _ASSIGN_SINCE: Final[Go] = (1, 11)
 _NEW_LINE: Final = re.compile(r"[\r\n]|[ \t]{2}-\}\}")
+
+
+@cache
+def token_pattern() -> re.Pattern[str]:
+    """What reads the words of a pipeline: made when one is not plain, since it takes its time."""
+    return re.compile(_TOKEN)
+
 
 # How far a pipeline is: nothing read, in its first command, after `|`, in a later command.
 _BEGIN, _FIRST, _PIPED, _LATER = range(4)
@@ -372,7 +378,7 @@ class _Parser:
 
     def _pipeline(self, place: int, context: str) -> int:
         """Read a pipeline and the end of its action; return where that is."""
-        text, match, seen = self.text, _TOKEN.match, self.seen
+        text, match, seen = self.text, token_pattern().match, self.seen
         pipeline = _Pipeline(context)
         while found := match(text, place):
             kind, place = found.lastindex or 0, found.end()

@@ -43,9 +43,10 @@ def enforce_label(node: Node, name: str, value: str) -> Node:
 
     def limited(before: Node, node: Node) -> Node:
         if isinstance(node, Selector):
-            kept = tuple(matcher for matcher in node.matchers if matcher.name != name)
+            kept = [matcher for matcher in node.matchers if matcher.name != name]
             metric = "" if name == NAME else node.name
-            return replace(node, name=metric, matchers=(*kept, enforced))
+            matchers = (*kept, enforced)
+            return Selector(metric, matchers, node.span, node.moment, node.extension)
         if isinstance(before, Call) and isinstance(node, Call) and _is_info(node):
             return _limited_info(before, node, enforced)
         return node

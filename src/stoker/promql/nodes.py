@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Final, TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from stoker.promql.functions import MATRIX, SCALAR, STRING, VECTOR, Function
 from stoker.promql.syntax import Aggregator, Operator
@@ -188,22 +187,24 @@ _CHILDREN: Final[dict[type, Callable[[Any], tuple[Node, ...]]]] = {
 }
 
 
-def _rebuilt(node: Node, inner: tuple[Node, ...]) -> Node:
-    """The node with other children, of the same number and types."""
-    match node:
-        case Binary():
-            return replace(node, left=inner[0], right=inner[1])
-        case Call():
-            return replace(node, arguments=inner)
-        case Aggregation():
-            parameter = None if node.parameter is None else inner[0]
-            return replace(node, parameter=parameter, inner=inner[-1])
-        case Group() | Signed() | Subquery():
-            return replace(node, inner=inner[0])
-        case Range():
-            return replace(node, selector=inner[0])
-        case _:
-            return node
+# A node with other children, of the same number and types.
+_REBUILT: Final[dict[type, Callable[[Any, Any], Node]]] = {
+    Binary: lambda node, inner: Binary(
+        *(node.operator, inner[0], inner[1], node.returns_bool),
+        *(node.matching, node.span, node.place, node.type),
+    ),
+    Call: lambda node, inner: Call(node.function, inner, node.span),
+    Aggregation: lambda node, inner: Aggregation(
+        *(node.aggregator, inner[-1], None if node.parameter is None else inner[0]),
+        *(node.without, node.labels, node.span),
+    ),
+    Group: lambda node, inner: Group(inner[0], node.span, node.type),
+    Signed: lambda node, inner: Signed(node.sign, inner[0], node.span, node.type),
+    Subquery: lambda node, inner: Subquery(
+        inner[0], node.length, node.step, node.span, node.moment
+    ),
+    Range: lambda node, inner: Range(inner[0], node.length, node.span),
+}
 
 
 def walk(node: Node) -> Iterator[Node]:
@@ -230,7 +231,7 @@ def rewritten(node: Node, change: Callable[[Node, Node], Node]) -> Node:
             continue
         # Walked backwards, what is within a node comes before it: its children are on top.
         inner = tuple([done.pop() for _ in children(one)])
-        done.append(change(one, _rebuilt(one, inner)))
+        done.append(change(one, _REBUILT[type(one)](one, inner)))
     return done[0]
 
 

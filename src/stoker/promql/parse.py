@@ -260,7 +260,9 @@ def _function(cursor: Cursor, name: Token) -> Function:
     span = (name.start, name.end)
     function = FUNCTIONS.get(name.text)
     if function is None:
-        cursor.fail(f"there is no function `{name.text[:_LONGEST_GUESS]}`{_guess(name.text)}", span)
+        # What is wrong with a phrase is said of its words, in a second reading.
+        guess = "" if name.kind == CALL else _guess(name.text)
+        cursor.fail(f"there is no function `{name.text[:_LONGEST_GUESS]}`{guess}", span)
     cursor.require(function.gate, span)
     return function
 

@@ -12,29 +12,33 @@ make every list fail that it is part of.
 """
 
 import re
+from functools import cache
 from typing import Any, Final
 
 from stoker.api.admit import UNSUPPORTED, WRONG_TYPE, Finding
 from stoker.api.convert.kept import Converted, Entry, Places, Step, annotated, entries, steps
 from stoker.api.core import Object
 from stoker.api.graduate import Shape, in_words
-from stoker.api.scrapeconfig.graduated import SHAPE
+from stoker.api.scrapeconfig import graduated
 from stoker.errors import below
 
-_BACK: Final = SHAPE.reversed
+
+@cache
+def _way_back() -> Shape:
+    return graduated.shape().reversed
 
 
 def to_newer(given: Object) -> Converted:
     """A v1alpha1 object as v1beta1 and v1 say it."""
     rewriting = _Rewriting()
-    spec = rewriting.value(given.get("spec"), SHAPE, (), "spec")
+    spec = rewriting.value(given.get("spec"), graduated.shape(), (), "spec")
     return annotated(given, spec, rewriting.kept, rewriting.findings)
 
 
 def to_v1alpha1(given: Object) -> Converted:
     """A v1beta1 or v1 object as v1alpha1 says it."""
     rewriting = _Rewriting()
-    spec = rewriting.value(given.get("spec"), _BACK, (), "spec")
+    spec = rewriting.value(given.get("spec"), _way_back(), (), "spec")
     places = Places()
     for entry in entries(given):
         _respell(spec, entry, places)
@@ -107,7 +111,7 @@ def _respell(spec: Any, entry: Entry, places: Places) -> None:
 
 def _found(spec: Any, at: list[Step], places: Places) -> tuple[Any, Shape | None]:
     """What is at a place of a v1alpha1 spec, and its shape."""
-    value, shape = spec, SHAPE
+    value, shape = spec, graduated.shape()
     for step in at:
         if isinstance(value, list):
             value = places.item(value, step)
@@ -126,9 +130,9 @@ _PART: Final = re.compile(r"([^.\[]+)((?:\[[^\]]*\])*)(?:\.|$)")
 
 def newer_words(path: str, message: str) -> tuple[str, str]:
     """What is said about a v1alpha1 object, as the writer of a newer version would look for it."""
-    shape, rest = SHAPE, path.removeprefix("spec.")
+    shape, rest = graduated.shape(), path.removeprefix("spec.")
     if rest == path:
-        return path, in_words(message, SHAPE.renamed)
+        return path, in_words(message, graduated.shape().renamed)
     words, made = dict(shape.renamed), "spec"
     while rest and (part := _PART.match(rest)):
         name, places = part[1], part[2]

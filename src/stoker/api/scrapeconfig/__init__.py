@@ -5,7 +5,7 @@ v1alpha1              the declaration, and the form in which everything else wor
 graduated             v1beta1 and v1, as a table of what is different
 """
 
-from stoker.api.crd import GROUP, Kind, Version
+from stoker.api.crd import GROUP, Kind, Later, Version
 from stoker.api.scrapeconfig import graduated, v1alpha1
 
 SCRAPE_CONFIG = Kind(
@@ -21,12 +21,12 @@ SCRAPE_CONFIG = Kind(
         ),
         Version(
             "v1beta1",
-            graduated.ScrapeConfig,
+            Later(graduated.scrape_config),
             storage=False,
             converted=True,
             differences=graduated.same_page,
         ),
-        Version("v1", graduated.ScrapeConfig, storage=False, converted=True),
+        Version("v1", Later(graduated.scrape_config), storage=False, converted=True),
     ),
     prefers="v1",
 )

@@ -128,11 +128,15 @@ CHANGES: Final[tuple[Change, ...]] = (
 
 _GRADUATION: Final = Graduation(CHANGES)
 
-ScrapeConfig: Final = _GRADUATION.model(v1alpha1.ScrapeConfig)
-"""The type of both v1beta1 and v1."""
 
-SHAPE: Final[Shape] = _GRADUATION.shape(v1alpha1.ScrapeConfigSpec)
-"""How the spec of a v1alpha1 object becomes that of the newer versions."""
+def scrape_config() -> type[v1alpha1.ScrapeConfig]:
+    """The type of both v1beta1 and v1; made when it is asked for, as most never ask."""
+    return _GRADUATION.model(v1alpha1.ScrapeConfig)
+
+
+def shape() -> Shape:
+    """How the spec of a v1alpha1 object becomes that of the newer versions."""
+    return _GRADUATION.shape(v1alpha1.ScrapeConfigSpec)
 
 
 def differences() -> str:
