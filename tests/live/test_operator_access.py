@@ -479,15 +479,17 @@ def test_a_start_without_sight_takes_nothing_away(site: Site) -> None:
     before = made_of_resources(world)
     for plural, workloads in WORKLOADS_OF.items():
         site.forbid("list", plural)
-        with site.started():
+        with site.started(ready=False) as operator:
             for kind in workloads:
                 said = (f"list {plural}.monitoring.coreos.com", "nothing is changed")
                 world.until(f"words of the {kind}", partial(says, world, kind, *said))
             assert made_of_resources(world) == before
+            assert not operator.is_ready()
             site.install("cluster")
             for kind in workloads:
                 world.until(f"sight of {plural}", partial(is_reconciled, world, kind, "main"))
             assert made_of_resources(world) == before
+            world.until("readiness", operator.is_ready)
 
 
 def says(world: World, kind: str, *words: str) -> bool:
