@@ -12,13 +12,15 @@ from msgspec.structs import replace
 
 import stoker
 from stoker.api.decode import convert
-from stoker.api.prometheus import PrometheusSpec
+from stoker.api.prometheus import PrometheusAgentSpec, PrometheusSpec
 from stoker.api.rules import PrometheusRule
-from stoker.generate import block
+from stoker.generate import block, draft
+from stoker.generate.prometheus import Resources, agent_config, server_config
 from stoker.generate.rulebook import KeptRules, RuleTerms
 from stoker.generate.rules import MOUNTED_BY_PROMETHEUS
 from stoker.limits import LIMITS, Limits
 from stoker.remembered import Remembered
+from stoker.select.assets import Contents
 from stoker.select.workload import Workload
 from stoker.validate.rules import parsed, prometheus_reader
 
@@ -140,3 +142,39 @@ def test_edits_of_a_long_annotation_leave_nothing_behind() -> None:
     held, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert held < 1_000_000
+
+
+def _in_containers() -> dict[str, int]:
+    """How much is in each container that a module has of its own."""
+    return {
+        f"{module.__name__}.{name}": len(value)
+        for module in _modules()
+        for name, value in vars(module).items()
+        if isinstance(value, dict | list | set) and not name.startswith("__")
+    }
+
+
+def _configured(version: str) -> None:
+    for spec, config in ((PrometheusSpec, server_config), (PrometheusAgentSpec, agent_config)):
+        given = {"version": version, "runtime": {"goGC": 50}, "sampleLimit": 5}
+        found = convert(spec, given | {"tracingConfig": {"endpoint": "collector:4317"}})
+        workload = Workload(
+            namespace="shop", name="main", spec=found, agent=spec is PrometheusAgentSpec
+        )
+        config(workload, Resources(), Contents({}))
+
+
+def test_what_is_made_again_leaves_nothing_behind() -> None:
+    """A table that is no constant would be remembered each time."""
+    _configured("2.40.0")
+    before = _in_containers()
+    for _ in range(5):
+        _configured("2.40.0")
+    assert _in_containers() == before
+
+
+def test_as_many_versions_as_users_like_are_not_all_remembered() -> None:
+    """Who may write workloads says which versions there are."""
+    for number in range(600):
+        _configured(f"2.45.{number}")
+    assert len(draft._ROWS) <= draft._MOST_ROWS

@@ -10,7 +10,7 @@ versions know it. The same rows make the report of what was left out.
 """
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
@@ -121,6 +121,8 @@ def put(block: Block, keys: tuple[Key, ...], source: Any, draft: Draft, path: st
 
 Row: TypeAlias = tuple[Key, str, str, bool]
 _ROWS: dict[tuple[int, type, Version], tuple[tuple[Key, ...], list[Row]]] = {}
+# All tables for a few dozen versions. Users say which versions there are, and may say many.
+_MOST_ROWS: Final = 8192
 
 
 def _rows(keys: tuple[Key, ...], model: type, version: Version) -> list[Row]:
@@ -132,6 +134,8 @@ def _rows(keys: tuple[Key, ...], model: type, version: Version) -> list[Row]:
     place = (id(keys), model, version)
     found = _ROWS.get(place)
     if found is None:
+        if len(_ROWS) >= _MOST_ROWS:
+            _ROWS.clear()
         names = json_names(model)
         attributes = [(key, key.field or key.name) for key in keys]
         found = _ROWS[place] = (

@@ -64,14 +64,17 @@ _SCRAPING: Final = (
     Key("scrape_timeout"),
     Key("scrape_protocols", since="2.49.0", write=scrape_protocols),
 )
-_LIMITS: Final = (
-    Key("body_size_limit", since="2.45.0"),
-    Key("sample_limit", since="2.45.0"),
-    Key("target_limit", since="2.45.0"),
-    Key("label_limit", since="2.45.0"),
-    Key("label_name_length_limit", since="2.45.0"),
-    Key("label_value_length_limit", since="2.45.0"),
-    Key("keep_dropped_targets", since="2.47.0"),
+_LIMITS: Final = tuple(
+    (Key(name, since=since),)
+    for name, since in (
+        ("body_size_limit", "2.45.0"),
+        ("sample_limit", "2.45.0"),
+        ("target_limit", "2.45.0"),
+        ("label_limit", "2.45.0"),
+        ("label_name_length_limit", "2.45.0"),
+        ("label_value_length_limit", "2.45.0"),
+        ("keep_dropped_targets", "2.47.0"),
+    )
 )
 _NAMES_AND_HISTOGRAMS: Final = (
     Key("scrape_failure_log_file", since="2.55.0", write=_log_file),
@@ -136,7 +139,8 @@ def _zone_label(draft: Draft) -> str:
 
 def _put_limits(block: Block, draft: Draft) -> None:
     """Limits for scrapes that set none; where only a ceiling is given, it is the limit too."""
-    for key in _LIMITS:
+    for table in _LIMITS:
+        (key,) = table
         # Zero is no limit, as if none were given.
         limit = getattr(draft.spec, key.name) or None
         if key.known_to(draft.version):
@@ -144,7 +148,7 @@ def _put_limits(block: Block, draft: Draft) -> None:
             capped = lowest(limit, getattr(draft.spec, f"enforced_{key.name}"), amount)
             block |= {} if capped is None else {key.name: capped}
         elif limit is not None:
-            put({}, (key,), draft.spec, draft, SPEC)
+            put({}, table, draft.spec, draft, SPEC)
 
 
 # --- rule_files, runtime --------------------------------------------------------------------------
@@ -157,7 +161,9 @@ def rule_files_section(config_maps: Sequence[str], draft: Draft) -> list[str] | 
     return [f"{RULES}/{name}/*.yaml" for name in config_maps]
 
 
-_RUNTIME: Final = Key("runtime", write=unless_empty(by_table(Key("gogc", "go_gc", since="2.53.0"))))
+_RUNTIME: Final = (
+    Key("runtime", write=unless_empty(by_table(Key("gogc", "go_gc", since="2.53.0")))),
+)
 
 
 def runtime_section(draft: Draft) -> Block | None:
@@ -196,13 +202,13 @@ _TSDB_OF_AGENT: Final = (Key("out_of_order_time_window", since="2.54.0"), *_TSDB
 
 # Time and size are flags of older versions: there is nothing to report when they are not here.
 _RETENTION: Final = Key("retention", since="3.11.0")
-_RETENTION_PERCENTAGE: Final = Key(
-    "percentage", "retention_percentage", since="3.11.0", write=_percentage
+_RETENTION_PERCENTAGE: Final = (
+    Key("percentage", "retention_percentage", since="3.11.0", write=_percentage),
 )
 _RETENTION_KEYS: Final = (
     Key("time", "retention"),
     Key("size", "retention_size"),
-    _RETENTION_PERCENTAGE,
+    *_RETENTION_PERCENTAGE,
 )
 _EXEMPLARS: Final = Key(
     "exemplars", since="2.29.0", write=unless_empty(by_table(Key("max_exemplars", "max_size")))
@@ -226,7 +232,7 @@ def _retention(draft: Draft) -> Block | None:
     if not isinstance(spec, PrometheusSpec):
         return None
     if not _RETENTION.known_to(draft.version):
-        put({}, (_RETENTION_PERCENTAGE,), spec, draft, SPEC)
+        put({}, _RETENTION_PERCENTAGE, spec, draft, SPEC)
         return None
     block: Block = {}
     put(block, _RETENTION_KEYS, spec, draft, SPEC)
@@ -291,19 +297,21 @@ def otlp_section(draft: Draft) -> Block | None:
 
 # --- tracing --------------------------------------------------------------------------------------
 
-_TRACING: Final = Key(
-    "tracing",
-    "tracing_config",
-    since="2.34.0",
-    write=by_table(
-        Key("endpoint", keep_empty=True),
-        Key("client_type", write=lower),
-        Key("sampling_fraction", write=_number),
-        Key("insecure"),
-        Key("headers", write=sorted_members),
-        Key("compression", write=lower),
-        Key("timeout"),
-        Key("tls_config", write=tls_config),
+_TRACING: Final = (
+    Key(
+        "tracing",
+        "tracing_config",
+        since="2.34.0",
+        write=by_table(
+            Key("endpoint", keep_empty=True),
+            Key("client_type", write=lower),
+            Key("sampling_fraction", write=_number),
+            Key("insecure"),
+            Key("headers", write=sorted_members),
+            Key("compression", write=lower),
+            Key("timeout"),
+            Key("tls_config", write=tls_config),
+        ),
     ),
 )
 
@@ -313,8 +321,9 @@ def tracing_section(draft: Draft) -> Block | None:
     return _section(_TRACING, draft)
 
 
-def _section(key: Key, draft: Draft) -> Block | None:
+def _section(table: tuple[Key], draft: Draft) -> Block | None:
     """A section that one field of the spec makes."""
     block: Block = {}
-    put(block, (key,), draft.spec, draft, SPEC)
+    put(block, table, draft.spec, draft, SPEC)
+    (key,) = table
     return block.get(key.name)
