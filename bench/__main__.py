@@ -1,7 +1,7 @@
 """Runs measurements and prints a table for each; all of them, or those that are named.
 
 python -m bench [generate] [rules] [objects] [hostile] [decoding] [operator] [nodes] [watches]
-                [losses] [page]
+                [losses] [page] [idle]
                 [--monitors N] [--page-resources N] [--peer PATH]
 """
 
@@ -13,6 +13,7 @@ from bench import (
     decoding,
     generate,
     hostile,
+    idle,
     losses,
     nodes,
     objects,
@@ -61,6 +62,7 @@ MEASUREMENTS: dict[str, Callable[[argparse.Namespace], bool]] = {
     "watches": watches.report,
     "losses": losses.report,
     "page": page.report,
+    "idle": idle.report,
 }
 
 
@@ -75,6 +77,7 @@ def main() -> int:
     nodes.arguments(parser)
     watches.arguments(parser)
     page.arguments(parser)
+    idle.arguments(parser)
     options = parser.parse_args()
     unknown = set(options.measurement) - MEASUREMENTS.keys()
     if unknown:

@@ -61,7 +61,7 @@ def await_quiet(cluster: Cluster) -> None:
 
 def await_idle(cluster: Cluster) -> None:
     """Wait until the API server has done with what it was given: two seconds of hardly any work."""
-    pid = _api_server(cluster)
+    pid = api_server(cluster)
     last = [cpu_seconds(pid), time.monotonic()]
 
     def idle() -> bool:
@@ -73,7 +73,8 @@ def await_idle(cluster: Cluster) -> None:
     until("the API server to be idle", idle, seconds=600)
 
 
-def _api_server(cluster: Cluster) -> int:
+def api_server(cluster: Cluster) -> int:
+    """The process of the API server."""
     for found in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
             words = found.read_text().split("\0")

@@ -4,6 +4,7 @@
         wire.cut()
     with Gateway(cluster) as gateway:      # single requests: answer wrongly, late, never
         gateway.fault = failing(0.2)
+        gateway.slow = silent_watches("secrets")
 
 Each runs in a thread of its own, so tests may be synchronous or not, and what they drive may be in
 this process or in another. `kubeconfig` leads a client to the API server through the proxy. The
@@ -17,6 +18,7 @@ import contextlib
 import dataclasses
 import itertools
 import random
+import socket
 import ssl
 import subprocess
 import threading
@@ -38,6 +40,30 @@ from tools.waiting import DEADLINE
 
 Fault = Callable[[web.Request], "web.Response | float | None"]
 """Decides on a request: an answer instead of the server's, seconds to hold it back, or nothing."""
+
+
+class Slow:
+    """The way of an answer's body: at once so far, then byte by byte, and it never ends."""
+
+    def __init__(self, at_once: int = 0, seconds_a_byte: float | None = None) -> None:
+        self._left = at_once
+        self._pause = seconds_a_byte
+
+    async def pour(self, answer: web.StreamResponse, chunk: bytes) -> None:
+        """Pass a chunk on, as far as it goes."""
+        at_once, rest = chunk[: self._left], chunk[self._left :]
+        self._left -= len(at_once)
+        if at_once:
+            await answer.write(at_once)
+        for number in range(len(rest)):
+            if self._pause is None:
+                await self.end()
+            await asyncio.sleep(self._pause or 0)
+            await answer.write(rest[number : number + 1])
+
+    async def end(self) -> None:
+        """Wait until the client has gone."""
+        await asyncio.Event().wait()
 
 
 class _InThread:
@@ -84,11 +110,18 @@ class _InThread:
 
 
 class Wire(_InThread):
-    """Carries connections as they are; they can be cut, held or refused."""
+    """Carries connections as they are; they can be cut, held or refused.
 
-    def __init__(self, cluster: Cluster, upstream: str = "") -> None:
+    `pause` are the seconds between pieces on the way to the server, and `piece` is how large these
+    are; `passed` counts their bytes.
+    """
+
+    def __init__(self, cluster: Cluster, upstream: str = "", piece: int = 65536) -> None:
         super().__init__(cluster, upstream)
         self.accepted = 0
+        self.pause = 0.0
+        self.passed = 0
+        self._piece = piece
         self._server: asyncio.Server | None = None
         self._writers: set[StreamWriter] = set()
         self._flowing = asyncio.Event()
@@ -115,7 +148,12 @@ class Wire(_InThread):
         self._loop.call_soon_threadsafe(self._flowing.set)
 
     async def _start(self) -> None:
-        self._server = await asyncio.start_server(self._connected, "127.0.0.1", self.port)
+        listening = socket.create_server(("127.0.0.1", self.port))
+        # So that what was not passed on yet is with its sender, and not here.
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self._piece)
+        self._server = await asyncio.start_server(
+            self._connected, sock=listening, limit=self._piece
+        )
 
     async def _stop(self) -> None:
         if self._server:
@@ -128,16 +166,26 @@ class Wire(_InThread):
 
     async def _connected(self, reader: StreamReader, writer: StreamWriter) -> None:
         self.accepted += 1
+        ends = {writer}
         with contextlib.suppress(OSError):
-            far = await asyncio.open_connection(self._upstream.host, self._upstream.port)
-            ends = {writer, far[1]}
-            self._writers |= ends
             try:
-                await asyncio.gather(self._pump(reader, far[1]), self._pump(far[0], writer))
+                far = await asyncio.open_connection(self._upstream.host, self._upstream.port)
+                ends.add(far[1])
+                self._writers |= ends
+                await asyncio.gather(self._up(reader, far[1]), self._pump(far[0], writer))
             finally:
                 self._writers -= ends
                 for end in ends:
                     end.transport.abort()
+
+    async def _up(self, reader: StreamReader, writer: StreamWriter) -> None:
+        while data := await reader.read(self._piece):
+            await self._flowing.wait()
+            await asyncio.sleep(self.pause)
+            self.passed += len(data)
+            writer.write(data)
+            await writer.drain()
+        raise ConnectionResetError
 
     async def _pump(self, reader: StreamReader, writer: StreamWriter) -> None:
         while data := await reader.read(65536):
@@ -149,7 +197,7 @@ class Wire(_InThread):
 
 
 class Gateway(_InThread):
-    """Passes requests on one by one, unless `fault` says otherwise.
+    """Passes requests on one by one, unless `fault` says otherwise, and answers unless `slow` does.
 
     `seen` has all of them, `carried` the bytes of their answers as they came over the wire. `done`
     hears of each that the server has answered, and with what, before its client does.
@@ -158,6 +206,7 @@ class Gateway(_InThread):
     def __init__(self, cluster: Cluster, upstream: str = "") -> None:
         super().__init__(cluster, upstream)
         self.fault: Fault = lambda _request: None
+        self.slow: Callable[[web.Request], Slow | None] = lambda _request: None
         self.done: Callable[[web.Request, int], None] = lambda _request, _status: None
         self.seen: list[URL] = []
         self.carried: Counter[URL] = Counter()
@@ -217,10 +266,13 @@ class Gateway(_InThread):
             passed.headers.update(
                 {k: v for k, v in answer.headers.items() if k.lower() not in _OF_A_CONNECTION}
             )
+            slow = self.slow(request)
             await passed.prepare(request)
             async for chunk in answer.content.iter_any():
                 self.carried[request.rel_url] += len(chunk)
-                await passed.write(chunk)
+                await (slow.pour(passed, chunk) if slow else passed.write(chunk))
+            if slow:
+                await slow.end()
             return passed
 
 
@@ -249,6 +301,16 @@ def failing(fraction: float, code: int = 503, seed: int = 0) -> Fault:
         return status(code, "ServiceUnavailable") if dice.random() < fraction else None
 
     return fault
+
+
+def silent_watches(plural: str) -> Callable[[web.Request], Slow | None]:
+    """Let watches of this resource begin, and nothing come from them."""
+
+    def slow(request: web.Request) -> Slow | None:
+        watches = request.path.endswith(f"/{plural}") and "watch" in request.query
+        return Slow() if watches else None
+
+    return slow
 
 
 class SecondServer:

@@ -20,6 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from stoker.limits import DEFAULTS
+from tests.hostile.tricky import TRICKY
 
 Json = dict[str, Any]
 
@@ -60,48 +61,6 @@ OVER: Final = (
     "alice", "mallory", "", ".*", ".+", "alice|mallory", "(?i)ALICE", "^alice$", "(?s).*", "|",
 )  # fmt: skip
 LARGE: Final = 200_000
-TRICKY: Final = (
-    'x",namespace=~".*',
-    'x" ,namespace="alice',
-    'x"}',
-    '{namespace="alice"}',
-    "a=~.*,b",
-    "a\nnamespace=~.*",
-    '"',
-    "'",
-    "`",
-    "\\",
-    '\\"',
-    '\\\\"',
-    "\\n",
-    ",",
-    "}",
-    "!=",
-    " namespace",
-    "namespace ",
-    "namespace\u200b",
-    "\ufeffnamespace",
-    "ｎamespace",
-    "__name__",
-    "$(POD_NAME)",
-    "${POD_NAME}",
-    "{{ .Labels.namespace }}",
-    "\x00",
-    "\r\n",
-    "\x85\u2028",
-    "é 💥",
-    "null",
-    "~",
-    "*anchor",
-    "&anchor x",
-    "!!binary x",
-    "<<",
-    "a: b",
-    "# no",
-    "- x",
-    "---\nroute:\n  receiver: x\n",
-    "x" * 5000,
-)
 EXPRESSIONS: Final = {
     "(?i:.*)": "",
     "^.*$": "",

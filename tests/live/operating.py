@@ -16,8 +16,10 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -90,6 +92,14 @@ class Running:
             return self.page("/readyz") != ""
         except OSError:
             return False
+
+    def why_not_ready(self) -> str:
+        """What it says of why it could not do its work; empty if it could."""
+        try:
+            self.page("/readyz")
+        except urllib.error.HTTPError as refused:
+            return str(refused.read().decode())
+        return ""
 
     def page(self, path: str) -> str:
         """What it serves at a path."""
@@ -200,21 +210,21 @@ class World:
 
     def settled(self, kind: str, name: str) -> Object:
         """Wait until a workload is reconciled and available as it is specified now; what it is."""
+        return self.until(f"{kind} {name} to be settled", partial(self.settled_now, kind, name))
 
-        def is_settled() -> Object:
-            found = self.get(kind, name) or {}
-            generation = found["metadata"]["generation"]
-            conditions = {each["type"]: each for each in found["status"]["conditions"]}
-            for type_ in ("Reconciled", "Available"):
-                assert conditions[type_]["status"] == "True"
-                assert conditions[type_]["observedGeneration"] == generation
-            # Pods of the old template count until they are replaced.
-            assert found["status"].get("updatedReplicas") == found["status"].get("replicas")
-            # The operator may not have seen yet what Kubernetes makes of the new template.
-            assert all(map(_is_rolled_out, self.owned(found)))
-            return found
-
-        return self.until(f"{kind} {name} to be settled", is_settled)
+    def settled_now(self, kind: str, name: str) -> Object:
+        """The same without waiting; an AssertionError or KeyError where it is not so."""
+        found = self.get(kind, name) or {}
+        generation = found["metadata"]["generation"]
+        conditions = {each["type"]: each for each in found["status"]["conditions"]}
+        for type_ in ("Reconciled", "Available"):
+            assert conditions[type_]["status"] == "True"
+            assert conditions[type_]["observedGeneration"] == generation
+        # Pods of the old template count until they are replaced.
+        assert found["status"].get("updatedReplicas") == found["status"].get("replicas")
+        # The operator may not have seen yet what Kubernetes makes of the new template.
+        assert all(map(_is_rolled_out, self.owned(found)))
+        return found
 
     def owned(self, workload: Object) -> tuple[Object, ...]:
         """The StatefulSets and DaemonSets of a workload."""

@@ -40,13 +40,12 @@ VALUES = Path(__file__).parents[2] / "charts" / "stoker" / "values.yaml"
 ROOM = 0.8
 HEALTHY_SECONDS = 1.0
 CHANGES = 15
-RESTARTS = 3
+RESTARTS = 5
 # We look this often whether a change is written, so two times may differ by as much.
 POLL_SECONDS = 0.1
-# More lies in the cluster for the one than for the other, and comes through a proxy in Python.
-READING_SECONDS = 1.0
-# A little more than twice on an idle machine: what he has is judged before the first write.
-RESTART_TIMES = 3
+# The API server writes his ten megabytes and a proxy in Python carries them before the operator can
+# begin; that took 0.2 seconds more than without him, and only a part of it is for us to mend.
+CARRYING_SECONDS = 0.25
 EVERYWHERE: Object = {
     f"{kind}NamespaceSelector": {} for kind in ("serviceMonitor", "podMonitor", "rule")
 }
@@ -231,7 +230,7 @@ def test_a_hostile_namespace_costs_the_others_nothing(
     assert probe.slowest < HEALTHY_SECONDS
     assert peak < ROOM * limit
     assert change.beside <= 2 * change.without + POLL_SECONDS
-    assert restart.beside <= RESTART_TIMES * restart.without + READING_SECONDS
+    assert restart.beside <= 2 * restart.without + CARRYING_SECONDS
 
 
 # --- The webhook ----------------------------------------------------------------------------------

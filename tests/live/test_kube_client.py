@@ -354,7 +354,7 @@ def test_a_watch_is_a_stream_of_chunks(cluster: Cluster, namespace: str) -> None
 
     async def script(client: Client) -> None:
         query = {"watch": "1", "fieldSelector": "metadata.name=one"}
-        async with client.stream(CONFIG_MAP.path(namespace), query, sock_read=60) as chunks:
+        async with client.stream(CONFIG_MAP.path(namespace), query) as chunks:
             await client.create(config_map(namespace, {"a": "1"}))
             while b'"ADDED"' not in await anext(chunks):
                 pass

@@ -17,8 +17,9 @@ import pytest
 
 from stoker.kube import access
 from stoker.kube.client import Client
+from stoker.kube.clock import awake_or_asleep
 from stoker.kube.errors import NotLeading
-from stoker.kube.lease import Leadership, awake_or_asleep
+from stoker.kube.lease import Leadership
 from stoker.kube.resources import CONFIG_MAP, LEASE
 from tools.cluster import Cluster
 

@@ -8,6 +8,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
@@ -16,16 +17,24 @@ from aiohttp import web
 
 from stoker.api.core import Object, ObjectMeta
 from stoker.api.declare import Model
-from stoker.kube import access, watch
+from stoker.kube import access, report, watch
 from stoker.kube.changes import Key
 from stoker.kube.client import Client
-from stoker.kube.errors import Forbidden, NotFound
+from stoker.kube.errors import ApiError, Forbidden, NotFound, Silent, Unavailable
 from stoker.kube.reading import Head, Reader, plain, typed
 from stoker.kube.reflector import Reflector
 from stoker.kube.report import LIST, WATCH
 from stoker.kube.resources import CONFIG_MAP, SECRET, Resource
 from stoker.kube.watch import Scope
-from tests.live.faults import Gateway, SecondServer, Wire, failing, status
+from tests.live.faults import (
+    Gateway,
+    SecondServer,
+    Slow,
+    Wire,
+    failing,
+    silent_watches,
+    status,
+)
 from tools.api import Api, kubeconfig
 from tools.cluster import Cluster
 
@@ -157,13 +166,17 @@ def on(fault: web.Response, times: int = 10**9, **query: str) -> Callable[[web.R
     left = iter(range(times))
 
     def decide(request: web.Request) -> web.Response | None:
-        fits = all(
-            request.query.get(name, "") == value or (value == "*" and name in request.query)
-            for name, value in query.items()
-        )
-        return _copy(fault) if fits and next(left, None) is not None else None
+        return _copy(fault) if asks(request, query) and next(left, None) is not None else None
 
     return decide
+
+
+def asks(request: web.Request, query: dict[str, str]) -> bool:
+    """Whether a request has such a query."""
+    return all(
+        request.query.get(name, "") == value or (value == "*" and name in request.query)
+        for name, value in query.items()
+    )
 
 
 def _copy(answer: web.Response) -> web.Response:
@@ -177,7 +190,7 @@ REFUSED = status(422, "Invalid", "sendInitialEvents is forbidden for watch")
 def test_a_streamed_list_and_every_change_after_it(
     gateway: Gateway, scope: Scope, maps: ConfigMaps
 ) -> None:
-    """One request gives the list and the changes; each change has the old and the new object."""
+    """One request gives the list, one the changes; each change has the old and the new object."""
 
     async def main() -> None:
         maps.create("a", "b")
@@ -193,7 +206,7 @@ def test_a_streamed_list_and_every_change_after_it(
             assert changed
             assert changed["data"] == {"x": "1"}
             assert follower.reflector.troubles == []
-        assert [url.query.get("sendInitialEvents") for url in gateway.seen] == ["true"]
+        assert [url.query.get("sendInitialEvents") for url in gateway.seen] == ["true", None]
 
     asyncio.run(main())
 
@@ -264,15 +277,17 @@ def test_an_object_deleted_while_the_server_forgot_is_noticed(
     cluster: Cluster, gateway: Gateway, scope: Scope, maps: ConfigMaps
 ) -> None:
     """A watch that cannot go on (410) lists again, and what is missing there is deleted."""
-    gateway.fault = on(status(410, "Expired"), times=1, resourceVersion="*")
 
     async def main() -> None:
         maps.create("gone", "kept")
         with Wire(cluster, gateway.url) as cut:
             async with following(cut.kubeconfig, scope) as follower:
-                await follower.reflector.ready()
+                await follower.until(
+                    lambda: any("resourceVersion" in url.query for url in gateway.seen)
+                )
                 kept = follower.store.get(scope.namespace or "", "kept")
                 cut.refuse()
+                gateway.fault = on(status(410, "Expired"), times=1, resourceVersion="*")
                 maps.delete("gone")
                 cut.accept()
                 await follower.until(lambda: follower.deleted)
@@ -287,18 +302,126 @@ def test_an_object_deleted_while_the_server_forgot_is_noticed(
 def test_a_held_connection_delivers_when_it_is_released(
     wire: Wire, scope: Scope, maps: ConfigMaps
 ) -> None:
-    """Silence is not an end: what was held back arrives, without a new request."""
+    """A short silence is not an end: what was held back arrives, without a new request."""
 
     async def main() -> None:
         async with following(wire.kubeconfig, scope) as follower:
-            await follower.reflector.ready()
+            # One connection for the list, which was left, and one for the watch.
+            await follower.until(lambda: wire.accepted == 2)
             wire.hold()
             maps.create("late")
             await asyncio.sleep(0.2)
             assert follower.names == set()
             wire.release()
             await follower.until(lambda: follower.names == {"late"})
-        assert wire.accepted == 1
+        assert wire.accepted == 2
+
+    asyncio.run(main())
+
+
+SHORT = {
+    "WATCH_SECONDS": (2, 2),
+    "LATE_SECONDS": 1.0,
+    "STALLED_SECONDS": 1.0,
+    "LIST_SECONDS": 3,
+    "PAGE_SECONDS": 1.0,
+}
+STREAMED = {"sendInitialEvents": "true"}
+WATCHED = {"resourceVersion": "*"}
+PAGED = {"limit": "*"}
+HALF_A_LINE = 40
+
+
+@pytest.fixture
+def short_lives(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody is waited for as long as in life."""
+    for name, value in SHORT.items():
+        monkeypatch.setattr(watch, name, value)
+    monkeypatch.setattr(report, "BLIND_SECONDS", 5.0)
+
+
+@pytest.mark.parametrize(
+    ("asked", "way"),
+    [
+        (WATCHED, Slow),
+        (WATCHED, partial(Slow, HALF_A_LINE)),
+        (WATCHED, partial(Slow, HALF_A_LINE, 0.1)),
+        (STREAMED, Slow),
+        (STREAMED, partial(Slow, HALF_A_LINE)),
+        (STREAMED, partial(Slow, HALF_A_LINE, 0.1)),
+        (PAGED, Slow),
+        (PAGED, partial(Slow, HALF_A_LINE)),
+        (PAGED, partial(Slow, HALF_A_LINE, 0.1)),
+    ],
+)
+@pytest.mark.usefixtures("short_lives")
+def test_an_answer_that_does_not_go_on_is_replaced(
+    gateway: Gateway,
+    scope: Scope,
+    maps: ConfigMaps,
+    asked: dict[str, str],
+    way: Callable[[], Slow],
+) -> None:
+    """Silent from its beginning, in the middle of an object, or a few bytes at a time.
+
+    Whether it is a watch or a list: two such answers in a row are told of, also if each of them
+    begins well, and with the first good one all is known that happened meanwhile.
+    """
+    if asked is PAGED:
+        gateway.fault = on(REFUSED, sendInitialEvents="true")
+    left = iter(range(2))
+
+    def slow(request: web.Request) -> Slow | None:
+        return way() if asks(request, asked) and next(left, None) is not None else None
+
+    async def main() -> None:
+        maps.create("first", "gone")
+        async with following(gateway.kubeconfig, scope) as follower:
+            if asked is WATCHED:
+                await follower.reflector.ready()
+            gateway.slow = slow
+            maps.delete("gone")
+            maps.create("late")
+            [found] = follower.reflector.reports
+            troubles: list[ApiError | None] = []
+
+            def are_known() -> bool:
+                troubles.append(found.trouble)
+                return follower.names == {"first", "late"}
+
+            await follower.until(are_known)
+            if asked is not STREAMED:
+                # A list that does not come as a stream is soon asked for in pages.
+                assert any(isinstance(each, Unavailable) for each in troubles)
+            await follower.until(lambda: found.trouble is None and not found.is_blind)
+
+    asyncio.run(main())
+
+
+@pytest.mark.usefixtures("short_lives")
+def test_a_watch_that_only_begins_is_blind(
+    gateway: Gateway, scope: Scope, maps: ConfigMaps
+) -> None:
+    """That it is answered proves nothing; it is believed again when it says something."""
+
+    async def main() -> None:
+        async with following(gateway.kubeconfig, scope) as follower:
+            await follower.reflector.ready()
+            [found] = follower.reflector.reports
+            gateway.slow = silent_watches("configmaps")
+
+            def blind() -> bool:
+                return found.is_blind and isinstance(found.trouble, Silent)
+
+            await follower.until(blind)
+            begun = found.attempts[WATCH]
+            await follower.until(lambda: found.attempts[WATCH] > begun + 2)
+            assert blind()
+            gateway.slow = lambda _request: None
+            maps.create("late")
+            await follower.until(lambda: follower.names == {"late"})
+            assert not blind()
+            assert found.trouble is None
 
     asyncio.run(main())
 

@@ -16,7 +16,16 @@ from functools import partial
 import pytest
 from aiohttp import web
 
-from tests.live.faults import Fault, Gateway, SecondServer, Wire, failing, status
+from stoker.kube.report import BLIND_SECONDS
+from tests.live.faults import (
+    Fault,
+    Gateway,
+    SecondServer,
+    Wire,
+    failing,
+    silent_watches,
+    status,
+)
 from tests.live.operating import Object, Running, World, agent, prometheus, service_monitor
 from tools.cluster import Cluster
 
@@ -41,9 +50,15 @@ class Line:
         self._gateway.fault = fault
         self.wire.cut()
 
+    def silence(self, plural: str) -> None:
+        """Let nothing come from watches of a resource, from now on."""
+        self._gateway.slow = silent_watches(plural)
+        self.wire.cut()
+
     def well(self) -> None:
         """No more faults."""
         self._gateway.fault = no_fault
+        self._gateway.slow = no_fault
 
 
 @pytest.fixture
@@ -333,6 +348,33 @@ def watches(code: int, reason: str, most: int = 10**9) -> Fault:
         return status(code, reason)
 
     return fault
+
+
+def test_one_watch_that_falls_silent_is_told_of_and_replaced(world: World, line: Line) -> None:
+    """While the others go on: the replica is not ready, says why, and then misses nothing."""
+    flags = f"--namespaces={world.namespace}"
+    config = line.wire.kubeconfig
+    silence = "prometheus_operator_watch_silence_seconds"
+    with Running.start(world.cluster, flags, kubeconfig=config) as operator:
+        world.put(prometheus("main"), service_monitor("a"))
+        world.until("a monitor", scraped(world, "a"))
+        line.silence("servicemonitors")
+        world.put(service_monitor("b"))
+        world.delete("servicemonitor", "a")
+        world.until("it to be told", lambda: not operator.is_ready())
+        why = operator.why_not_ready()
+        assert why.count(f" in namespace {world.namespace}") == 1
+        assert "servicemonitors" in why
+        assert operator.metric(silence, controller="prometheus") > BLIND_SECONDS
+        world.put(prometheus("main", replicas=2))
+        sets = partial(world.get, "statefulset", "prometheus-main")
+        world.until("the others to go on", lambda: (sets() or {})["spec"]["replicas"] == 2)
+        assert scraped(world, "a")()
+
+        line.well()
+        converged(world, "a silent watch", scraped(world, "b"))
+        world.until("readiness", operator.is_ready)
+        assert operator.metric(silence, controller="prometheus") < BLIND_SECONDS
 
 
 def test_what_the_server_calls_a_conflict_is_looked_at_again(

@@ -25,6 +25,7 @@ from tests.live.rights import (
     kubeconfig_of,
     rights_of,
     roles_in,
+    shown,
     told,
     without,
 )
@@ -63,6 +64,7 @@ LEASE = {
     Right("create", LEASES): "cannot contend for the lease",
     Right("update", LEASES): "cannot renew the lease",
 }
+NOTES = tuple(Right(verb, "configmaps") for verb in ("get", "create", "patch"))
 WHOLE = (
     Right("list", "namespaces"),
     Right("watch", "namespaces"),
@@ -87,12 +89,14 @@ def test_no_right_is_granted_without_a_case(installed: Roles, tmp_path: Path) ->
     kubelet |= found.pop(("ClusterRole", "stoker-operator-kubelet"))
     assert kubelet == {*NEW, *DELETED, *UNWANTED}
     assert found.pop(("Role", "stoker-operator-lease")) == set(LEASE)
+    assert found.pop(("Role", "stoker-operator-replacements")) == set(NOTES)
     assert found.pop(("ClusterRole", "stoker-operator")) == workload_rights() | {*WHOLE, *OF_NODES}
     assert found == {}
     narrow = roles_in(kustomized(overlay(tmp_path, "namespaced", "repair", "consolidate")))
     own = rights_of(narrow.pop(("Role", "stoker-operator")))
     assert own == workload_rights() | {OWN}
-    assert set(narrow) == {("Role", "stoker-operator-lease")}
+    others = {("Role", f"stoker-operator-{each}") for each in ("lease", "replacements")}
+    assert set(narrow) == others
 
 
 @pytest.mark.parametrize(
@@ -316,6 +320,42 @@ def test_each_right_for_the_lease_is_missed(
             world.until("the end of leadership", partial(logged, operator, "lost leadership"))
         else:
             assert not operator.is_ready()
+
+
+def test_each_right_for_notes_on_replacements_is_missed(
+    strict_server: Server, installed: Roles, operators: Operators
+) -> None:
+    """A StatefulSet that must be replaced stays as it is, and the workload says why."""
+    rules = installed["Role", "stoker-operator-replacements"]
+    everything = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
+    for right in NOTES:
+        world = new_world(strict_server, f"replaced-{right.verb}")
+        left = without(rules, {right})
+        place = new_world(strict_server, f"replacements-{right.verb}").namespace
+        allow(strict_server.cluster, world.namespace, left, place)
+        until_allowed(strict_server, left, place, user=world.namespace)
+        flags = ("--leader-election=false", "--leader-election-id=stoker-operator")
+        where = f"--leader-election-namespace={place}"
+        operators.start(world, everything, world.namespace, *flags, where)
+        if right.verb == "patch":
+            # `create` would do for the first of them.
+            made = {"apiVersion": "v1", "kind": "ConfigMap"}
+            metadata = {"name": "stoker-operator-replacements", "namespace": place}
+            world.put(made | {"metadata": metadata})
+        world.put(prometheus("main", replicas=0))
+        before = world.until("a set", partial(_set_uid, world))
+        world.patch("prometheus", "main", {"spec": {"podManagementPolicy": "OrderedReady"}})
+        world.until(f"a word of {right}", partial(_is_shown, world, right))
+        assert _set_uid(world) == before
+
+
+def _set_uid(world: World) -> str:
+    found = world.get("statefulset", "prometheus-main") or {}
+    return str(found["metadata"]["uid"])
+
+
+def _is_shown(world: World, right: Right) -> bool:
+    return any(map(right.is_named_in, shown(world, "prometheuses")))
 
 
 NAMED = {"matchLabels": {"team": "a"}}

@@ -8,12 +8,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
+from hypothesis import strategies as st
 
 from stoker.api.amconfig import v1alpha1
 from stoker.api.convert import typed
 from stoker.api.decode import decode
 from stoker.api.prometheus import PrometheusSpec
+from stoker.cli.access import access_to_read
 from stoker.cli.deep_json import allow_deep_json
 from stoker.cli.flag_values import resource_limits
 from stoker.cli.operator_settings import operator_settings
@@ -23,6 +26,7 @@ from stoker.generate.alertmanager.kept import judged
 from stoker.generate.prometheus import fragment
 from stoker.generate.rules import rule_file
 from stoker.golang.regex import parsed
+from stoker.kube.errors import AccessError
 from stoker.limits import DEFAULTS, LIMITS, Limits, limits_with
 from stoker.offline.problems import problems
 from stoker.promql import NEWEST, ParseError, options_for, parse
@@ -30,7 +34,7 @@ from stoker.promql.nodes import walk
 from stoker.select.assets import Contents, Missing, Source
 from stoker.select.workload import Workload
 from stoker.settings import Capabilities
-from stoker.validate.budget import _TOKEN, over_budget
+from stoker.validate.budget import _HEAVY_TEXT, _LIGHT, _TOKEN, over_budget
 from stoker.validate.findings import Finding, Reason
 from stoker.validate.rules import prometheus_reader
 from stoker.validate.verdicts import judge
@@ -38,6 +42,7 @@ from stoker.web.reviews import Reviewer, rules_reader
 from tests.doubling import SORTS, Field, Sort, fields
 from tests.unit.promql_expressions import FEATURES, expressions
 from tests.unit.test_alertmanager_config import alertmanager
+from tools.api import kubeconfig
 
 SECURITY = Path(__file__).parents[2] / "docs" / "security.md"
 
@@ -217,6 +222,32 @@ def test_what_is_at_the_limit_is_fine() -> None:
     assert verdict(monitor(*[{"port": "a"}] * 6), asking)
 
 
+# What is estimated before it is counted: an object, and what it has of the row.
+COUNTED = {
+    "expression-tokens": (rule(record="a", expr="sum by (abc) (def)"), 8),
+    "all-expression-tokens": (rule(record="a", expr='abcdef{ghi="jkl"} + mnopqr'), 8),
+    "pattern-weight": (monitor({"relabelings": [{"regex": "abcdefghi"}]}), 10),
+    "all-pattern-weight": (monitor({"relabelings": [{"regex": "abcd"}, {"regex": "efgh"}]}), 10),
+}
+
+
+@pytest.mark.parametrize("row", COUNTED)
+def test_an_estimate_decides_nothing_that_counting_would_not(row: str) -> None:
+    """An object at its limit is fine though an estimate of it is over; one more is not."""
+    given, count = COUNTED[row]
+    assert not [*over_budget(given["spec"], limits_with({row: count}))]
+    (finding,) = over_budget(given["spec"], limits_with({row: count - 1}))
+    assert finding.message.startswith(f"{count} ")
+
+
+@hypothesis.given(st.text("ab(|)[^-]*+?.$\\dwWDsSbBAzQEé:P<>,i", max_size=40))
+def test_an_estimate_is_never_too_low(pattern: str) -> None:
+    """What nothing makes heavy has no more steps than its characters allow."""
+    if not _HEAVY_TEXT.search(pattern):
+        assert parsed(pattern).weight <= _LIGHT * (len(pattern) + 1)
+    assert len(_TOKEN.findall(pattern)) <= len(pattern)
+
+
 def test_an_object_that_is_small_in_bytes_is_over_nothing() -> None:
     """So it need not be looked through: the defaults allow more than so many bytes can hold."""
     small = Limits().small
@@ -232,12 +263,16 @@ def test_an_object_that_is_small_in_bytes_is_over_nothing() -> None:
 
 
 @pytest.fixture
-def _deep_json() -> Iterator[None]:
+def _levels() -> Iterator[None]:
     before = sys.getrecursionlimit(), threading.stack_size()
-    allow_deep_json()
     yield
     sys.setrecursionlimit(before[0])
     threading.stack_size(before[1])
+
+
+@pytest.fixture
+def _deep_json(_levels: None) -> None:
+    allow_deep_json()
 
 
 def _deep(levels: int) -> str:
@@ -255,6 +290,16 @@ def test_routes_as_deep_as_kubernetes_stores_them_are_a_finding() -> None:
     (finding,) = verdict.findings
     assert "--resource-limits=nesting=" in finding.message
     assert len(str(finding)) < 500
+
+
+@pytest.mark.usefixtures("_levels")
+def test_commands_that_read_a_cluster_read_what_the_operator_reads(tmp_path: Path) -> None:
+    """Else one object of a tenant would keep them from answering about all others."""
+    config = tmp_path / "config"
+    config.write_text(kubeconfig("https://127.0.0.1:1", "token", tmp_path / "ca.crt"))
+    with pytest.raises(AccessError):
+        access_to_read(str(config), "no such context")
+    assert decode(v1alpha1.AlertmanagerConfig, _deep(9_000))
 
 
 def test_what_is_too_deep_for_this_process_is_an_object_set_aside() -> None:

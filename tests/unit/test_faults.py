@@ -1,111 +1,235 @@
-"""What the fault campaign compares, and the plans that it makes."""
+"""A fault in one part of the operator: it is told and counted, tried again, and stops no other."""
 
-from __future__ import annotations
+import asyncio
+import json
+import logging
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, cast
 
-import base64
-import gzip
-import shlex
-from collections import Counter
-from typing import Any
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
-from tests.faults.crash import Crashes
-from tests.faults.oracle import Expected
-from tests.faults.plans import Plan
-from tests.faults.script import NAMES
-from tests.faults.state import Normaliser, Snapshot, differences
-from tests.faults.world import History
+from stoker.kube import transport
+from stoker.kube.access import Access
+from stoker.kube.client import Client, ListPage
+from stoker.kube.errors import NotFound
+from stoker.kube.reading import Head, typed
+from stoker.kube.reflector import Reflector
+from stoker.kube.report import WATCH
+from stoker.kube.resources import CONFIG_MAP
+from stoker.kube.watch import Scope
+from stoker.run.events import Events
+from stoker.run.kubelet import Kubelets
+from stoker.run.operator import Operator
+from stoker.settings import (
+    Capabilities,
+    KubeletSettings,
+    LeaderSettings,
+    ObjectSettings,
+    OperatorSettings,
+)
+from stoker.web.operator_metrics import OperatorMetrics
+from tests.unit.virtual_time import run
 
 Object = dict[str, Any]
-UID = "0b18278d-b712-4fe3-9728-4cdf3af4a2b9"
+END = {"metadata": {"resourceVersion": "9", "annotations": {"k8s.io/initial-events-end": "true"}}}
 
 
-def made(name: str = "a", namespace: str = "zz0001-home", **more: Any) -> Object:
-    """An object as an API server tells of it."""
-    metadata = {"name": name, "namespace": namespace, "uid": name, "resourceVersion": "1"}
-    return {"metadata": metadata | more.pop("metadata", {}), **more}
+def _line(kind: str, found: Object) -> bytes:
+    return json.dumps({"type": kind, "object": found}).encode() + b"\n"
 
 
-def snapshot(*found: tuple[str, Object], prefix: str = "zz0001") -> Snapshot:
-    """The state of these objects."""
-    return Normaliser(prefix).snapshot(found)
+class Api:
+    """Lists these objects, and then nothing happens."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+        self.lists = 0
+        self.strays = 0
+
+    async def get(self, *_: Any, **__: Any) -> None:
+        """Nothing else is there."""
+        raise NotFound("get", "/", "", status=404)
+
+    @asynccontextmanager
+    async def stream(
+        self, _path: str, query: dict[str, str], **_rest: Any
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        """A list that is streamed, or a watch that ends when it should."""
+        yield self._streamed() if "sendInitialEvents" in query else self._watched(query)
+
+    async def _watched(self, query: dict[str, str]) -> AsyncIterator[bytes]:
+        await asyncio.sleep(int(query["timeoutSeconds"]))
+        yield _line("BOOKMARK", END)
+
+    async def _streamed(self) -> AsyncIterator[bytes]:
+        self.lists += 1
+        for name in self.names:
+            metadata = {"namespace": "shop", "name": name, "resourceVersion": "1"}
+            yield _line("ADDED", {"metadata": metadata})
+        if self.strays:
+            self.strays -= 1
+            shared = asyncio.get_running_loop().create_future()
+            shared.cancel()
+            await shared
+        yield _line("BOOKMARK", END)
 
 
-def test_what_must_differ_between_runs_is_no_difference() -> None:
-    """The prefix, uids, versions, times and generations; a configuration is compared as text."""
+def followed(api: Api, *faults: str) -> tuple[Reflector[Head], list[str]]:
+    """Follow these for a while; what was told, while some of it finds a fault in a listener."""
+    told: list[str] = []
+    left = list(faults)
 
-    def of(prefix: str, uid: str, time: str, generation: int) -> Snapshot:
-        text = gzip.compress(f"job: {prefix}-home/x\n".encode(), mtime=generation)
-        data = {"file.gz": base64.b64encode(text).decode()}
-        condition = {"lastTransitionTime": time, "observedGeneration": generation}
-        workload = made(
-            namespace=f"{prefix}-home",
-            metadata={"uid": uid, "generation": generation},
-            status={"conditions": [condition]},
-        )
-        secret = made("b", f"{prefix}-home", data=data, metadata={"resourceVersion": uid})
-        return snapshot(("prometheuses", workload), ("secrets", secret), prefix=prefix)
+    def listener(_old: Head | None, new: Head | None) -> None:
+        name = (new and new.metadata.name) or ""
+        told.append(name)
+        if name in left:
+            left.remove(name)
+            raise KeyError("odd")
 
-    one = of("zz0001", "u1", "2026-01-01T00:00:00Z", 1)
-    other = of("zz0042", "u2", "2026-02-02T00:00:00Z", 7)
-    assert differences(one, other) == []
-    assert one.objects["w-home/secrets/b"]["data"] == {"file.gz": "job: w-home/x\n"}
+    async def main() -> Reflector[Head]:
+        reflector = Reflector(cast(Client, api), Scope(CONFIG_MAP), typed(Head))
+        reflector.store.listen(listener)
+        task = asyncio.create_task(reflector.run())
+        await asyncio.sleep(60)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return reflector
 
-
-def test_what_operators_did_is_a_difference() -> None:
-    """Contents, owners that are gone, files of rules that are gone, objects too many or too few."""
-    owner = {"kind": "Prometheus", "name": "main", "uid": UID, "controller": True}
-    own = made(metadata={"ownerReferences": [owner]}, data={f"{UID}.yaml": "x"})
-    alive = ("prometheuses", made("main", metadata={"uid": UID}))
-    wanted = snapshot(("configmaps", own), alive)
-    found = snapshot(("configmaps", own), ("secrets", made("more")))
-    assert [line.split(":")[0] for line in differences(wanted, found)] == [
-        "w-home/configmaps/a.data.<uid of main>.yaml",
-        "w-home/configmaps/a.data.<uid of nothing>.yaml",
-        "w-home/configmaps/a.owners[0]",
-        "w-home/prometheuses/main",
-        "w-home/secrets/more",
-    ]
-    said = wanted._replace(events=frozenset({"Warning InvalidConfiguration"}))
-    assert differences(wanted, said) == []
-    assert differences(said, wanted) == ["not said: Warning InvalidConfiguration"]
+    return run(main()), told
 
 
-def expected(name: str, *writes: str) -> Expected:
-    """What must come of an action with these writes."""
-    history = History(Counter(), Counter(), {}, frozenset())
-    return Expected(name, Snapshot({}, frozenset()), history, writes, 1.0)
+def test_a_fault_in_a_watch_begins_it_anew(caplog: pytest.LogCaptureFixture) -> None:
+    """With its place in the log, and counted as a watch that failed."""
+    api = Api("one", "two")
+    reflector, told = followed(api, "one")
+    assert told == ["one", "two"]
+    assert api.lists == 2
+    assert reflector.reports[0].failures == {WATCH: 1}
+    assert [each.levelno for each in caplog.records] == [logging.ERROR]
+    assert "odd" in caplog.text
+    assert "Traceback" in caplog.text
 
 
-def test_each_write_is_aimed_at_before_and_after_in_a_plan_of_its_own() -> None:
-    """In as few walks as the action with the most writes needs."""
-    script = [expected("a", "one", "two", "three"), expected("b"), expected("c", "four")]
-    lanes = Crashes().lanes(script, seed=1, rounds=2)
-    aims = sorted(plan.at for lane in lanes[:-2] for plan in lane.values())
-    writes = ("four", "one", "three", "two")
-    assert aims == [f"{when} {write}" for when in ("after", "before") for write in writes]
-    assert len(lanes) == 2 * 3 + 2
-    assert all(set(lane) == {"a", "c"} for lane in lanes[-2:])
-    assert lanes == Crashes().lanes(script, seed=1, rounds=2)
+def test_a_watch_that_a_stray_cancellation_ends_begins_anew() -> None:
+    """Else nobody would ever hear of a change again."""
+    api = Api("one")
+    api.strays = 1
+    reflector, _ = followed(api)
+    assert api.lists == 2
+    assert reflector.reports[0].failures == {WATCH: 1}
 
 
-def test_a_plan_is_repeated_by_its_command() -> None:
-    """The words are what the command line takes; the dice are the same."""
-    plan = Plan("crash", NAMES[0], seed=3, round=2, at="before patch secrets w-home/a #1")
-    words = shlex.split(plan.command([NAMES[1]]))
-    assert words[:4] == ["python", "-m", "tests.faults", "crash"]
-    given = dict(zip(words[4::2], words[5::2], strict=True))
-    assert given == {
-        "--only": NAMES[0],
-        "--seed": "3",
-        "--round": "2",
-        "--at": plan.at,
-        "--after": NAMES[1],
-    }
-    assert plan.dice.random() == Plan(*plan).dice.random()
-    assert plan.dice.random() != plan._replace(round=3).dice.random()
+def test_a_fault_beside_the_queues_is_counted_and_comes_back(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """All else goes on: nothing that is said about objects is worth a restart."""
+    begun: list[float] = []
+
+    async def broken(_self: Events) -> None:
+        begun.append(asyncio.get_running_loop().time())
+        raise KeyError("odd")
+
+    monkeypatch.setattr(Events, "run", broken)
+    metrics = OperatorMetrics()
+    settings = OperatorSettings(leader=LeaderSettings(enabled=False, namespace="home"))
+
+    async def main() -> None:
+        client = cast(Client, Api())
+        operator = Operator(client, client, settings, Capabilities(), metrics)
+        task = asyncio.create_task(operator._work())
+        await asyncio.sleep(60)
+        assert not task.done()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    run(main())
+    assert 5 < len(begun) < 10
+    text = metrics.registry.text()
+    assert f'prometheus_operator_task_faults_total{{task="events"}} {len(begun)}' in text
+    assert 'prometheus_operator_task_faults_total{task="targets"} 0' in text
+    assert "begins anew" in caplog.text
 
 
-def test_the_script_names_each_action_once() -> None:
-    """Plans, and what must come of actions, are found by their names."""
-    assert len(set(NAMES)) == len(NAMES)
-    assert len(NAMES) >= 60
+class Nodes(Api):
+    """Answers what the kubelets' objects are asked for; the first answer finds a fault."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.requests = 0
+
+    async def ask(self, *_words: Any, **_rest: Any) -> ListPage[Any]:
+        """An empty list."""
+        self.requests += 1
+        if self.requests == 1:
+            raise KeyError("odd")
+        return ListPage()
+
+
+def test_a_fault_while_nodes_are_kept_is_counted_and_tried_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It was the end of the operator, and again after each restart."""
+    api, metrics = Nodes(), OperatorMetrics()
+    written: list[str] = []
+
+    async def write(_self: Kubelets, wanted: Object) -> bool:
+        written.append(wanted["kind"])
+        return False
+
+    monkeypatch.setattr(Kubelets, "_write", write)
+
+    async def main() -> None:
+        settings = KubeletSettings(namespace="kube-system", name="kubelet")
+        kubelets = Kubelets(cast(Client, api), settings, ObjectSettings(), metrics)
+        task = asyncio.create_task(kubelets.run())
+        await asyncio.sleep(60)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    run(main())
+    assert "Service" in written
+    text = metrics.registry.text()
+    assert 'prometheus_operator_node_syncs_failed_total{resource="endpoints"} 1' in text
+
+
+def test_a_list_that_is_never_answered_as_a_stream_is_asked_for_in_pages(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Something between us and the server may hold back what has no end."""
+    monkeypatch.setattr(transport, "BEGIN_SECONDS", 0.1)
+
+    async def main() -> tuple[list[str], float]:
+        asked: list[str] = []
+
+        async def answer(request: web.Request) -> web.Response:
+            asked.append("stream" if "watch" in request.query else "pages")
+            if "watch" in request.query:
+                await asyncio.Event().wait()
+            return web.json_response({"metadata": {"resourceVersion": "1"}, "items": []})
+
+        application = web.Application()
+        application.router.add_get("/api/v1/configmaps", answer)
+        server = TestServer(application)
+        await server.start_server()
+        async with Client(Access(server=str(server.make_url("")).rstrip("/"))) as client:
+            reflector = Reflector(client, Scope(CONFIG_MAP), typed(Head))
+            begun = time.monotonic()
+            task = asyncio.create_task(reflector.run())
+            await reflector.settled()
+            seconds = time.monotonic() - begun
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        await server.close()
+        return asked[:2], seconds
+
+    asked, seconds = asyncio.run(main())
+    assert asked == ["stream", "pages"]
+    assert seconds < 10

@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stoker.api.common import (
     Authorization,
@@ -281,5 +283,12 @@ def test_half_a_pair_of_aws_keys_is_left_out(half: str) -> None:
 )
 def test_names_are_ordered_with_numbers_in_them(names: list[str]) -> None:
     """Whatever order a mapping arrives in."""
-    for given in (names, names[::-1]):
-        assert list(in_order(dict.fromkeys(given))) == names
+    for order in (names, names[::-1]):
+        assert list(in_order(dict.fromkeys(order))) == names
+
+
+@given(st.sets(st.text("ab_", min_size=1, max_size=4), min_size=2))
+def test_names_of_small_letters_are_ordered_as_all_others(names: set[str]) -> None:
+    """Letters come after `_`, and what is shorter comes first: also where no number is near."""
+    ordered = list(in_order(dict.fromkeys(names)))
+    assert [name for name in in_order(dict.fromkeys((*names, "A"))) if name != "A"] == ordered

@@ -4,14 +4,15 @@ import time
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from stoker.golang import Go
+from stoker.golang import NEWEST, Go
 from stoker.golang.calls import calls
 from stoker.golang.letters import is_name
 from stoker.golang.literals import quoted, unquoted
-from stoker.golang.template import RefusedError, Setting, refusal, tokens
+from stoker.golang.template import RefusedError, Setting, is_plain, refusal, tokens
 from tests.unit.go_templates import REFUSED, SETTING, TAKEN
 
 
@@ -25,6 +26,67 @@ def test_what_go_takes_is_taken(text: str) -> None:
 def test_what_go_refuses_is_refused(text: str) -> None:
     """One that is taken stops everybody's."""
     assert refusal(text, SETTING)
+
+
+# What is plain, and what only looks like it.
+WORDS = (
+    *(
+        "{{",
+        "}}",
+        "{",
+        "}",
+        " ",
+        "\n",
+        "$",
+        "$labels",
+        "$value",
+        ".job",
+        ".",
+        "|",
+        " | ",
+        "humanize",
+    ),
+    *(
+        "print",
+        "nope",
+        '"%.2f"',
+        '"}}"',
+        '"\\n"',
+        '"',
+        "`a`",
+        "1",
+        "true",
+        "if",
+        "end",
+        "-",
+        "(",
+        ")",
+    ),
+    *(":=", ",", "é", "text"),
+)
+KNOWN = replace(SETTING, variables=("$", "$labels", "$value"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{{ $labels.job }} is at {{$value|humanize}} {", '{{ $value | print "%" | humanize }}'],
+)
+def test_what_people_write_is_plain(text: str) -> None:
+    """It is not taken apart."""
+    assert is_plain(text, KNOWN)
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=8).map("".join), st.booleans())
+@example("$nope.job", True)
+@example("$value | nope", True)
+@example("$value $value", True)
+@example('print "}}"', True)
+def test_what_is_plain_is_a_template(text: str, inside: bool) -> None:
+    """Whatever is found plain, the parser would take."""
+    text = f"{{{{ {text} }}}}" if inside else text
+    for go in ((1, 9), NEWEST):
+        if is_plain(text, KNOWN):
+            tokens(text, replace(KNOWN, go=go))
 
 
 @pytest.mark.parametrize("text", ["{{ " + "(" * 10_001 + "1" + ")" * 10_001 + " }}"])

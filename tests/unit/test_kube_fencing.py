@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
+import socket
 from collections.abc import Callable
 from itertools import count
 from typing import Any, Self
@@ -11,10 +13,12 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from stoker.kube import fencing
 from stoker.kube.access import Access
 from stoker.kube.client import Client
-from stoker.kube.errors import NotLeading
-from stoker.kube.fencing import FencedConnector
+from stoker.kube.errors import NotLeading, Unavailable
+from stoker.kube.fencing import UNTAKEN_SECONDS, FencedConnector
+from stoker.kube.lease import Leadership
 
 PATH = "/api/v1/namespaces/default/configmaps"
 # Less than a buffer; more than the kernel takes at once, in one piece; as a file, piece by piece.
@@ -115,5 +119,31 @@ def test_who_is_stopped_with_a_connection_at_hand_sends_nothing(
                 await client.request("POST", PATH, body=b"{}")
             await asyncio.sleep(0.01)
             assert listener.whole == before
+
+    asyncio.run(main())
+
+
+def test_the_kernel_lets_go_of_a_write_before_another_can_lead() -> None:
+    """What it was given while we led must not leave when somebody else may."""
+    spans = inspect.signature(Leadership).parameters
+    apart = spans["lease_seconds"].default - spans["renew_seconds"].default
+    assert apart > UNTAKEN_SECONDS
+
+
+def test_a_write_that_nobody_takes_is_given_up_by_the_kernel(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also while the process is stopped, which is not in its hands; a read may wait for longer."""
+    monkeypatch.setattr(fencing, "UNTAKEN_SECONDS", 0.5)
+
+    async def main() -> None:
+        silent = socket.create_server(("127.0.0.1", 0))
+        silent.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        access = Access(f"http://127.0.0.1:{silent.getsockname()[1]}")
+        with silent:
+            async with Client(access) as client:
+                client.fence = lambda: None
+                with pytest.raises(Unavailable, match=r"timed out|TimeoutError"):
+                    await client.request("POST", PATH, body=b"x" * 900_000, timeout=60)
 
     asyncio.run(main())

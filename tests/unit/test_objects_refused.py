@@ -54,6 +54,10 @@ class Cluster:
         if wanted["metadata"]["name"] in self._checks:
             raise refusal()
 
+    def is_replacing(self, _: object) -> bool:
+        """Nothing is."""
+        return False
+
     async def write(self, wanted: Object) -> None:
         """Refuse what is to be refused, and note the rest."""
         name = wanted["metadata"]["name"]

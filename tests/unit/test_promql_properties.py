@@ -6,9 +6,22 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from stoker.promql import NEWEST, Node, ParseError, enforce_label, options_for, parse, same, to_text
-from stoker.promql.cursor import MOST_LEVELS
+from stoker.promql import (
+    NEWEST,
+    Node,
+    ParseError,
+    enforce_label,
+    nodes,
+    options_for,
+    parse,
+    same,
+    shape_of,
+    to_text,
+)
+from stoker.promql.cursor import MOST_LEVELS, Cursor
 from stoker.promql.nodes import Matcher, Selector, walk
+from stoker.promql.parse import read
+from stoker.promql.tokens import Token, phrases, tokens
 from tests.unit.promql_expressions import FEATURES, Grammar
 
 EVERYTHING = options_for(NEWEST, FEATURES)
@@ -17,6 +30,24 @@ WORDS = (
     *("fill", "step", "range", "start", "max_of", "rate", "topk", "info", "and", "or", "unless"),
     *("1", "0x1e", "5m", "1h30m", ".5", "1e3", "inf", "'x'", '"\\xff"', "`y`", "# c\n", " ", "\n"),
     *("(", ")", "{", "}", "[", "]", ",", ":", "=", "=~", "!=", "<", ">/", "+", "-", "*", "^", "@"),
+)
+# What is read as one phrase, and what looks like it.
+PHRASES = (
+    *(
+        '{a="b"}',
+        '{a=~"x.*",}',
+        "{a='x' , b!~`y`}",
+        '{a="\\n"}',
+        '{"a"="b"}',
+        '{a=~"("}',
+        "foo{",
+        "{}",
+    ),
+    *("[5m]", "[ 5m]", "[05m]", "[0s]", "[9999d]", "[1y]", "[1h:5m]", "[5m:]", "[0s:]", "[:5m]"),
+    *("foo{a='b'}[5m]", "and{a='b'}", "sum{a='b'}", "a:b(", "rate(", "sum(", "Sum (", "fill("),
+    *("sum by (a, b) (", "rate by (a) (", "sum without () (", "sum by (inf) (", "sum by (on,) ("),
+    *("on (a)", "ignoring(without)", "group_left (a, sum)", "group_right", "on (a b)", "#c\n"),
+    *("2e9", "1d", "017", "5m1h", "offset -1h", "@ end()", "bool ", "or ", "1", "foo", ")", " "),
 )
 SETTINGS = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -46,6 +77,48 @@ def test_printing_and_parsing_gives_the_same_tree(chance: random.Random) -> None
     again = parse(text, EVERYTHING)
     assert same(node, again), text
     assert to_text(again) == text
+
+
+def outcome(text: str, found: list[Token]) -> str:
+    """Give the tree of tokens with all places in it, or nothing where they are refused."""
+    try:
+        return repr(read(Cursor(text, found, EVERYTHING)))
+    except ParseError:
+        return ""
+
+
+@SETTINGS
+@given(st.randoms(use_true_random=False), st.lists(st.sampled_from(PHRASES), max_size=6))
+def test_what_is_made_of_phrases_is_made_of_tokens(chance: random.Random, words: list[str]) -> None:
+    """The same tree at the same places, whatever surrounds a phrase."""
+    made = Grammar(chance).expression()
+    at = chance.randrange(len(made) + 1)
+    for text in (made, "".join(words), f"{made[:at]}{''.join(words)}{made[at:]}"):
+        of_phrases = outcome(text, phrases(text))
+        assert of_phrases in ("", outcome(text, tokens(text)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'sum by (job) (rate(http_requests_total{job="api", code=~"5.."}[5m])) > 0.05',
+        "max_over_time(up{a='b'}[1h:5m] offset 1d) > 2e9 and on () hour() >= 8",
+        "a * on (x) group_left (y) b{c!='d'}",
+    ],
+)
+def test_what_people_write_is_read_in_phrases(text: str) -> None:
+    """There are fewer of them, and nothing is read a second time."""
+    assert outcome(text, phrases(text))
+    assert len(phrases(text)) < len(tokens(text)) * 2 / 3
+
+
+def test_only_leaves_are_spared_the_search_for_cycles() -> None:
+    """A node that can be deep in others and is spared it would be freed by recursion, in C."""
+    deep = (nodes.Binary, nodes.Call, nodes.Aggregation, nodes.Group, nodes.Signed, nodes.Subquery)
+    for kind in (*deep, nodes.Duration):
+        assert kind.__struct_config__.gc, kind
+    for text in ("a+" * 300_000 + "a", "a[" + "1+" * 300_000 + "1]"):
+        assert parse(text, EVERYTHING)
 
 
 @SETTINGS
@@ -88,6 +161,29 @@ def test_any_words_are_taken_or_refused(text: str) -> None:
     node = parsed(text)
     if node is not None:
         to_text(enforce_label(node, "namespace", "ns"))
+
+
+COMPARED = ('="b"', '!="b"', '=""', '=~"b="', '=~"("', '="\\n"', '="\n"', '="é"', "='it'", '=="b"')
+
+
+@SETTINGS
+@given(st.randoms(use_true_random=False), st.lists(st.sampled_from(COMPARED), max_size=5))
+def test_what_has_a_shape_that_is_taken_is_taken(chance: random.Random, values: list[str]) -> None:
+    """And a shape has a shape of its own, so there are not many of them."""
+    matchers = ",".join(f"l{number}{value}" for number, value in enumerate(values))
+    made = Grammar(chance).expression()
+    at = chance.randrange(len(made) + 1)
+    for text in (made, f"a{{{matchers}}}", f"{made[:at]}a{{{matchers}}}{made[at:]}"):
+        shape = shape_of(text)
+        assert shape_of(shape) == shape
+        assert parsed(shape) is None or parsed(text) is not None
+
+
+def test_texts_that_are_compared_are_no_part_of_a_shape() -> None:
+    """An empty one is, and so is what a text is matched with."""
+    shapes = {shape_of(f'a{{b="{text}",c!="x=",d=~"y="}}') for text in ("1", "2 =", "{}")}
+    assert shapes == {'a{b="x",c!="x",d=~"y="}'}
+    assert len({shape_of(text) for text in ('a{b=""}', 'a{b="1"}', 'a{b=~"1"}', "a{b='1'}")}) == 4
 
 
 @pytest.mark.parametrize(

@@ -232,6 +232,22 @@ def test_a_workload_that_is_not_ours_may_come_and_go_without_our_being_told() ->
     assert run(main()) == [Standing.GONE, *[Standing.ANOTHERS] * 100, Standing.GONE]
 
 
+def test_names_of_workloads_that_are_not_ours_are_not_remembered_for_ever() -> None:
+    """Whoever may write bindings chooses them, and how many."""
+    unused: Any = None
+
+    async def main() -> int:
+        names = [f"p-{number}" for number in range(500)]
+        cluster: Any = Elsewhere(*names)
+        judgements = Judgements(cluster, unused, unused, cluster)
+        for name in names:
+            await judgements.standing(WorkloadKey("Prometheus", "shop", name))
+            await asyncio.sleep(1)
+        return len(judgements._anothers)
+
+    assert run(main()) <= 60
+
+
 def test_resources_are_counted_by_what_changed() -> None:
     """Each is counted once, where it is now, however often it is judged."""
     judgements, kept = published()

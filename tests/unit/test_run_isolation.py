@@ -1,6 +1,7 @@
 """A Secret that cannot be read concerns those alone who refer to it."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from collections.abc import Set as AbstractSet
 from typing import Any
@@ -11,7 +12,7 @@ from stoker.api.decode import convert
 from stoker.api.monitors import ServiceMonitor
 from stoker.api.prometheus import Prometheus
 from stoker.errors import WorkloadError
-from stoker.kube.client import object_of
+from stoker.kube.client import answer_as
 from stoker.kube.errors import ApiError, Forbidden, NotFound, Unavailable, error_of
 from stoker.run.content import Content
 from stoker.run.held import Held, resource_key
@@ -60,7 +61,7 @@ def body(text: bytes) -> Answer:
     """The answer with this body."""
 
     async def answer() -> dict[str, Any]:
-        return object_of("GET", PATH, text)
+        return answer_as(dict[str, Any], "GET", PATH, text)
 
     return answer
 
@@ -382,6 +383,37 @@ def test_values_are_read_while_others_are_judged() -> None:
         return "a-199" in asked["a-0"]
 
     assert run(main())
+
+
+def test_what_dear_resources_name_is_read_before_they_are_judged() -> None:
+    """Nobody waits for a Secret that could have been asked for long ago."""
+
+    async def main() -> list[bool]:
+        world, asked = World(), list[bool]()
+
+        def find(each: ObjectKey) -> ServiceMonitor:
+            asked.append(each.name in world.server.asked)
+            return monitor(each)
+
+        members = frozenset(key(f"a-{number}") for number in range(10))
+        held = Held(world.values, find, Capabilities(), weigh=lambda _: 10**6)
+        await held.refresh(prometheus(), Changes(members=True), members)
+        return asked
+
+    # Each is looked at twice: for what it names, and to be judged; the last are judged last.
+    assert run(main())[-5:] == [True] * 5
+
+
+def test_nothing_is_read_twice_at_a_start() -> None:
+    """However many there are to judge while it is read."""
+
+    async def main() -> Counter[str]:
+        world = World()
+        names = [f"a-{number}" for number in range(300)]
+        assert all((await world.refresh(*names)).values())
+        return Counter(world.server.asked)
+
+    assert set(run(main()).values()) == {1}
 
 
 def test_many_slow_answers_hold_up_no_read_of_another_namespace() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from stoker.api.core import Object, ObjectId, ObjectMeta
 from stoker.kube.errors import ApiError, Conflict, Forbidden, NotFound, Unavailable
+from stoker.kube.resources import SECRET
 from stoker.run.writer import Writer
 from tests.unit import virtual_time
 
@@ -59,6 +60,12 @@ class Server:
         await asyncio.sleep(0)
         return answer
 
+    def touch(self) -> None:
+        """Somebody else writes, and changes nothing of what we look at."""
+        self.version += 1
+        live = self.live or {"metadata": {}}
+        self.live = live | {"metadata": live["metadata"] | {"resourceVersion": str(self.version)}}
+
     def current(self, _: ObjectId) -> ObjectMeta | None:
         """What a cache that is up to date would have."""
         if self.live is None:
@@ -85,6 +92,57 @@ def test_an_object_that_is_right_is_not_asked_for_again() -> None:
         return server.calls
 
     assert virtual_time.run(run()) == ["get", "apply"]
+
+
+def test_an_object_that_was_read_ahead_is_compared_without_reading_it_again() -> None:
+    """Once; the second time it is read anew."""
+
+    async def run() -> list[str]:
+        server, writer = made()
+        await writer.write(WANTED)
+        writer.forget_all()
+        server.calls.clear()
+        found = server.current(("Secret", "shop", "config"))
+        assert found
+        with writer.reading_ahead([(SECRET, found)]):
+            assert await writer.look(SECRET, "shop", "config") == server.live
+            assert not await writer.write(WANTED)
+        return server.calls
+
+    assert virtual_time.run(run()) == ["get"]
+
+
+def test_what_changes_after_it_was_read_ahead_is_looked_at_again() -> None:
+    """Its version says so: nobody's change is taken for what was compared."""
+
+    async def run() -> object:
+        server, writer = made()
+        await writer.write(WANTED)
+        writer.forget_all()
+        found = server.current(("Secret", "shop", "config"))
+        assert found
+        with writer.reading_ahead([(SECRET, found)]):
+            await writer.look(SECRET, "shop", "config")
+            await server.apply(WANTED | {"data": {"a": "2"}})
+            await writer.write(WANTED)
+        assert await writer.write(WANTED)
+        return (server.live or {})["data"]
+
+    assert virtual_time.run(run()) == WANTED["data"]
+
+
+def test_what_could_not_be_read_ahead_is_read_when_it_is_needed() -> None:
+    """A failure of then is no failure of now."""
+
+    async def run() -> list[str]:
+        server, writer = made()
+        metadata = ObjectMeta(namespace="shop", name="config")
+        with writer.reading_ahead([(SECRET, metadata)]):
+            await asyncio.sleep(1)
+            assert await writer.write(WANTED)
+        return server.calls
+
+    assert virtual_time.run(run()) == ["get", "get", "apply"]
 
 
 @pytest.mark.parametrize(
@@ -167,7 +225,7 @@ def test_a_touch_that_the_cache_does_not_show_yet_is_found() -> None:
         await writer.write(WANTED)
         stale = server.current(("Secret", "shop", "config"))
         writer._current = lambda _: stale
-        server.version += 1
+        server.touch()
         server.calls.clear()
         assert await writer.write(WANTED | {"data": {"a": "2"}})
         return server.calls, (server.live or {})["data"]

@@ -16,6 +16,7 @@ from stoker.api.decode import convert
 from stoker.api.monitors import ServiceMonitor
 from stoker.api.prometheus import Prometheus, PrometheusAgent
 from stoker.decide import outline_of
+from stoker.kube.client import Client
 from stoker.run.scraper_api import NotAnsweredError, ScraperApi, TooMuchError
 from stoker.run.targets import Observed, TargetRounds
 from stoker.select.members import ObjectKey, WorkloadKey
@@ -90,6 +91,8 @@ class Stage:
             raise TooMuchError("too much")
         target = {"scrapePool": job, "health": "up"}
         return json.dumps({"data": {"activeTargets": [target]}}).encode()
+
+    ask = Client.ask
 
     async def request(self, _: str, path: str, query: dict[str, str]) -> bytes:
         """List the pods, two in a page, as an API server does."""

@@ -309,6 +309,8 @@ def test_a_lease_that_nobody_contends_for_any_longer_is_contended_for_anew() -> 
     class Api:
         """Has a Lease that is free, until a stray cancellation comes from it."""
 
+        ask = Client.ask
+
         async def request(self, method: str, _path: str, **rest: Any) -> bytes:
             loop = asyncio.get_running_loop()
             if loop.time() > 9 and method == "PUT" and not told:

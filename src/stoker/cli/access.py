@@ -49,3 +49,12 @@ def access_of(
         return access.in_cluster(impersonate=impersonate)
     path = Path(kubeconfig) if kubeconfig else None
     return access.kubeconfig(path, context or None, impersonate=impersonate)
+
+
+def access_to_read(kubeconfig: str | None, context: str | None) -> "Access":
+    """The same, for a command that reads what lies in a cluster, however deep its JSON is."""
+    from stoker.cli.deep_json import allow_deep_json
+
+    # One object that is too deep would spoil the list that it is in.
+    allow_deep_json()
+    return access_of(kubeconfig, context)

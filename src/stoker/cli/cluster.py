@@ -3,11 +3,9 @@
 import asyncio
 from typing import Any, Final
 
-import msgspec
-
-from stoker.cli.access import access_of
+from stoker.cli.access import access_to_read
 from stoker.kube.access import Access
-from stoker.kube.client import Client
+from stoker.kube.client import Client, ListPage
 from stoker.kube.errors import ApiError, Forbidden, NotFound
 from stoker.kube.reading import LAST_APPLIED
 from stoker.kube.resources import (
@@ -50,7 +48,7 @@ def found_in_cluster(kubeconfig: str | None, context: str | None) -> list[Readin
     An error where there is no cluster; a kind that we may not read, or that the cluster does not
     have, is an `Unreadable`.
     """
-    return asyncio.run(_found(access_of(kubeconfig, context)))
+    return asyncio.run(_found(access_to_read(kubeconfig, context)))
 
 
 async def _found(where: Access) -> list[Reading]:
@@ -66,13 +64,11 @@ async def _listed(client: Client, known: Resource) -> list[Reading]:
     found: list[Reading] = []
     try:
         while True:
-            answer = await client.request("GET", resource.path(None), query=query)
-            page: dict[str, Any] = msgspec.json.decode(answer)
-            found += (_manifest(each, resource, source) for each in page.get("items") or ())
-            more = page["metadata"].get("continue")
-            if not more:
+            page = await client.ask(ListPage[Any], "GET", resource.path(None), query=query)
+            found += (_manifest(each, resource, source) for each in page.items)
+            if not page.metadata.continue_:
                 return found
-            query["continue"] = more
+            query["continue"] = page.metadata.continue_
     except (Forbidden, NotFound) as error:
         return [_unreadable(source, error)]
 

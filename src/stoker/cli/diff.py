@@ -26,7 +26,7 @@ cannot be read or would be refused, the command was not understood, or the clust
 import argparse
 from typing import TYPE_CHECKING
 
-from stoker.cli.access import access_arguments, access_of, flag_arguments
+from stoker.cli.access import access_arguments, access_to_read, flag_arguments
 from stoker.cli.options import flag_settings, path_arguments
 from stoker.cli.terminal import failed
 
@@ -91,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
                 failed(_NAME, f"left out of what is compared with: {fault}")
             found = _between(old, world, settings)
         else:
-            access = access_of(options.kubeconfig, options.context)
+            access = access_to_read(options.kubeconfig, options.context)
             world = _read(
                 options.paths, options.namespace or access.namespace or _DEFAULT_NAMESPACE
             )

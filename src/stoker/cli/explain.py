@@ -26,7 +26,7 @@ was not understood or the cluster does not answer.
 import argparse
 from typing import TYPE_CHECKING
 
-from stoker.cli.access import access_arguments, access_of, flag_arguments
+from stoker.cli.access import access_arguments, access_to_read, flag_arguments
 from stoker.cli.options import flag_settings, kind_meant
 from stoker.cli.terminal import failed
 
@@ -115,7 +115,7 @@ def _found(
 ) -> "Explanation | str":
     if options.paths:
         return _in_directory(options.paths, settings, kind, namespace or _DEFAULT_NAMESPACE, name)
-    access = access_of(options.kubeconfig, options.context)
+    access = access_to_read(options.kubeconfig, options.context)
     return _in_cluster(access, settings, kind, namespace, name)
 
 

@@ -148,7 +148,7 @@ class _Replica:
                 if type(error).__name__ not in self._problem:
                     logger("operator").warn("cannot ask the API server, trying again", err=error)
                 self._problem = f"{type(error).__name__}: {error}"
-                await asyncio.sleep(max(UNREACHABLE.delay(failures), error.retry_after or 0))
+                await asyncio.sleep(max(UNREACHABLE.delay(failures), error.asked_wait))
         raise AssertionError("unreachable: it is asked for ever")
 
 

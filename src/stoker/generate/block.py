@@ -184,7 +184,7 @@ def _flat(value: str) -> str:
 
 def _flattened(value: str) -> str:
     """A string on one line: plain, in single quotes, or in double quotes."""
-    if _WORD.fullmatch(value):
+    if len(value) > _LONGEST_MEANING and _PLAIN.fullmatch(value):
         return value
     if _SPECIAL.search(value) or _SPACE_BEFORE_BREAK.search(value) or _resolves(value):
         return _double_quoted(value)
@@ -195,8 +195,10 @@ def _flattened(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-# What is plain at a glance, however long: no word that means something else has six letters.
-_WORD: Final = re.compile(r"[A-Za-z_/][!-9;-~]{5,}+")
+# What is plain at a glance, however long: no `:` and no space before a `#` or another space. No
+# word that means something else, and begins with a letter, is longer than `false`.
+_LONGEST_MEANING: Final = 5
+_PLAIN: Final = re.compile(r"[A-Za-z_/](?:[!-9;-~]++|:(?=[!-~])|[ ](?=[!-\"$-~]))*+")
 
 # What YAML 1.1 readers would take for something else than a string.
 _RESOLVES: Final = re.compile(

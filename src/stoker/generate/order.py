@@ -5,9 +5,10 @@ The peer's is that of its YAML library: letters come after all else, and numbers
 compare as numbers (`param2` before `param10`).
 """
 
+import re
 from collections.abc import Mapping
 from functools import cmp_to_key
-from typing import TypeVar
+from typing import Final, TypeVar
 
 Value = TypeVar("Value")
 
@@ -16,7 +17,12 @@ def in_order(members: Mapping[str, Value]) -> dict[str, Value]:
     """The same members, ordered by their names."""
     if len(members) < 2:
         return dict(members)
-    return {name: members[name] for name in sorted(members, key=_by_name)}
+    # Of small letters alone, and `_`, the order is that of the characters.
+    by_name = None if _SMALL.fullmatch("".join(members)) else _by_name
+    return {name: members[name] for name in sorted(members, key=by_name)}
+
+
+_SMALL: Final = re.compile(r"[a-z_]*+")
 
 
 def _compared(one: str, other: str) -> int:

@@ -26,7 +26,7 @@ from stoker.generate.order import in_order
 from stoker.promql import enforce_label, nameless_info, to_text
 from stoker.select.exclusions import is_spared
 from stoker.validate.findings import Finding, Reason
-from stoker.validate.rules import GROUP_SINCE, RULE_SINCE, Reader, parsed
+from stoker.validate.rules import GROUP_SINCE, RULE_SINCE, Reader, Since, parsed
 from stoker.validate.rules import rules as rule_findings
 
 CONFIG_MAP_LIMIT: Final = 524_288
@@ -89,10 +89,11 @@ def rule_file(
 ) -> RuleFile:
     """The file of a PrometheusRule, or why there is none."""
     name = file_name(rule.metadata)
-    found = tuple(rule_findings(rule.spec, reader))
+    enforcement = enforcement or Enforcement()
+    concerned = enforcement.concerns(rule.metadata)
+    found = tuple(rule_findings(rule.spec, reader, enforced=concerned))
     if found:
         return RuleFile(name, findings=found)
-    enforcement = enforcement or Enforcement()
     ignored = lost_labels(rule, enforcement, reader)
     try:
         spec = enforced(rule, enforcement, reader)
@@ -172,31 +173,41 @@ _RULE_FIELDS: Final = {
 
 
 def _file(spec: PrometheusRuleSpec, reader: Reader, ignored: list[Ignored]) -> Block:
+    lacking = _lacking(GROUP_SINCE, reader), _lacking(RULE_SINCE, reader)
     groups = []
     for index, group in enumerate(spec.groups or ()):
         path = f"spec.groups[{index}]"
-        block = _block(group, reader, ignored, path)
+        block = _block(group, _GROUP_FIELDS, lacking[0], ignored, path)
         if group.rules:
             block["rules"] = [
-                _block(rule, reader, ignored, f"{path}.rules[{number}]")
+                _block(rule, _RULE_FIELDS, lacking[1], ignored, f"{path}.rules[{number}]")
                 for number, rule in enumerate(group.rules)
             ]
         groups.append(block)
     return {"groups": groups} if groups else {}
 
 
-def _block(source: RuleGroup | Rule, reader: Reader, ignored: list[Ignored], path: str) -> Block:
+def _lacking(since: Mapping[str, Since], reader: Reader) -> dict[str, str]:
+    """Why the reader does not know a member, of those that it does not know."""
+    lacks = ((name, reader.lacks(version)) for name, version in since.items())
+    return {name: lack for name, lack in lacks if lack}
+
+
+def _block(
+    source: RuleGroup | Rule,
+    fields: Mapping[str, str],
+    lacking: Mapping[str, str],
+    ignored: list[Ignored],
+    path: str,
+) -> Block:
     """The members that are set and known; an empty one is as good as none."""
-    is_rule = isinstance(source, Rule)
-    since = RULE_SINCE if is_rule else GROUP_SINCE
     block: Block = {}
-    for name, attribute in (_RULE_FIELDS if is_rule else _GROUP_FIELDS).items():
+    for name, attribute in fields.items():
         value = getattr(source, attribute)
-        if value is None or value in ("", (), {}):
+        if value is None or (not value and value != 0):
             continue
-        lack = reader.lacks(since.get(name))
-        if lack:
-            ignored.append(Ignored(f"{path}.{name}", lack))
+        if name in lacking:
+            ignored.append(Ignored(f"{path}.{name}", lacking[name]))
         else:
             block[name] = in_order(value) if isinstance(value, dict) else value
     return block

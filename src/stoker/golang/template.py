@@ -54,13 +54,30 @@ class RefusedError(Exception):
 
 def refusal(text: str, setting: Setting) -> str:
     """Why Go would not take a text for a template; empty where it does."""
-    if "{{" not in text:
+    if "{{" not in text or is_plain(text, setting):
         return ""
     try:
         _Parser(text, setting).parse()
     except RefusedError as refused:
         return str(refused)
     return ""
+
+
+def is_plain(text: str, setting: Setting) -> bool:
+    """Whether the text has nothing but actions such as `{{ $labels.job | title }}`, all known.
+
+    Nearly all templates of alerts are such, and every Go takes them. Of others this tells nothing.
+    """
+    if not _PLAIN.fullmatch(text):
+        return False
+    for action in _PLAIN_ACTION.findall(text):
+        for word in _PLAIN_WORD.findall(action):
+            if word[0] == "$":
+                if word not in setting.variables:
+                    return False
+            elif word[0] not in '".' and setting.functions.get(word) != "":
+                return False
+    return True
 
 
 def tokens(text: str, setting: Setting) -> list[Token]:
@@ -109,6 +126,17 @@ _OPEN: Final = re.compile(
     rf"""(?x) \{{\{{(?:-{_SPACE})?+
     (?: (/\*) | {_SPACE}*+(?:({_KEYWORD})(?={_SPACE}|[.,|:()]|\}}\}}))?+ )"""
 )
+
+# What is plain: variables with fields, and functions of these and of strings without escapes.
+_ASCII_NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*+"
+_PLAIN_VARIABLE: Final = rf"\${_ASCII_NAME}(?:\.{_ASCII_NAME})*+"
+_PLAIN_STRING: Final = r'"[^"\\\n]*+"'
+_PLAIN_CALL: Final = rf"{_ASCII_NAME}(?:[ ]++(?:{_PLAIN_VARIABLE}|{_PLAIN_STRING}))*+"
+_PLAIN_ACTION: Final = re.compile(
+    rf"\{{\{{[ ]*+(?:{_PLAIN_VARIABLE}|{_PLAIN_CALL})(?:[ ]*+\|[ ]*+{_PLAIN_CALL})*+[ ]*+\}}\}}"
+)
+_PLAIN: Final = re.compile(rf"(?:[^{{]++|\{{(?!\{{)|{_PLAIN_ACTION.pattern})*+")
+_PLAIN_WORD: Final = re.compile(rf"{_PLAIN_STRING}|[.$]?{_ASCII_NAME}")
 _COMMENT_END: Final = re.compile(rf"(?:{_SPACE}-)?\}}\}}")
 _NAME: Final = re.compile(rf"{_SPACE}*+({STRING})")
 _RIGHT: Final = re.compile(rf"{_SPACE}*+(?:(?<={_SPACE})-\}}\}}|\}}\}})")

@@ -9,11 +9,13 @@ Objects are what `msgspec.json` makes of JSON: dicts. Failures are the errors of
 """
 
 from collections.abc import Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from stoker.api.core import Object
+from stoker.api.decode import ListMeta
 from stoker.kube import protobuf
 from stoker.kube.errors import NotFound, Unavailable
 from stoker.kube.fencing import Fence
@@ -25,10 +27,11 @@ __all__ = [
     "METADATA_ONLY_LIST",
     "Client",
     "Fence",
+    "ListPage",
     "Observe",
+    "Review",
     "Waited",
     "answer_as",
-    "object_of",
 ]
 
 T = TypeVar("T")
@@ -39,6 +42,28 @@ METADATA_ONLY_LIST: Final = "application/json;as=PartialObjectMetadataList;g=met
 _APPLY: Final = "application/apply-patch+yaml"
 _MERGE_PATCH: Final = "application/merge-patch+json"
 _JSON_PATCH: Final = "application/json-patch+json"
+
+
+class ListPage(Struct, Generic[T], frozen=True):
+    """One answer to a list request; some have null for no items."""
+
+    metadata: ListMeta = ListMeta()
+    found: list[T] | None = msgspec.field(default=None, name="items")
+
+    @property
+    def items(self) -> list[T]:
+        """The objects of the page."""
+        return self.found or []
+
+
+class _Verdict(Struct, frozen=True):
+    allowed: bool = False
+
+
+class Review(Struct, frozen=True):
+    """The answer to the question whether somebody may do something."""
+
+    status: _Verdict
 
 
 class Client(Transport):
@@ -196,8 +221,8 @@ class Client(Transport):
         }
         path = SELF_SUBJECT_ACCESS_REVIEW.path(None)
         body = msgspec.json.encode(review)
-        answer = await self._asked("POST", path, body=body, exempt=True)
-        return bool(answer["status"].get("allowed"))
+        answer = await self.ask(Review, "POST", path, body=body, exempt=True)
+        return answer.status.allowed
 
     async def _patch(
         self, path: str, content_type: str, patch: Any, query: dict[str, str]
@@ -207,8 +232,15 @@ class Client(Transport):
             body = _as_yaml(body)
         return await self._asked("PATCH", path, query=query, body=body, content_type=content_type)
 
+    async def ask(self, model: type[T], method: str, path: str, **options: Any) -> T:
+        """Send a request (`request` has the options) and read the answer by its type.
+
+        Who reads an answer otherwise takes half of one for a fault of our own.
+        """
+        return answer_as(model, method, path, await self.request(method, path, **options))
+
     async def _asked(self, method: str, path: str, **options: Any) -> Object:
-        return object_of(method, path, await self.request(method, path, **options))
+        return await self.ask(dict[str, Any], method, path, **options)
 
 
 def _as_yaml(body: bytes) -> bytes:
@@ -221,13 +253,11 @@ def _as_yaml(body: bytes) -> bytes:
     return body.decode().replace("\x7f", "\\x7f").encode("ascii", "backslashreplace")
 
 
-def object_of(method: str, path: str, body: bytes) -> Object:
-    """The object in an answer; `Unavailable` where it is none, but perhaps a page to log in."""
-    return answer_as(dict[str, Any], method, path, body)
-
-
 def answer_as(model: type[T], method: str, path: str, body: bytes) -> T:
-    """An answer by its type; `Unavailable` where it is something else, or only half of it came."""
+    """An answer by its type; `Unavailable` where it is something else, or only half of it came.
+
+    What is something else may be a page to log in, by whoever is between us and the server.
+    """
     try:
         return msgspec.json.decode(body, type=model)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

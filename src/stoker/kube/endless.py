@@ -11,6 +11,7 @@ from typing import Final, TypeAlias, TypeVar
 
 from stoker.errors import StokerError
 from stoker.kube.backoff import Backoff
+from stoker.kube.errors import asked_wait
 
 T = TypeVar("T")
 
@@ -46,6 +47,7 @@ async def until_done(work: Work, told: Told) -> None:
             # In a task of its own: a group that fails may leave its task marked as cancelled.
             await undisturbed(asyncio.ensure_future(work()))
         except Exception as error:
+            asked = asked_wait(_cause(error))
             told(_cause(error))
         else:
             return
@@ -53,7 +55,7 @@ async def until_done(work: Work, told: Told) -> None:
             # It failed as it was told to end.
             raise asyncio.CancelledError
         failures = 1 if _now() - begun > STEADY_SECONDS else failures + 1
-        await asyncio.sleep(AGAIN.delay(failures))
+        await asyncio.sleep(max(AGAIN.delay(failures), asked))
 
 
 async def undisturbed(work: Awaitable[T]) -> T:

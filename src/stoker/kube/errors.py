@@ -12,6 +12,9 @@ from typing import Any, Final
 from stoker.errors import StokerError
 from stoker.kube.resources import Target
 
+# A server, or what is before it, that asks for more is asked all the same.
+_LONGEST_ASKED: Final = 300.0
+
 
 class AccessError(StokerError):
     """We do not know where the API server is, or have nothing to show to it."""
@@ -49,6 +52,14 @@ class ApiError(StokerError):
     def timed_out(self) -> bool:
         """Whether it was waited for in vain."""
         return isinstance(self.__cause__, TimeoutError)
+
+    @property
+    def asked_wait(self) -> float:
+        """For how many seconds the server wants not to be asked again; 0 where it did not say.
+
+        Whoever tries again keeps to that, however long its own wait would be.
+        """
+        return min(self.retry_after or 0.0, _LONGEST_ASKED)
 
     @property
     def causes(self) -> list[Mapping[str, Any]]:
@@ -102,6 +113,10 @@ class Unavailable(ApiError):
     """The server cannot answer now: 5xx, a timeout, no connection."""
 
 
+class Silent(Unavailable):
+    """An answer began, and did not go on or end when it should have."""
+
+
 _BY_STATUS: Final[dict[int, type[ApiError]]] = {
     401: Unauthorized,
     403: Forbidden,
@@ -112,6 +127,11 @@ _BY_STATUS: Final[dict[int, type[ApiError]]] = {
     422: Invalid,
     429: TooManyRequests,
 }
+
+
+def asked_wait(error: BaseException | None) -> float:
+    """For how many seconds the server wants not to be asked again, after an error of any kind."""
+    return error.asked_wait if isinstance(error, ApiError) else 0.0
 
 
 def error_of(

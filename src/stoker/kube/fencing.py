@@ -4,6 +4,10 @@ A write that was begun by a leader may leave it much later: the process is stopp
 its leadership lasts, and what the loop, TLS and the connection hold is sent when it goes on. So the
 fence is asked last of all, by the socket, whenever bytes are handed to the kernel. Of a request
 that was cut in the middle the server makes nothing.
+
+The kernel goes on sending what it was given, whoever leads meanwhile. So it is given little at a
+time, and gives up what nobody takes from it before another can lead. What the network itself keeps
+and delivers late is for the server to refuse, where a write says which version it is about.
 """
 
 import asyncio
@@ -19,6 +23,15 @@ Fence = Callable[[], None]
 
 FENCE: Final[ContextVar[Fence | None]] = ContextVar("fence", default=None)
 """The fence of the request that this task is making."""
+
+
+# How much the kernel may have of a request that it has not sent yet.
+_UNSENT_BYTES: Final = 64 * 1024
+UNTAKEN_SECONDS: Final = 4.0
+"""For how long the kernel may keep what nobody takes from it: less than leaders are apart."""
+
+_NOT_SENT: Final[int | None] = getattr(socket, "TCP_NOTSENT_LOWAT", None)
+_USER_TIMEOUT: Final[int | None] = getattr(socket, "TCP_USER_TIMEOUT", None)
 
 
 class ShutError(ConnectionAbortedError):
@@ -37,6 +50,13 @@ class _FencedSocket(socket.socket):
     """Asks the fence of the request at hand before it sends."""
 
     fence: Fence | None = None
+
+    def guard(self, fence: Fence | None) -> None:
+        """Serve a request from now on, which may have a fence."""
+        self.fence = fence
+        if _USER_TIMEOUT is not None:
+            milliseconds = int(UNTAKEN_SECONDS * 1000) if fence else 0
+            self.setsockopt(socket.IPPROTO_TCP, _USER_TIMEOUT, milliseconds)
 
     def send(self, data: Any, flags: int = 0, /) -> int:
         """As a socket does."""
@@ -79,11 +99,13 @@ class FencedConnector(aiohttp.TCPConnector):
             connection.close()
             raise aiohttp.ClientConnectionError("the connection was closed meanwhile")
         self._transports.add(transport)
-        fenced.fence = FENCE.get()
+        fenced.guard(FENCE.get())
         return connection
 
     def _made(self, address: tuple[Any, ...]) -> socket.socket:
         family, kind, protocol, _, _ = address
         made = _FencedSocket(family=family, type=kind, proto=protocol)
+        if _NOT_SENT is not None:
+            made.setsockopt(socket.IPPROTO_TCP, _NOT_SENT, _UNSENT_BYTES)
         self._sockets[made.fileno()] = made
         return made

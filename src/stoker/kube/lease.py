@@ -14,7 +14,6 @@ import asyncio
 import datetime
 import logging
 import random
-import time
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -22,20 +21,15 @@ import msgspec
 
 from stoker.api.core import Object
 from stoker.errors import StokerError
-from stoker.kube.client import Client, object_of
-from stoker.kube.errors import AlreadyExists, Conflict, NotFound, NotLeading
+from stoker.kube.client import Client
+from stoker.kube.clock import awake_or_asleep
+from stoker.kube.errors import AlreadyExists, Conflict, NotFound, NotLeading, asked_wait
 from stoker.kube.resources import LEASE
 
-_CLOCK: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 _JITTER: Final = 0.2
 _NEVER: Final = float("-inf")
 
 _log = logging.getLogger(__name__)
-
-
-def awake_or_asleep() -> float:
-    """Seconds on a clock that only goes forward, also while this process or the machine stops."""
-    return time.clock_gettime(_CLOCK)
 
 
 class Leadership:
@@ -73,6 +67,8 @@ class Leadership:
         self._lead_until = _NEVER
         self._lease: Object = {}
         self._unchanged_since = _NEVER
+        # For how long the server wants not to be asked.
+        self._asked = 0.0
 
     @property
     def is_leading(self) -> bool:
@@ -103,7 +99,7 @@ class Leadership:
         while not await self._acquired():
             pause = self._retry_seconds * random.uniform(1, 1 + _JITTER)  # noqa: S311 - no secret
             left = self._expires_at() - self._clock()
-            await asyncio.sleep(min(pause, left) if left > 0 else pause)
+            await asyncio.sleep(max(min(pause, left) if left > 0 else pause, self._asked))
 
     async def _lead(self) -> None:
         """Return when we do not lead any more."""
@@ -111,7 +107,7 @@ class Leadership:
         self.leading.set()
         while self.is_leading:
             left = self._lead_until - self._clock()
-            await asyncio.sleep(min(self._retry_seconds, left))
+            await asyncio.sleep(min(max(self._retry_seconds, self._asked), left))
             if not self.is_leading or not await self._renewed():
                 break
         self._step_down()
@@ -133,10 +129,12 @@ class Leadership:
             return False  # another was faster
         except (StokerError, TimeoutError) as error:
             _log.warning("cannot contend for the lease: %s", error or "no answer in time")
+            self._asked = asked_wait(error)
             return False
 
     async def _look(self) -> None:
         """Read the Lease; remember since when it is as it is."""
+        self._asked = 0.0
         try:
             lease = await self._request("GET", self._path)
         except NotFound:
@@ -175,6 +173,7 @@ class Leadership:
             return False  # deleted: whoever did that wants an election
         except (StokerError, TimeoutError) as error:
             _log.warning("cannot renew the lease: %s", error or "no answer in time")
+            self._asked = asked_wait(error)
         return True
 
     async def _is_still_ours(self) -> bool:
@@ -201,6 +200,7 @@ class Leadership:
         else:
             answer = await self._request("POST", LEASE.path(self._namespace), lease)
         self._lease = answer
+        self._asked = 0.0
         self._unchanged_since = sent
         self._lead_until = sent + self._renew_seconds
 
@@ -230,14 +230,14 @@ class Leadership:
         return LEASE.path(self._namespace, self._name)
 
     async def _request(self, method: str, path: str, body: Object | None = None) -> Object:
-        answer = await self._client.request(
+        return await self._client.ask(
+            dict[str, Any],
             method,
             path,
             body=msgspec.json.encode(body) if body else None,
             timeout=self._renew_seconds / 2,
             exempt=True,
         )
-        return object_of(method, path, answer)
 
 
 def _spec(lease: Object) -> dict[str, Any]:

@@ -7,7 +7,8 @@ A key waits at most once and is never in two hands: what is added while a worker
 when the worker is done. A block that raises has failed, and its key comes back by itself, each time
 later (up to a minute), and not before the time that the API server asked for (`Retry-After`); a
 block that ends well forgets that. `add` says that something relevant has changed, so it ends any
-wait and forgets failures. Who has waited longest is next.
+wait of our own and forgets failures; what the server asked for holds. Who has waited longest is
+next.
 
 Nothing is polled: timers of the event loop move keys to the line, and a semaphore counts the line.
 """
@@ -20,13 +21,11 @@ from typing import Final, Generic, TypeVar
 
 from stoker.errors import StokerError
 from stoker.kube.backoff import Backoff
-from stoker.kube.errors import ApiError
+from stoker.kube.errors import asked_wait
 
 K = TypeVar("K", bound=Hashable)
 
 RETRIES: Final = Backoff(first=0.25, longest=60.0)
-# A server, or what is before it, that asks for more is asked all the same.
-_LONGEST_ASKED: Final = 300.0
 
 
 class QueueClosedError(StokerError):
@@ -53,6 +52,8 @@ class KeyedQueue(Generic[K]):
         self._in_hand: dict[K, float] = {}
         self._again: dict[K, float] = {}
         self._failures: dict[K, int] = {}
+        # Until when the server wants not to be asked.
+        self._asked: dict[K, float] = {}
         self._available = asyncio.Semaphore(0)
         self._idle = asyncio.Event()
         self._idle.set()
@@ -99,6 +100,7 @@ class KeyedQueue(Generic[K]):
             raise
         else:
             self.forget(key)
+            self._asked.pop(key, None)
         finally:
             self._put_down(key)
 
@@ -128,9 +130,9 @@ class KeyedQueue(Generic[K]):
     def _failed(self, key: K, error: Exception) -> None:
         self._failures[key] = self.failures(key) + 1
         self.retries += 1
-        asked = (error.retry_after if isinstance(error, ApiError) else None) or 0.0
-        wait = max(RETRIES.delay(self._failures[key]), min(asked, _LONGEST_ASKED))
-        self._schedule(key, _now() + wait)
+        if asked := asked_wait(error):
+            self._asked[key] = _now() + asked
+        self._schedule(key, _now() + RETRIES.delay(self._failures[key]))
 
     def _put_down(self, key: K) -> None:
         del self._in_hand[key]
@@ -142,6 +144,7 @@ class KeyedQueue(Generic[K]):
     def _schedule(self, key: K, due: float) -> None:
         if self._closed or key in self._line:
             return
+        due = max(due, self._asked.get(key, due))
         if key in self._in_hand:
             self._again[key] = min(due, self._again.get(key, due))
             return

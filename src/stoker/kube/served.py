@@ -9,19 +9,21 @@ come between us and our objects. Which version that is may change at any time.
 import asyncio
 import base64
 import hashlib
+import math
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
-import msgspec
 from msgspec import Struct
 
 from stoker.kube.client import Client
-from stoker.kube.errors import ApiError, NotFound, Unavailable
+from stoker.kube.errors import ApiError, NotFound
 from stoker.kube.resources import Resource
 
 _VERSION: Final = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
+# The stored version changes when somebody migrates it, which is a matter of minutes.
+_FRESH_SECONDS: Final = 60.0
 _STAGES: Final = {"alpha": 0, "beta": 1, None: 2}
 
 
@@ -32,9 +34,6 @@ class _Resource(Struct, frozen=True, rename="camel"):
 
 class _Resources(Struct, frozen=True):
     resources: list[_Resource] = []
-
-
-_RESOURCES: Final = msgspec.json.Decoder(_Resources)
 
 
 class Served:
@@ -49,21 +48,31 @@ class Served:
         self._versions = tuple(versions)
         self._asking = asyncio.Lock()
         self._asked = 0
+        self._asked_at = -math.inf
 
-    async def look(self) -> Resource:
-        """Ask which version it is; without an answer what was known stays. Many may ask at once."""
+    async def look(self, anew: bool = True) -> Resource:
+        """Ask which version it is; without an answer what was known stays. Many may ask at once.
+
+        What was asked lately is not asked again, unless `anew`.
+        """
         before = self._asked
         async with self._asking:
-            if self._asked == before:
+            is_fresh = not anew and _now() - self._asked_at < _FRESH_SECONDS
+            if self._asked == before and not is_fresh:
                 await self._ask()
         return self.resource
 
     async def _ask(self) -> None:
         # Without an answer too: those that wait would only ask the same.
         self._asked += 1
+        self._asked_at = _now()
         with suppress(ApiError):
             found = await served(self._client, self._versions)
             self.resource = chosen(found, self.resource)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 async def served(client: Client, versions: Sequence[Resource]) -> dict[Resource, str]:
@@ -77,14 +86,11 @@ async def served(client: Client, versions: Sequence[Resource]) -> dict[Resource,
 async def _storage_hash(client: Client, resource: Resource) -> str | None:
     """What discovery says of the stored version; None if this version is not served."""
     try:
-        body = await client.request("GET", f"/apis/{resource.api_version}")
+        found = await client.ask(_Resources, "GET", f"/apis/{resource.api_version}")
     except NotFound:
         return None
-    try:
-        found = _RESOURCES.decode(body).resources
-    except msgspec.DecodeError as error:
-        raise Unavailable("get", f"/apis/{resource.api_version}", str(error)) from error
-    hashes = (each.storage_version_hash for each in found if each.name == resource.plural)
+    named = (each for each in found.resources if each.name == resource.plural)
+    hashes = (each.storage_version_hash for each in named)
     return next(hashes, None)
 
 

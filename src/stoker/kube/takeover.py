@@ -100,8 +100,8 @@ def _parted(entry: Mapping[str, Any]) -> tuple[Object, Object]:
         return {}, fields
     content = {name: inner for name, inner in fields.items() if name in _CONTENT}
     reserved = _reserved(fields.get("f:metadata") or {})
-    ours = _without(content, _OTHERS) | ({"f:metadata": reserved} if reserved else {})
-    return ours, _without(fields, ours)
+    ours = without(content, _OTHERS) | ({"f:metadata": reserved} if reserved else {})
+    return ours, without(fields, ours)
 
 
 def _reserved(metadata: Mapping[str, Any]) -> Object:
@@ -113,22 +113,26 @@ def _reserved(metadata: Mapping[str, Any]) -> Object:
     return {kind: names for kind, names in found.items() if names}
 
 
-def _without(fields: Mapping[str, Any], taken: Mapping[str, Any]) -> Object:
+def without(fields: Mapping[str, Any], taken: Mapping[str, Any]) -> Object:
     """A set of fields less those in another, whose leaves take all that is below them."""
     remaining: Object = {}
     for name, inner in fields.items():
         if name not in taken:
             remaining[name] = inner
-        elif taken[name] and (rest := _without(inner, taken[name])):
+        elif taken[name] and (rest := without(inner, taken[name])):
             remaining[name] = rest
     return remaining
 
 
-async def claim(client: Client, live: Object, manager: str) -> None:
-    """Make the content of an object ours before it is applied; its version must be the live one."""
+async def claim(client: Client, live: Object, manager: str) -> Object:
+    """Make the content of an object ours before it is applied; return it as it is then.
+
+    Its version must be the live one.
+    """
     fields = claimed(live["metadata"].get("managedFields"), manager)
-    if fields is not None:
-        await _set_managed_fields(client, live, fields, manager)
+    if fields is None:
+        return live
+    return await set_managed_fields(client, live, fields, manager)
 
 
 async def adopt(
@@ -148,12 +152,13 @@ async def adopt(
     fields = adopted(metadata.get("managedFields"), from_managers, manager, subresource)
     if fields is None:
         return live
-    return await _set_managed_fields(client, live, fields, manager)
+    return await set_managed_fields(client, live, fields, manager)
 
 
-async def _set_managed_fields(
+async def set_managed_fields(
     client: Client, live: Object, fields: Sequence[Object], manager: str
 ) -> Object:
+    """Say who has which fields of an object; one that changed since is a `Conflict`."""
     metadata = live["metadata"]
     # A resource version in a patch is a precondition. A `test` of it would be one too, but fails
     # as Invalid, which says that the object is wrong.

@@ -37,7 +37,7 @@ from stoker.kube.resources import WRITES, Target
 JSON: Final = "application/json"
 CONNECT_SECONDS: Final = 10.0
 # A server says at once that a stream has begun, also where nothing happens for long.
-BEGIN_SECONDS: Final = 30.0
+BEGIN_SECONDS: Final = 15.0
 ATTEMPTS: Final = 4
 # A server that asks for more is asked again by the queue, not here.
 LONGEST_WAIT: Final = 10.0
@@ -126,20 +126,21 @@ class Transport:
         query: Mapping[str, str] | None = None,
         *,
         accept: str = JSON,
-        sock_read: float | None = None,
+        exempt: bool = False,
     ) -> AsyncIterator[AsyncIterator[bytes]]:
         """Open an answer without end and give its chunks as they come.
 
-        It fails with `Unavailable` when no answer began in time, nothing came for `sock_read`
-        seconds, or the connection broke; it ends when the server ends it.
+        It fails with `Unavailable` when no answer began in time or the connection broke; it ends
+        when the server ends it. For how long it may be silent is for the caller to say.
         """
         call = _Call(
             method="GET",
             path=path,
             query=dict(query or {}),
             headers={"Accept": accept},
-            timeout=aiohttp.ClientTimeout(sock_connect=CONNECT_SECONDS, sock_read=sock_read),
+            timeout=aiohttp.ClientTimeout(sock_connect=CONNECT_SECONDS),
             begin=BEGIN_SECONDS,
+            exempt=exempt,
         )
         async with self._answered(call) as response:
             yield _chunks(call, response)
@@ -187,6 +188,9 @@ class Transport:
         except (aiohttp.ClientError, OSError) as error:
             if shut := shut_by(error):
                 raise shut from error
+            if fence:
+                # It may have closed the connection in a turn of the loop that was not ours.
+                fence()
             raise
         finally:
             if self._observe:

@@ -8,6 +8,10 @@ watch that ends goes on where it was, from the last version that was seen; where
 forgotten that version (410), the list is made again. Nothing but cancelling ends the iteration:
 failures, refusals and missing resources are told to a `Report` and tried again, later and later.
 
+A watch lives for a short time only, and the server ends it: one that has not ended a little later
+is dead, whatever its connection looks like and whatever still trickles from it. A new one tells
+what was missed. (`docs/decisions/20261118-short-watches.md` has what that costs.)
+
 A resource with several versions is watched in the one that `locate` names, which is asked before
 each round: a version that is gone is left for another, from where the watch was.
 """
@@ -15,19 +19,25 @@ each round: a version that is gone is left for another, from where the watch was
 import asyncio
 import logging
 import random
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Final, Generic, TypeAlias, TypeVar
 
-import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from stoker.api.decode import ListMeta
 from stoker.kube.backoff import Backoff
 from stoker.kube.changes import Begin, Event, Ready
-from stoker.kube.client import METADATA_ONLY, METADATA_ONLY_LIST, Client
-from stoker.kube.errors import ApiError, Forbidden, Gone, NotFound, Unauthorized, Unavailable
+from stoker.kube.client import METADATA_ONLY, METADATA_ONLY_LIST, Client, ListPage
+from stoker.kube.errors import (
+    ApiError,
+    Forbidden,
+    Gone,
+    NotFound,
+    Silent,
+    Unauthorized,
+    asked_wait,
+)
 from stoker.kube.reading import Reader
 from stoker.kube.report import LIST, WATCH, Report
 from stoker.kube.resources import Resource
@@ -36,16 +46,21 @@ from stoker.kube.transport import JSON
 
 T = TypeVar("T")
 Events: TypeAlias = AsyncGenerator[Event[T], None]
-Locate: TypeAlias = Callable[[], Awaitable[Resource]]
-"""Tells in which version a resource is to be asked for now."""
+Locate: TypeAlias = Callable[[bool], Awaitable[Resource]]
+"""Tells in which version a resource is to be asked for now; whether it should look anew for it."""
 
 _LOG: Final = logging.getLogger(__name__)
 
 PAGE_SIZE: Final = 500
-# Spread out, or all watches that began together would begin again together for ever.
-WATCH_SECONDS: Final = (300, 600)
-# Servers send a bookmark about every minute, so a silence like this is a dead connection.
-SILENCE_SECONDS: Final = 150.0
+# Spread out, or all watches that began together would begin again together for ever. The server
+# sends a bookmark two seconds before the end, so that the next one goes on from a fresh version.
+WATCH_SECONDS: Final = (16, 22)
+# How much later than it was asked to a server may end a watch.
+LATE_SECONDS: Final = 5.0
+# A list that is streamed goes on, object by object, and comes to its end.
+STALLED_SECONDS: Final = 20.0
+LIST_SECONDS: Final = 120
+PAGE_SECONDS: Final = 30.0
 # What is smaller is read in less than a millisecond.
 LARGE_OBJECT: Final = 16 * 1024
 # A stream that held for so long was a good one, even if nothing happened.
@@ -53,16 +68,6 @@ STEADY_SECONDS: Final = 10.0
 # An overloaded or starting server is back soon, one that refuses us waits for a human.
 UNREACHABLE: Final = Backoff(first=0.2, longest=5.0)
 REFUSED: Final = Backoff(first=0.5, longest=30.0)
-
-
-class _Page(Struct, frozen=True):
-    """One answer to a list request. A list of metadata has null for no items."""
-
-    metadata: ListMeta = ListMeta()
-    items: list[Raw] | None = None
-
-
-_PAGE: Final = msgspec.json.Decoder(_Page)
 
 
 class Scope(Struct, frozen=True):
@@ -103,7 +108,7 @@ async def events(
     while True:
         # A server that does not answer has nothing to say of versions either.
         if locate and (failure is None or failure.status):
-            watch.move(await locate())
+            watch.move(await locate(failure is not None))
         begun = _now()
         failure = None
         try:
@@ -126,7 +131,7 @@ def _now() -> float:
 def _delay(failure: ApiError | None, failures: int) -> float:
     refused = isinstance(failure, Forbidden | NotFound | Unauthorized)
     wait = (REFUSED if refused else UNREACHABLE).delay(failures)
-    return max(wait, (failure.retry_after if failure else None) or 0.0)
+    return max(wait, asked_wait(failure))
 
 
 class _Watch(Generic[T]):
@@ -175,27 +180,29 @@ class _Watch(Generic[T]):
     def _steps(self) -> list[Events[T]]:
         if self._transcript.version:
             return [self._watched()]
-        if self._refuses_streams or self._left_incomplete:
-            return [self._paged_list(), self._watched()]
-        return [self._streamed_list()]
+        pages = self._refuses_streams or self._left_incomplete
+        return [self._paged_list() if pages else self._streamed_list(), self._watched()]
 
     async def _streamed_list(self) -> Events[T]:
-        """A list and the watch after it in one stream."""
+        """A list as a stream; it is left when the list is complete, as it would live too long."""
         self._begin(LIST)
-        query = self._watch_query(sendInitialEvents="true", resourceVersionMatch="NotOlderThan")
+        query = self._watch_query(
+            LIST_SECONDS, sendInitialEvents="true", resourceVersionMatch="NotOlderThan"
+        )
         yield Begin()
         try:
-            async with aclosing(self._streamed(query)) as found:
+            async with aclosing(self._streamed(query, LIST_SECONDS)) as found:
                 async for event in found:
                     if isinstance(event, Ready):
                         self._left_incomplete = False
-                        self._begin(WATCH)
-                        self._report.worked()
+                        self._report.heard()
                     yield event
+                    if isinstance(event, Ready):
+                        return
         except ApiError as error:
-            self._refuses_streams = self._operation == LIST and error.status in (400, 422)
+            self._refuses_streams = error.status in (400, 422)
             # Something on the way may hold back what has no end; pages have one.
-            self._left_incomplete |= self._operation == LIST and error.timed_out
+            self._left_incomplete |= error.timed_out
             if not self._refuses_streams:
                 raise
 
@@ -205,54 +212,74 @@ class _Watch(Generic[T]):
         yield Begin()
         page = await self._page("")
         while True:
-            for raw in page.items or ():
+            for raw in page.items:
                 yield self._transcript.listed(raw)
                 await _given_way(len(raw))
             if not page.metadata.continue_:
                 break
             page = await self._page(page.metadata.continue_)
         self._transcript.version = page.metadata.resource_version
-        self._report.worked()
+        self._report.heard()
         yield Ready(self._transcript.version)
 
-    async def _page(self, token: str) -> _Page:
+    async def _page(self, token: str) -> ListPage[Raw]:
         accept = METADATA_ONLY_LIST if self._scope.metadata_only else JSON
         query = self._scope.query(**{"limit": str(PAGE_SIZE), "continue": token})
-        body = await self._client.request("GET", self._scope.path, query=query, accept=accept)
-        try:
-            return _PAGE.decode(body)
-        except (msgspec.DecodeError, RecursionError) as error:
-            raise Unavailable(LIST, self._scope.path, f"this is no list: {error}") from error
+        return await self._client.ask(
+            ListPage[Raw], "GET", self._scope.path, query=query, accept=accept, timeout=PAGE_SECONDS
+        )
 
     async def _watched(self) -> Events[T]:
+        if not self._transcript.version:
+            # The server ended the list before it was complete.
+            return
         self._begin(WATCH)
-        query = self._watch_query(resourceVersion=self._transcript.version)
-        async with aclosing(self._streamed(query)) as found:
+        seconds = random.randint(*WATCH_SECONDS)  # noqa: S311 - spreads load, guards nothing
+        query = self._watch_query(seconds, resourceVersion=self._transcript.version)
+        async with aclosing(self._streamed(query, seconds)) as found:
             async for event in found:
                 yield event
+        self._report.heard()
 
-    def _watch_query(self, **more: str) -> dict[str, str]:
-        seconds = random.randint(*WATCH_SECONDS)  # noqa: S311 - spreads load, guards nothing
+    def _watch_query(self, seconds: int, **more: str) -> dict[str, str]:
         return self._scope.query(
             watch="true", allowWatchBookmarks="true", timeoutSeconds=str(seconds), **more
         )
 
-    async def _streamed(self, query: dict[str, str]) -> Events[T]:
+    async def _streamed(self, query: dict[str, str], seconds: int) -> Events[T]:
+        """The events of a stream that the server was asked to end after so many seconds."""
         accept = METADATA_ONLY if self._scope.metadata_only else JSON
         lines = Lines()
+        watches = self._operation == WATCH
+        # Watches begin anew so often that with many of them nothing else would have a turn.
         async with self._client.stream(
-            self._scope.path, query, accept=accept, sock_read=SILENCE_SECONDS
+            self._scope.path, query, accept=accept, exempt=watches
         ) as body:
-            if self._operation == WATCH:
-                self._report.worked()
+            latest = due = _now() + seconds + LATE_SECONDS
+            if watches:
+                self._report.opened()
             else:
                 # Until it is complete: a server may take the question and never answer it.
                 self._left_incomplete = True
-            async for chunk in body:
+                due = _now() + STALLED_SECONDS
+            while chunk := await self._chunk(body, due):
                 for line in lines.of(chunk):
                     if event := self._transcript.event(line):
                         yield event
+                    if watches:
+                        self._report.heard()
+                    else:
+                        due = min(latest, _now() + STALLED_SECONDS)
                     await _given_way(len(line))
+
+    async def _chunk(self, body: AsyncIterator[bytes], due: float) -> bytes:
+        """What comes next, until it is due; nothing at the end."""
+        try:
+            async with asyncio.timeout_at(due):
+                return await anext(body, b"")
+        except TimeoutError as error:
+            said = "the answer did not go on, or did not end when it should have"
+            raise Silent(self._operation, self._scope.path, said) from error
 
     def _begin(self, operation: str) -> None:
         self._operation = operation

@@ -14,6 +14,7 @@ from stoker.promql.errors import ParseError, Problem
 from stoker.promql.nodes import Node, same
 from stoker.promql.parse import parse
 from stoker.promql.print import to_text
+from stoker.promql.shapes import shape_of
 from stoker.promql.syntax import NEWEST, Options, options_for
 
 __all__ = [
@@ -28,5 +29,6 @@ __all__ = [
     "options_for",
     "parse",
     "same",
+    "shape_of",
     "to_text",
 ]

@@ -1,7 +1,7 @@
 """What is wrong with an expression although it can be read: types, mostly."""
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, NamedTuple
 
 from stoker.promql.errors import Problem
 from stoker.promql.functions import SCALAR, VECTOR
@@ -24,27 +24,25 @@ from stoker.promql.selectors import NAME
 from stoker.promql.syntax import Options
 
 _DEFAULT: Final = Options()
+_FINE: Final[tuple[Problem, ...]] = ()
+_VECTORS: Final = (VECTOR, VECTOR)
+_MIXED: Final = ((VECTOR, SCALAR), (SCALAR, VECTOR))
+
+
+class _Setting(NamedTuple):
+    """What a tree is checked with, and its selectors that may select everything, by identity."""
+
+    options: Options
+    bare: set[int]
 
 
 def check(node: Node, options: Options = _DEFAULT) -> Iterator[Problem]:
     """Every problem of a tree."""
-    bare: set[int] = set()  # The selectors that may select everything.
+    setting = _Setting(options, set())
     for one in walk(node):
-        match one:
-            case Selector():
-                yield from _selector_problems(one, options, bare=id(one) in bare)
-            case Binary():
-                yield from _binary_problems(one)
-            case Call():
-                yield from _call_problems(one)
-                if one.function.name == "info":
-                    bare.update(map(id, one.arguments[1:]))
-            case Aggregation():
-                yield from _aggregation_problems(one)
-            case Signed():
-                yield from _signed_problems(one)
-            case Subquery() if one.inner.type != VECTOR:
-                yield _expected(VECTOR, one.inner, "a subquery")
+        problems = _CHECKS.get(type(one))
+        if problems is not None:
+            yield from problems(one, setting)
 
 
 def _expected(wanted: str, node: Node, where: str) -> Problem:
@@ -52,13 +50,20 @@ def _expected(wanted: str, node: Node, where: str) -> Problem:
     return Problem(f"{where} takes {article} {wanted}, this is a {node.type}", *node.span)
 
 
-def _selector_problems(node: Selector, options: Options, *, bare: bool) -> Iterator[Problem]:
+def _selector(node: Selector, setting: _Setting) -> Iterable[Problem]:
     if node.name:
-        if any(matcher.name == NAME for matcher in node.matchers):
-            yield Problem(f"the name is given twice: `{node.name}` and in braces", *node.span)
-    elif not bare and all(matches_empty(matcher, options) for matcher in node.matchers):
-        message = "this selects everything: at least one matcher must not match the empty text"
-        yield Problem(message, *node.span)
+        for matcher in node.matchers:
+            if matcher.name == NAME:
+                message = f"the name is given twice: `{node.name}` and in braces"
+                return (Problem(message, *node.span),)
+        return _FINE
+    if id(node) in setting.bare:
+        return _FINE
+    for matcher in node.matchers:
+        if not matches_empty(matcher, setting.options):
+            return _FINE
+    message = "this selects everything: at least one matcher must not match the empty text"
+    return (Problem(message, *node.span),)
 
 
 def matches_empty(matcher: Matcher, options: Options = _DEFAULT) -> bool:
@@ -68,10 +73,20 @@ def matches_empty(matcher: Matcher, options: Options = _DEFAULT) -> bool:
     return empty != matcher.operator.startswith("!")
 
 
-def _signed_problems(node: Signed) -> Iterator[Problem]:
+def _signed(node: Signed, _: _Setting) -> Iterator[Problem]:
     if node.inner.type not in (SCALAR, VECTOR):
         message = f"a sign needs a scalar or an instant vector, this is a {node.inner.type}"
         yield Problem(message, *node.span)
+
+
+def _subquery(node: Subquery, _: _Setting) -> Iterator[Problem]:
+    if node.inner.type != VECTOR:
+        yield _expected(VECTOR, node.inner, "a subquery")
+
+
+def _aggregation(node: Aggregation, _: _Setting) -> Iterable[Problem]:
+    plain = node.parameter is None and node.inner.type == VECTOR
+    return _FINE if plain else _aggregation_problems(node)
 
 
 def _aggregation_problems(node: Aggregation) -> Iterator[Problem]:
@@ -80,6 +95,15 @@ def _aggregation_problems(node: Aggregation) -> Iterator[Problem]:
         yield _expected(VECTOR, node.inner, name)
     if node.parameter is not None and node.parameter.type != node.aggregator.parameter:
         yield _expected(node.aggregator.parameter, node.parameter, f"the parameter of {name}")
+
+
+def _call(node: Call, setting: _Setting) -> Iterable[Problem]:
+    function = node.function
+    if function.name == "info":
+        setting.bare.update(map(id, node.arguments[1:]))
+        return _call_problems(node)
+    plain = tuple([argument.type for argument in node.arguments]) == function.arguments
+    return _FINE if plain else _call_problems(node)
 
 
 def _call_problems(node: Call) -> Iterator[Problem]:
@@ -94,8 +118,15 @@ def _call_problems(node: Call) -> Iterator[Problem]:
                 yield Problem("`info` takes matchers in braces, without a name", *argument.span)
 
 
-def _binary_problems(node: Binary) -> Iterator[Problem]:
-    operator, types = node.operator, (node.left.type, node.right.type)
+def _binary(node: Binary, _: _Setting) -> Iterable[Problem]:
+    types = (node.left.type, node.right.type)
+    fitting = types == _VECTORS or (types in _MIXED and not node.operator.of_sets)
+    plain = fitting and node.matching is None and not node.returns_bool
+    return _FINE if plain else _binary_problems(node, types)
+
+
+def _binary_problems(node: Binary, types: tuple[str, str]) -> Iterator[Problem]:
+    operator = node.operator
     for side in (node.left, node.right):
         if side.type not in (SCALAR, VECTOR):
             message = f"`{operator.text}` takes scalars and instant vectors"
@@ -120,3 +151,13 @@ def _matching_problems(node: Binary, matching: Matching, place: Span) -> Iterato
         yield Problem(f"`{node.operator.text}` cannot have `group_{matching.many}`", *place)
     elif node.operator.of_sets and filled(matching):
         yield Problem(f"`{node.operator.text}` cannot fill in missing series", *place)
+
+
+_CHECKS: Final[dict[type, Callable[[Any, _Setting], Iterable[Problem]]]] = {
+    Selector: _selector,
+    Binary: _binary,
+    Call: _call,
+    Aggregation: _aggregation,
+    Signed: _signed,
+    Subquery: _subquery,
+}

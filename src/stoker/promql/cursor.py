@@ -1,13 +1,13 @@
 """The parser's place in the tokens: what comes next, what is required, what is allowed."""
 
-from collections.abc import Iterable
+from collections.abc import Container
 from typing import Final, NoReturn
 
 from stoker.promql.errors import ParseError, Problem
 from stoker.promql.nodes import Span
 from stoker.promql.strings import BadStringError, unquoted
 from stoker.promql.syntax import Gate, Options
-from stoker.promql.tokens import Scanner, Token
+from stoker.promql.tokens import Token
 
 # Each parenthesis, call, sign and right operand within another counts as one level.
 MOST_LEVELS: Final = 200
@@ -16,35 +16,38 @@ _SHOWN: Final = 40
 
 
 class Cursor:
-    """The token that comes next. Further ones are read when they are needed."""
+    """The token that comes next, and its kind."""
 
-    def __init__(self, text: str, options: Options) -> None:
+    __slots__ = ("_at", "_tokens", "kind", "levels", "options", "text", "token")
+
+    def __init__(self, text: str, tokens: list[Token], options: Options) -> None:
         self.text = text
         self.options = options
-        self.last_end = 0  # Where the last token that was taken ended.
-        self._scanner = Scanner(text)
-        self.token = self._scanner.read()
+        self._tokens = tokens
+        self._at = 0
+        self.levels = 0
+        self.token = self._tokens[0]
         self.kind = self.token.kind
-        self._ahead: Token | None = None
-        self._levels = 0
 
     @property
     def following(self) -> str:
-        """The kind of the token after the next one."""
-        if self._ahead is None:
-            self._ahead = self._scanner.read()
-        return self._ahead.kind
+        """The kind of the token after the next one, which must not be the last."""
+        return self._tokens[self._at + 1].kind
+
+    @property
+    def last_end(self) -> int:
+        """Where the last token that was taken ended."""
+        return self._tokens[self._at - 1].end if self._at else 0
 
     def take(self) -> Token:
         """The next token, and go on to the one after it."""
         taken = self.token
-        self.last_end = taken.start + len(taken.text)
-        self.token = self._ahead or self._scanner.read()
-        self.kind = self.token.kind
-        self._ahead = None
+        self._at = at = self._at + 1
+        self.token = token = self._tokens[at]
+        self.kind = token.kind
         return taken
 
-    def expect(self, kinds: Iterable[str], wanted: str) -> Token:
+    def expect(self, kinds: Container[str], wanted: str) -> Token:
         """The next token, which must be of one of these kinds."""
         if self.kind not in kinds:
             self.unexpected(wanted)
@@ -71,23 +74,20 @@ class Cursor:
         if refusal:
             self.fail(refusal, span)
 
-    def string(self, token: Token) -> str:
-        """What a string stands for."""
+    def string(self, literal: str, start: int) -> str:
+        """What a string that begins there stands for."""
         try:
-            return unquoted(token.text)
+            return unquoted(literal)
         except BadStringError as error:
-            self.fail(str(error), (token.start + error.start, token.start + error.end))
+            self.fail(str(error), (start + error.start, start + error.end))
 
     def down(self) -> None:
-        """One level of nesting more."""
-        self._levels += 1
-        if self._levels > MOST_LEVELS:
+        """One level of nesting more; who calls this counts it down again."""
+        self.levels += 1
+        if self.levels > MOST_LEVELS:
             message = f"nested more than {MOST_LEVELS} levels deep: use recording rules"
-            self.fail(message, (self.token.start, self.token.end))
-
-    def up(self) -> None:
-        """One level of nesting less."""
-        self._levels -= 1
+            token = self.token
+            self.fail(message, (token.start, token.end))
 
 
 def _described(token: Token) -> str:

@@ -9,7 +9,7 @@ SECOND: Final = 1_000_000_000
 _MILLISECOND: Final = 1_000_000
 
 # From the biggest to the smallest, which is also the order in which they may be written.
-_UNITS: Final = {
+UNITS: Final = {
     "y": 365 * 24 * 3600 * SECOND,
     "w": 7 * 24 * 3600 * SECOND,
     "d": 24 * 3600 * SECOND,
@@ -18,7 +18,7 @@ _UNITS: Final = {
     "s": SECOND,
     "ms": _MILLISECOND,
 }
-_ORDER: Final = {unit: place for place, unit in enumerate(_UNITS)}
+_ORDER: Final = {unit: place for place, unit in enumerate(UNITS)}
 _PART: Final = re.compile(r"([0-9]++)([a-z]++)")
 _MOST_DIGITS: Final = 20
 _MOST_SECONDS: Final = 2**63 / 1e9
@@ -34,10 +34,10 @@ def nanoseconds_of(text: str) -> int:
     for count, unit in _PART.findall(text):
         place = _ORDER.get(unit)
         if place is None:
-            raise BadDurationError(f"`{unit[:9]}` is no unit of time: use {', '.join(_UNITS)}")
+            raise BadDurationError(f"`{unit[:9]}` is no unit of time: use {', '.join(UNITS)}")
         if place <= last:
             raise BadDurationError("units go from the biggest to the smallest, each once")
-        total += int(count[-_MOST_DIGITS:]) * _UNITS[unit] if _fits(count) else INT64_MAX + 1
+        total += int(count[-_MOST_DIGITS:]) * UNITS[unit] if _fits(count) else INT64_MAX + 1
         last = place
     if total > INT64_MAX:
         raise BadDurationError("this is longer than 292 years")
@@ -70,7 +70,7 @@ def duration_text(nanoseconds: int) -> str:
     if rest == 0:
         return "0s"
     parts = ["-" if nanoseconds < 0 else ""]
-    for unit, size in _UNITS.items():
+    for unit, size in UNITS.items():
         length = size // _MILLISECOND
         if unit in "yw" and rest % length:
             continue  # 90d reads better than 12w6d.

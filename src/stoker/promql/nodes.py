@@ -1,11 +1,13 @@
 """The tree of an expression. Nodes never change; `span` says where in the text they stood.
 
 Two trees are the `same` if they say the same, wherever it stood. Chains such as `a + b + c + …`
-make trees as deep as they are long, so whoever walks a tree does it with a stack of its own.
+make trees as deep as they are long, so whoever walks a tree does it with a stack of its own. The
+leaves are spared Python's search for cycles (`gc=False`). What may be deep is not: without it, a
+tree is taken apart by recursion when nobody needs it any more, and that ends the process.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -24,29 +26,21 @@ class Matcher(Struct, frozen=True, gc=False):
     value: str
 
 
-class Number(Struct, frozen=True, eq=False):
+class Number(Struct, frozen=True, eq=False, gc=False):
     """A number; one written as a duration is the number of its seconds."""
 
     value: float
     duration: bool
     span: Span
-
-    @property
-    def type(self) -> str:
-        """Always a scalar."""
-        return SCALAR
+    type: ClassVar[str] = SCALAR
 
 
-class Text(Struct, frozen=True, eq=False):
+class Text(Struct, frozen=True, eq=False, gc=False):
     """A string; bytes that are no UTF-8 are lone surrogates."""
 
     value: str
     span: Span
-
-    @property
-    def type(self) -> str:
-        """Always a string."""
-        return STRING
+    type: ClassVar[str] = STRING
 
 
 class Duration(Struct, frozen=True, eq=False):
@@ -63,7 +57,7 @@ class Duration(Struct, frozen=True, eq=False):
 Period: TypeAlias = int | Duration
 
 
-class Moment(Struct, frozen=True):
+class Moment(Struct, frozen=True, gc=False):
     """When a selector looks: `@` milliseconds or `start` or `end`, moved back by `offset`."""
 
     at: int | str | None = None
@@ -73,7 +67,7 @@ class Moment(Struct, frozen=True):
 NOW: Final = Moment()
 
 
-class Selector(Struct, frozen=True, eq=False):
+class Selector(Struct, frozen=True, eq=False, gc=False):
     """An instant vector selector: the name before the braces and what is in them."""
 
     name: str
@@ -81,24 +75,16 @@ class Selector(Struct, frozen=True, eq=False):
     span: Span
     moment: Moment = NOW
     extension: str = ""
-
-    @property
-    def type(self) -> str:
-        """Always an instant vector."""
-        return VECTOR
+    type: ClassVar[str] = VECTOR
 
 
-class Range(Struct, frozen=True, eq=False):
+class Range(Struct, frozen=True, eq=False, gc=False):
     """A range vector selector; its moment and extension are those of the selector."""
 
     selector: Selector
     length: Period
     span: Span
-
-    @property
-    def type(self) -> str:
-        """Always a range vector."""
-        return MATRIX
+    type: ClassVar[str] = MATRIX
 
 
 class Subquery(Struct, frozen=True, eq=False):
@@ -109,11 +95,7 @@ class Subquery(Struct, frozen=True, eq=False):
     step: Period
     span: Span
     moment: Moment = NOW
-
-    @property
-    def type(self) -> str:
-        """Always a range vector."""
-        return MATRIX
+    type: ClassVar[str] = MATRIX
 
 
 class Group(Struct, frozen=True, eq=False):
@@ -133,7 +115,7 @@ class Signed(Struct, frozen=True, eq=False):
     type: str
 
 
-class Matching(Struct, frozen=True):
+class Matching(Struct, frozen=True, gc=False):
     """How series of two vectors find each other; `many` is the side with more, if one has."""
 
     on: bool
@@ -171,11 +153,7 @@ class Aggregation(Struct, frozen=True, eq=False):
     without: bool
     labels: tuple[str, ...]
     span: Span
-
-    @property
-    def type(self) -> str:
-        """Always an instant vector."""
-        return VECTOR
+    type: ClassVar[str] = VECTOR
 
 
 class Call(Struct, frozen=True, eq=False):
@@ -196,21 +174,18 @@ Node: TypeAlias = (
 )
 
 
-def children(node: Node) -> tuple[Node, ...]:
-    """The expressions directly within one, as they stand in the text."""
-    match node:
-        case Binary():
-            return (node.left, node.right)
-        case Call():
-            return node.arguments
-        case Aggregation():
-            return (node.inner,) if node.parameter is None else (node.parameter, node.inner)
-        case Group() | Signed() | Subquery():
-            return (node.inner,)
-        case Range():
-            return (node.selector,)
-        case _:
-            return ()
+# The expressions directly within one, as they stand in the text; the others have none.
+_CHILDREN: Final[dict[type, Callable[[Any], tuple[Node, ...]]]] = {
+    Binary: lambda node: (node.left, node.right),
+    Call: lambda node: node.arguments,
+    Aggregation: lambda node: (
+        (node.inner,) if node.parameter is None else (node.parameter, node.inner)
+    ),
+    Group: lambda node: (node.inner,),
+    Signed: lambda node: (node.inner,),
+    Subquery: lambda node: (node.inner,),
+    Range: lambda node: (node.selector,),
+}
 
 
 def _rebuilt(node: Node, inner: tuple[Node, ...]) -> Node:
@@ -237,7 +212,9 @@ def walk(node: Node) -> Iterator[Node]:
     while waiting:
         one = waiting.pop()
         yield one
-        waiting.extend(reversed(children(one)))
+        children = _CHILDREN.get(type(one))
+        if children is not None:
+            waiting.extend(children(one)[::-1])
 
 
 def rewritten(node: Node, change: Callable[[Node, Node], Node]) -> Node:
@@ -247,9 +224,12 @@ def rewritten(node: Node, change: Callable[[Node, Node], Node]) -> Node:
     """
     done: list[Node] = []
     for one in reversed(list(walk(node))):
+        children = _CHILDREN.get(type(one))
+        if children is None:
+            done.append(change(one, one))
+            continue
         # Walked backwards, what is within a node comes before it: its children are on top.
-        count = len(children(one))
-        inner = tuple(done.pop() for _ in range(count))
+        inner = tuple([done.pop() for _ in children(one)])
         done.append(change(one, _rebuilt(one, inner)))
     return done[0]
 

@@ -17,6 +17,8 @@ _OCTAL: Final = frozenset("01234567")
 def number_of(text: str) -> float | None:
     """The value of a number's text; nothing for one that no float can hold."""
     digits = text.replace("_", "")
+    if digits[0] in "123456789":
+        return _finite(digits)
     if digits[:2] in ("0x", "0X"):
         value = int(digits, 16)
         return float(value) if value <= INT64_MAX else None

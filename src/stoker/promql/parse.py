@@ -1,6 +1,6 @@
 """Text to tree: a Pratt parser over the tables of operators, aggregations and functions."""
 
-from difflib import get_close_matches
+from collections.abc import Callable
 from typing import Final
 
 from stoker.promql.check import check
@@ -20,7 +20,14 @@ from stoker.promql.nodes import (
     filled,
 )
 from stoker.promql.periods import AMOUNTS, SIGNS, scalar, signed_amount, signed_number
-from stoker.promql.selectors import labels, modified, selector
+from stoker.promql.selectors import (
+    MODIFIERS,
+    labels,
+    modified,
+    selector,
+    whole_labels,
+    whole_selector,
+)
 from stoker.promql.syntax import (
     AGGREGATORS,
     CALLABLE_KINDS,
@@ -32,10 +39,21 @@ from stoker.promql.syntax import (
     Operator,
     Options,
 )
-from stoker.promql.tokens import Token
+from stoker.promql.tokens import (
+    AGGREGATION,
+    CALL,
+    SELECTOR,
+    Token,
+    grouped,
+    matched,
+    phrase_of,
+    phrases,
+    tokens,
+)
 
 _DEFAULT: Final = Options()
 _GROUPINGS: Final = ("by", "without")
+_AFTER_AGGREGATION: Final = ("(", *_GROUPINGS)
 _LONGEST_GUESS: Final = 40
 
 
@@ -52,9 +70,17 @@ def parse(text: str, options: Options = _DEFAULT) -> Node:
 
 
 def _parsed(text: str, options: Options) -> Node:
-    cursor = Cursor(text, options)
+    try:
+        return read(Cursor(text, phrases(text), options))
+    except ParseError:
+        # Sign by sign it can be told where something is wrong.
+        return read(Cursor(text, tokens(text), options))
+
+
+def read(cursor: Cursor) -> Node:
+    """The tree of all tokens; what they mean is not checked. ParseError where there is none."""
     if cursor.kind == "eof":
-        cursor.fail("there is no expression", (0, len(text)))
+        cursor.fail("there is no expression", (0, len(cursor.text)))
     node = _expression(cursor, 0)
     if cursor.kind != "eof":
         cursor.unexpected("an operator or the end")
@@ -64,37 +90,32 @@ def _parsed(text: str, options: Options) -> Node:
 def _expression(cursor: Cursor, floor: int) -> Node:
     """An operand and the operators after it that bind at least as tightly as `floor`."""
     cursor.down()
-    left = _operand(cursor)
+    left = _OPERANDS.get(cursor.kind, _text)(cursor)
+    if cursor.kind in MODIFIERS:
+        left = modified(cursor, left)
     while operator := OPERATORS.get(cursor.kind):
         if operator.precedence < floor:
             break
         left = _binary(cursor, left, operator)
-    cursor.up()
+    cursor.levels -= 1
     return left
 
 
-def _operand(cursor: Cursor) -> Node:
-    kind = cursor.kind
-    if kind in SIGNS:
-        return _signed(cursor)
-    if kind in AGGREGATORS and cursor.following in ("(", *_GROUPINGS):
-        node: Node = _aggregation(cursor)
-    elif kind in CALLABLE_KINDS and cursor.following == "(":
-        node = _call(cursor)
-    elif kind in METRIC_KINDS or kind == "{":
-        node = selector(cursor)
-    elif kind == "(":
-        node = _group(cursor)
-    elif kind in AMOUNTS:
-        node = scalar(cursor)
-    else:
-        node = _text(cursor)
-    return modified(cursor, node)
+def _named(cursor: Cursor) -> Node:
+    """A call, or a selector that begins with a name."""
+    called = cursor.following == "(" and cursor.kind in CALLABLE_KINDS
+    return _call(cursor) if called else selector(cursor)
+
+
+def _aggregated(cursor: Cursor) -> Node:
+    """An aggregation, or a selector with its name."""
+    called = cursor.following in _AFTER_AGGREGATION
+    return _aggregation(cursor) if called else selector(cursor)
 
 
 def _text(cursor: Cursor) -> Text:
     token = cursor.expect(("string",), "an expression")
-    return Text(cursor.string(token), (token.start, token.end))
+    return Text(cursor.string(token.text, token.start), (token.start, token.end))
 
 
 def _group(cursor: Cursor) -> Group:
@@ -113,28 +134,29 @@ def _signed(cursor: Cursor) -> Node:
 
 
 def _binary(cursor: Cursor, left: Node, operator: Operator) -> Binary:
-    start = cursor.take().start
-    returns_bool = cursor.accept("bool") is not None
-    matching = _matching(cursor) if cursor.kind in MATCHING_KINDS else None
-    place = (start, cursor.last_end)
+    sign = cursor.take()
+    place, returns_bool, matching = (sign.start, sign.end), False, None
+    if cursor.kind in MATCHING_KINDS:
+        returns_bool = cursor.accept("bool") is not None
+        matching = _matching(cursor) if cursor.kind in MATCHING_KINDS else None
+        place = (sign.start, cursor.last_end)
     cursor.require(operator.since, place)
     right = _expression(cursor, operator.precedence + (not operator.right))
-    scalars = left.type == SCALAR and right.type == SCALAR
     return Binary(
         operator,
         left,
         right,
         returns_bool,
-        _meaningful(matching, left, right),
+        _meaningful(matching, left, right) if matching else None,
         (left.span[0], right.span[1]),
         place,
-        SCALAR if scalars else VECTOR,
+        SCALAR if left.type == SCALAR and right.type == SCALAR else VECTOR,
     )
 
 
-def _meaningful(matching: Matching | None, left: Node, right: Node) -> Matching | None:
+def _meaningful(matching: Matching, left: Node, right: Node) -> Matching | None:
     """The matching, unless it says nothing or there are not two vectors to match."""
-    if matching is None or matching.labels or filled(matching):
+    if matching.labels or filled(matching):
         return matching
     if left.type != VECTOR or right.type != VECTOR:
         return None
@@ -146,13 +168,19 @@ def _matching(cursor: Cursor) -> Matching:
     names: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
     if cursor.kind in ("on", "ignoring"):
-        on = cursor.take().kind == "on"
-        names = labels(cursor)
+        word = cursor.take()
+        on, names = word.kind == "on", _labels_of(cursor, word)
         if cursor.kind in ("group_left", "group_right"):
-            many = cursor.take().kind.removeprefix("group_")
-            include = labels(cursor) if cursor.kind == "(" else ()
+            word = cursor.take()
+            many = word.kind.removeprefix("group_")
+            include = _labels_of(cursor, word) if word.phrase or cursor.kind == "(" else ()
     left, right = _fills(cursor)
     return Matching(on, names, many, include, left, right)
+
+
+def _labels_of(cursor: Cursor, word: Token) -> tuple[str, ...]:
+    """The labels behind a word such as `on`, which is a phrase with them or stands alone."""
+    return whole_labels(cursor, word, matched(word.phrase)) if word.phrase else labels(cursor)
 
 
 def _fills(cursor: Cursor) -> tuple[float | None, float | None]:
@@ -176,34 +204,41 @@ def _fill(cursor: Cursor) -> float:
 
 def _aggregation(cursor: Cursor) -> Aggregation:
     name = cursor.take()
-    aggregator = AGGREGATORS[name.kind]
-    grouping = cursor.kind if cursor.kind in _GROUPINGS else ""
-    names = _grouping(cursor) if grouping else ()
+    aggregator = AGGREGATORS[name.text.lower()]
+    grouping, names = _grouping(cursor, name)
+    if name.kind != AGGREGATION:
+        cursor.expect(("(",), "`(`")
     arguments = _arguments(cursor)
     if not grouping and cursor.kind in _GROUPINGS:
-        grouping = cursor.kind
-        names = _grouping(cursor)
+        grouping, names = cursor.take().kind, labels(cursor)
     span = (name.start, cursor.last_end)
     cursor.require(aggregator.gate, span)
     count = 2 if aggregator.parameter else 1
     if len(arguments) != count:
-        cursor.fail(f"`{name.kind}` takes {_counted(count)}, not {len(arguments)}", span)
+        cursor.fail(f"`{aggregator.name}` takes {_counted(count)}, not {len(arguments)}", span)
     parameter = arguments[0] if aggregator.parameter else None
     return Aggregation(aggregator, arguments[-1], parameter, grouping == "without", names, span)
 
 
-def _grouping(cursor: Cursor) -> tuple[str, ...]:
-    cursor.take()
-    return labels(cursor)
+def _grouping(cursor: Cursor, name: Token) -> tuple[str, tuple[str, ...]]:
+    """What stands between the name of an aggregation and its parenthesis."""
+    if name.kind == AGGREGATION:
+        grouping, names = grouped(phrase_of(name))
+        return grouping, whole_labels(cursor, name, names)
+    if cursor.kind in _GROUPINGS:
+        return cursor.take().kind, labels(cursor)
+    return "", ()
 
 
 def _arguments(cursor: Cursor) -> tuple[Node, ...]:
-    cursor.expect(("(",), "`(`")
-    found: list[Node] = []
-    if cursor.kind != ")":
+    """What stands in parentheses, after the first of them."""
+    if cursor.kind == ")":
+        cursor.take()
+        return ()
+    found = [_expression(cursor, 0)]
+    while cursor.kind == ",":
+        cursor.take()
         found.append(_expression(cursor, 0))
-        while cursor.accept(","):
-            found.append(_expression(cursor, 0))
     cursor.expect((")",), "an operator, `,` or `)`")
     return tuple(found)
 
@@ -211,6 +246,8 @@ def _arguments(cursor: Cursor) -> tuple[Node, ...]:
 def _call(cursor: Cursor) -> Call:
     name = cursor.take()
     function = _function(cursor, name)
+    if name.kind != CALL:
+        cursor.expect(("(",), "`(`")
     arguments = _arguments(cursor)
     span = (name.start, cursor.last_end)
     count = len(arguments)
@@ -229,6 +266,8 @@ def _function(cursor: Cursor, name: Token) -> Function:
 
 
 def _guess(name: str) -> str:
+    from difflib import get_close_matches
+
     known = [*FUNCTIONS, *AGGREGATORS]
     near = get_close_matches(name.lower(), known, 1) if len(name) <= _LONGEST_GUESS else []
     return f": did you mean `{near[0]}`?" if near else ""
@@ -244,3 +283,17 @@ def _allowed(function: Function) -> str:
 
 def _counted(count: int) -> str:
     return f"{count or 'no'} argument{'' if count == 1 else 's'}"
+
+
+# How an operand is read, by the kind of its first token; any other must be a string.
+_OPERANDS: Final[dict[str, Callable[[Cursor], Node]]] = {
+    **dict.fromkeys(METRIC_KINDS | CALLABLE_KINDS, _named),
+    **dict.fromkeys(AGGREGATORS, _aggregated),
+    **dict.fromkeys(AMOUNTS, scalar),
+    **dict.fromkeys(SIGNS, _signed),
+    "{": selector,
+    "(": _group,
+    SELECTOR: whole_selector,
+    CALL: _call,
+    AGGREGATION: _aggregation,
+}

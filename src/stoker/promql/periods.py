@@ -4,6 +4,7 @@ from typing import Final
 
 from stoker.promql.cursor import Cursor
 from stoker.promql.durations import (
+    UNITS,
     BadDurationError,
     nanoseconds_from,
     nanoseconds_of,
@@ -74,6 +75,11 @@ def _nanoseconds(cursor: Cursor, token: Token) -> int:
         cursor.fail(str(error), (token.start, token.end))
 
 
+def whole_period(length: str) -> int:
+    """The length of a range or a step in a phrase, such as `5m`."""
+    return int(length[:-1]) * UNITS[length[-1]]
+
+
 def positive_period(cursor: Cursor) -> Period:
     """A range or a step: more than nothing, where that can be seen."""
     found = _calculated(cursor, 0)
@@ -124,7 +130,7 @@ def _calculated(cursor: Cursor, floor: int) -> Number | Duration:
         sign = cursor.take()
         right = _calculated(cursor, operator.precedence + (not operator.right))
         left = _operation(cursor, left, sign, right)
-    cursor.up()
+    cursor.levels -= 1
     return left
 
 

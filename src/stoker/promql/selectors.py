@@ -18,17 +18,19 @@ from stoker.promql.nodes import (
     Subquery,
 )
 from stoker.promql.numbers import INT64_MAX, rounded_int64
-from stoker.promql.periods import offset_period, positive_period, signed_amount
+from stoker.promql.periods import offset_period, positive_period, signed_amount, whole_period
 from stoker.promql.regexes import regex_of
-from stoker.promql.syntax import AT, EXTENDED, LABEL_KINDS, METRIC_KINDS, UTF8
-from stoker.promql.tokens import Token
+from stoker.promql.syntax import AT, EXTENDED, KEYWORDS, LABEL_KINDS, METRIC_KINDS, UTF8
+from stoker.promql.tokens import SUBQUERY, Token, phrase_of, selected
 
 NAME: Final = "__name__"
-_COMPARISONS: Final = ("=", "!=", "=~", "!~")
+_OF_REGEXES: Final = ("=~", "!~")
+_COMPARISONS: Final = ("=", "!=", *_OF_REGEXES)
 _LEGACY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+")
 _LEGACY_METRIC: Final = re.compile(r"[A-Za-z_:][A-Za-z0-9_:]*+")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _EDGES: Final = ("start", "end")
+_LABELS: Final = LABEL_KINDS | {"string"}
 
 
 def legacy_label(name: str) -> bool:
@@ -42,6 +44,35 @@ def selector(cursor: Cursor) -> Selector:
     name = cursor.take().text if cursor.kind in METRIC_KINDS else ""
     matchers = _matchers(cursor) if cursor.kind == "{" else ()
     return Selector(name, matchers, (start, cursor.last_end))
+
+
+def whole_selector(cursor: Cursor) -> Selector | Range:
+    """A selector that is one phrase, with its range if it has one."""
+    token = cursor.take()
+    matchers, length, end, plain = selected(phrase_of(token))
+    made = tuple(
+        [
+            Matcher(name, operator, literal[1:-1])
+            if plain and operator not in _OF_REGEXES
+            else _compared_as(cursor, token, name, operator, literal)
+            for name, operator, literal in matchers
+        ]
+    )
+    found = Selector(token.text, made, (token.start, end))
+    return Range(found, whole_period(length[1:-1]), (token.start, token.end)) if length else found
+
+
+def _compared_as(cursor: Cursor, token: Token, name: str, operator: str, literal: str) -> Matcher:
+    value = cursor.string(literal, token.start)
+    if operator in _OF_REGEXES:
+        _require_regex(cursor, value, _span(token))
+    return Matcher(name, operator, value)
+
+
+def _require_regex(cursor: Cursor, value: str, span: Span) -> None:
+    problem = regex_of(value, cursor.options).problem
+    if problem:
+        cursor.fail(f"not a regular expression: {problem}", span)
 
 
 def _matchers(cursor: Cursor) -> tuple[Matcher, ...]:
@@ -58,7 +89,7 @@ def _matcher(cursor: Cursor) -> Matcher:
     label = cursor.expect(("identifier", "string"), "a label's name or `}`")
     if label.kind == "identifier":
         return _compared(cursor, label, label.text)
-    name = cursor.string(label)
+    name = cursor.string(label.text, label.start)
     if cursor.kind in _COMPARISONS:
         _allow(cursor, label, legacy=legacy_label(name))
         return _compared(cursor, label, name)
@@ -74,10 +105,9 @@ def _allow(cursor: Cursor, token: Token, *, legacy: bool) -> None:
 def _compared(cursor: Cursor, label: Token, name: str) -> Matcher:
     operator = cursor.expect(_COMPARISONS, "one of `=`, `!=`, `=~`, `!~`").kind
     token = cursor.expect(("string",), "a string in quotes")
-    value = cursor.string(token)
-    problem = regex_of(value, cursor.options).problem if "~" in operator else ""
-    if problem:
-        cursor.fail(f"not a regular expression: {problem}", (label.start, token.end))
+    value = cursor.string(token.text, token.start)
+    if operator in _OF_REGEXES:
+        _require_regex(cursor, value, (label.start, token.end))
     return Matcher(name, operator, value)
 
 
@@ -92,9 +122,19 @@ def labels(cursor: Cursor) -> tuple[str, ...]:
     return tuple(found)
 
 
+def whole_labels(cursor: Cursor, token: Token, names: list[str]) -> tuple[str, ...]:
+    """The names of labels in a phrase."""
+    for name in names:
+        if KEYWORDS.get(name.lower(), "identifier") not in LABEL_KINDS:
+            cursor.fail("a label cannot have this name", _span(token))
+    return tuple(names)
+
+
 def _label(cursor: Cursor) -> str:
-    token = cursor.expect((*LABEL_KINDS, "string"), "a label's name")
-    name = cursor.string(token) if token.kind == "string" else token.text
+    token = cursor.expect(_LABELS, "a label's name")
+    if token.kind == "identifier":
+        return token.text
+    name = cursor.string(token.text, token.start) if token.kind == "string" else token.text
     if not name or _SURROGATE.search(name):
         cursor.fail("a label cannot have this name", (token.start, token.end))
     _allow(cursor, token, legacy=legacy_label(name))
@@ -103,8 +143,8 @@ def _label(cursor: Cursor) -> str:
 
 def modified(cursor: Cursor, node: Node) -> Node:
     """The expression with what follows it: a range, `offset`, `@`, `anchored`, `smoothed`."""
-    while cursor.kind in _MODIFIERS:
-        node = _MODIFIERS[cursor.kind](cursor, node)
+    while cursor.kind in MODIFIERS:
+        node = MODIFIERS[cursor.kind](cursor, node)
     return node
 
 
@@ -119,6 +159,14 @@ def _in_brackets(cursor: Cursor, node: Node) -> Node:
         step = positive_period(cursor)
     end = cursor.expect(("]",), "a step or `]`").end
     return Subquery(node, length, step, (node.span[0], end))
+
+
+def _whole_subquery(cursor: Cursor, node: Node) -> Subquery:
+    brackets = cursor.take()
+    length, _, step = brackets.text[1:-1].partition(":")
+    return Subquery(
+        node, whole_period(length), whole_period(step) if step else 0, (node.span[0], brackets.end)
+    )
 
 
 def _range(cursor: Cursor, node: Node, length: Period, brackets: Span) -> Range:
@@ -196,8 +244,9 @@ def _around(cursor: Cursor, node: Node, changed: Selector | Subquery) -> Node:
     return replace(changed, span=span)
 
 
-_MODIFIERS: Final = {
+MODIFIERS: Final = {
     "[": _in_brackets,
+    SUBQUERY: _whole_subquery,
     "offset": _offset,
     "@": _at,
     "anchored": _extended,

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from stoker.api.decode import decode, decode_page
+from stoker.api.decode import decode
 from stoker.errors import DecodeError
 from stoker.explain.answer import Explanation
 from stoker.explain.ask import IS_WORKLOAD, beside_unseen, explanation, not_found, unusable
@@ -34,7 +34,7 @@ from stoker.explain.rivals import rivals_of
 from stoker.explain.selecting import can_select
 from stoker.explain.view import Listing, Need, View
 from stoker.kube import resources as kube
-from stoker.kube.client import Client
+from stoker.kube.client import Client, ListPage, Review
 from stoker.kube.errors import ApiError, Forbidden, NotFound
 from stoker.kube.reading import Head, Reader, typed
 from stoker.kube.resources import Resource
@@ -192,8 +192,7 @@ async def _pages(
     query: dict[str, str] = {"limit": _PAGE}
     found: list[T] = []
     while True:
-        answer = await client.request("GET", resource.path(namespace), query=query)
-        page, _ = decode_page(Raw, answer)
+        page = await client.ask(ListPage[Raw], "GET", resource.path(namespace), query=query)
         for each in page.items:
             with suppress(DecodeError):
                 found.append(read(each))
@@ -308,10 +307,9 @@ class Around:
             },
         }
         body = msgspec.json.encode(review)
-        answer: Any = msgspec.json.decode(
-            await self._client.request("POST", REVIEW.path(None), body=body, exempt=True)
-        )
-        return bool(answer["status"].get("allowed"))
+        path = REVIEW.path(None)
+        answer = await self._client.ask(Review, "POST", path, body=body, exempt=True)
+        return answer.status.allowed
 
 
 _NOT_READ: Final[Listing[Any]] = Listing(unknown="not read yet")

@@ -27,7 +27,7 @@ from stoker.run.kinds import WORKLOADS
 from stoker.run.latest import Latest
 from stoker.run.targets import Observed
 from stoker.run.tools import Tools
-from stoker.run.writer import MANAGER
+from stoker.run.writer import MANAGER, only_at
 from stoker.select.choice import Candidate
 from stoker.select.members import ObjectKey, WorkloadKey
 from stoker.status.bindings import (
@@ -120,10 +120,10 @@ class Bindings:
         except Forbidden:
             self._forbidden[key.kind, key.namespace] = _clock() + _FORBIDDEN_FOR
             raise
-        except Conflict:
+        except Conflict as error:
             # It changed meanwhile, or the server says so: what is true then is written then.
             self._latest.forget(key)
-            self.queue.add_after(key, _CONFLICT_SECONDS)
+            self.queue.add_after(key, max(_CONFLICT_SECONDS, error.asked_wait))
             return 0
 
     async def _write(self, key: ObjectKey, found: Candidate) -> int:
@@ -131,7 +131,9 @@ class Bindings:
         writes = 0
         with _event_comes():
             for mine, manager in self._news(key, found, stored):
-                answer = await self._client.apply(mine, manager=manager, subresource=_STATUS)
+                answer = await self._client.apply(
+                    only_at(version, mine), manager=manager, subresource=_STATUS
+                )
                 self._latest.note(key, answer)
                 stored, version = _bindings(answer), answer["metadata"]["resourceVersion"]
                 writes += 1

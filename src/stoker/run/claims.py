@@ -7,27 +7,30 @@ never shrink: nothing can do that.
 
 from typing import Any, Final
 
-import msgspec
-
 from stoker.api.core import Object
-from stoker.kube.client import Client
+from stoker.kube.client import Client, ListPage
 from stoker.kube.errors import Forbidden, Invalid
 from stoker.kube.resources import PERSISTENT_VOLUME_CLAIM
 from stoker.run.caches import Running
 from stoker.run.checks import AwaitedError
+from stoker.run.writer import only_at
 from stoker.validate.syntax import quantity
 
 _SIZE: Final = "spec.storage.volumeClaimTemplate.spec.resources.requests.storage"
 
 
-async def grow_claims(client: Client, wanted: Object, found: Running | None) -> None:
+async def grow_claims(
+    client: Client, wanted: Object, found: Running | None, *, replacing: bool
+) -> None:
     """Tell the claims of a StatefulSet to be as large as wanted.
 
-    AwaitedError where the storage cannot grow, or not yet.
+    AwaitedError where the storage cannot grow, or not yet. A StatefulSet that is not there has no
+    claims yet, unless it is being replaced: then it may be wanted larger than when that began.
     """
     for template in wanted["spec"].get("volumeClaimTemplates") or ():
         size = _size(template)
-        if size is None or found is None or _same_size(template, found):
+        known = not replacing if found is None else _same_size(template, found)
+        if size is None or known:
             continue
         prefix = f"{template['metadata']['name']}-{wanted['metadata']['name']}-"
         for claim in await _claims(client, wanted["metadata"]["namespace"]):
@@ -45,7 +48,11 @@ async def _grow(client: Client, claim: Object, size: Any) -> None:
     patch = {"spec": {"resources": {"requests": {"storage": size}}}}
     try:
         await client.merge_patch(
-            PERSISTENT_VOLUME_CLAIM, metadata["namespace"], metadata["name"], patch
+            PERSISTENT_VOLUME_CLAIM,
+            metadata["namespace"],
+            metadata["name"],
+            # What has grown can never shrink: a late word of a former leader must not do it.
+            only_at(metadata["resourceVersion"], patch),
         )
     except (Invalid, Forbidden) as error:
         # Its storage class may not allow to grow, or it may have no storage yet.
@@ -54,11 +61,8 @@ async def _grow(client: Client, claim: Object, size: Any) -> None:
 
 
 async def _claims(client: Client, namespace: str) -> list[Object]:
-    found: Any = msgspec.json.decode(
-        await client.request("GET", PERSISTENT_VOLUME_CLAIM.path(namespace))
-    )
-    claims: list[Object] = found["items"]
-    return claims
+    path = PERSISTENT_VOLUME_CLAIM.path(namespace)
+    return (await client.ask(ListPage[Object], "GET", path)).items
 
 
 def _same_size(template: Object, found: Running) -> bool:

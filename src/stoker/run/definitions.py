@@ -129,12 +129,11 @@ async def trimmed(client: Client, definition: Definition, *, dry_run: bool = Fal
 
 async def patched(client: Client, path: str, patch: Object, *, dry_run: bool = False) -> Object:
     """Change members of an object, or only see whether the API server would."""
-    answer = await client.request(
+    return await client.ask(
+        dict[str, Any],
         "PATCH",
         path,
         query={"fieldManager": MANAGER} | ({"dryRun": "All"} if dry_run else {}),
         body=msgspec.json.encode(patch),
         content_type="application/merge-patch+json",
     )
-    made: Object = msgspec.json.decode(answer)
-    return made

@@ -21,7 +21,7 @@ from msgspec import Struct
 from stoker.api.core import Object, ObjectMeta
 from stoker.errors import StokerError
 from stoker.kube.client import Client
-from stoker.kube.errors import AlreadyExists, ApiError, NotLeading
+from stoker.kube.errors import AlreadyExists, ApiError, NotLeading, asked_wait
 from stoker.kube.resources import EVENT
 
 K = TypeVar("K")
@@ -84,6 +84,7 @@ class Events:
                 await self._write(event)
             except (ApiError, NotLeading) as error:
                 self._problem(error)
+                await asyncio.sleep(asked_wait(error))
 
     async def _write(self, event: Object) -> None:
         metadata = event["metadata"]

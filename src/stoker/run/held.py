@@ -6,10 +6,10 @@ read. All of it is done in threads (`judging`), so that the event loop serves ev
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import islice
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from stoker.decide import Kept, kept_of, key_of
 from stoker.errors import WorkloadError
@@ -22,6 +22,7 @@ from stoker.run.values import Values, View
 from stoker.select.assets import CONFIG_MAP, SECRET
 from stoker.select.choice import Candidate
 from stoker.select.members import ObjectKey
+from stoker.select.mentions import mentioned
 from stoker.select.references import ObjectKey as Referenced
 from stoker.select.workload import Owner
 from stoker.settings import Capabilities
@@ -31,6 +32,8 @@ T = TypeVar("T")
 _VALUES: Final = (SECRET, CONFIG_MAP)
 
 _AT_ONCE: Final = 64
+# How often it is looked, while resources are judged, what they ask for: it is read meanwhile.
+_LOOK_SECONDS: Final = 0.01
 # What is larger than this, as JSON, or took longer the last time, is dear.
 _DEAR_BYTES: Final = 32 * 1024
 _DEAR_SECONDS: Final = 0.02
@@ -146,6 +149,8 @@ class Held:
     async def _read(self, kept: Kept, view: View, *, start: bool) -> None:
         """Read what was asked for, and let those look again who asked."""
         while view.unread:
+            # Who has all that it asked for looks again while others are waited for.
+            await self._touch(kept, self._values.arrived(view), view)
             await self._touch(kept, await self._values.load(view, start=start), view)
 
     # --- In threads -------------------------------------------------------------------------------
@@ -153,12 +158,34 @@ class Held:
     async def _put(self, kept: Kept, keys: Iterable[ObjectKey], view: View, *, start: bool) -> None:
         """Judge resources, small ones first; of a few it is noted how long each took."""
         keys = sorted(keys, key=lambda key: (self._weigh(key), key))
-        for some in _some(keys, 1 if len(keys) <= _FEW else _AT_ONCE):
+        if start:
+            resources = [each for each in map(self._find, keys) if each is not None]
+            await self._with_reads(aside_dear(_ask_ahead, resources, view), view, start=start)
+        for some in self._batches(keys):
             found = {key: each for key in some if (each := self._find(key)) is not None}
-            resources = {key_of(each): each for each in found.values()}
-            await self._timed(kept.put_all, resources, map(as_tuple, found), view)
-            # The larger ones are judged while the values of these are read.
-            self._values.begin(view, start=start)
+            keyed = {key_of(each): each for each in found.values()}
+            judged = self._timed(kept.put_all, keyed, map(as_tuple, found), view)
+            await self._with_reads(judged, view, start=start)
+
+    def _batches(self, keys: Sequence[ObjectKey]) -> Iterator[list[ObjectKey]]:
+        """What is judged together: of a few, and of large ones, each is judged alone."""
+        few = len(keys) <= _FEW
+        light = [] if few else [key for key in keys if self._weigh(key) <= _DEAR_BYTES]
+        yield from _some(light, _AT_ONCE)
+        yield from _some(keys[len(light) :], 1)
+
+    async def _with_reads(
+        self, work: Coroutine[Any, Any, None], view: View, *, start: bool
+    ) -> None:
+        """Do this, and begin at once to read what it asks for."""
+        task = asyncio.create_task(work)
+        try:
+            while not task.done():
+                await asyncio.wait({task}, timeout=_LOOK_SECONDS)
+                self._values.begin(view, start=start)
+            task.result()
+        finally:
+            task.cancel()
 
     async def _touch(self, kept: Kept, keys: AbstractSet[Referenced], view: View) -> None:
         """Let those look again who asked for Secrets and ConfigMaps."""
@@ -194,6 +221,13 @@ def _seconds_of(work: Callable[[T, View], None], what: T, view: View) -> float:
     begun = time.thread_time()
     work(what, view)
     return time.thread_time() - begun
+
+
+def _ask_ahead(resources: Iterable[Candidate], view: View) -> None:
+    """Ask for what resources name, before one after the other is judged."""
+    for each in resources:
+        for key in mentioned(each.spec, each.metadata.namespace or ""):
+            view.ask(key)
 
 
 def _dropped(kept: Kept, keys: Iterable[ResourceKey], view: View) -> None:

@@ -15,7 +15,7 @@ from stoker.errors import DecodeError
 from stoker.explain.objects import EndpointSlice, Ingress, Node, PodGroup, Service
 from stoker.explain.view import Listing, Need
 from stoker.kube import resources as kube
-from stoker.kube.client import Client
+from stoker.kube.client import Client, ListPage
 from stoker.kube.errors import Forbidden, NotFound
 from stoker.kube.reading import LAST_APPLIED, Reader
 from stoker.kube.resources import Resource
@@ -89,13 +89,12 @@ class Inventory:
         found: list[Object] = []
         typed = {"apiVersion": resource.api_version, "kind": resource.kind}
         while True:
-            answer = await self._client.request("GET", resource.path(namespace), query=query)
-            page: Any = msgspec.json.decode(answer)
-            found += (typed | each for each in page.get("items") or ())
-            more = page["metadata"].get("continue")
-            if not more:
+            path = resource.path(namespace)
+            page = await self._client.ask(ListPage[Object], "GET", path, query=query)
+            found += (typed | each for each in page.items)
+            if not page.metadata.continue_:
                 return found
-            query["continue"] = more
+            query["continue"] = page.metadata.continue_
 
 
 def _foreign(metadata: Object) -> ObjectMeta:

@@ -161,8 +161,19 @@ class Judgements:
         # That it is gone is not remembered: it may come back, and nobody would tell us.
         standing = await self._ask(workload)
         if standing is Standing.ANOTHERS:
-            self._anothers[workload] = now + _ANOTHERS_FOR
+            self._note_another(workload, now)
         return standing
+
+    def _note_another(self, workload: WorkloadKey, now: float) -> None:
+        """Remember it for a while, and forget what was remembered for that long.
+
+        Tenants write the names, so there may be any number of them.
+        """
+        self._anothers.pop(workload, None)
+        self._anothers[workload] = now + _ANOTHERS_FOR
+        # They are in the order in which they end.
+        while (oldest := next(iter(self._anothers))) and self._anothers[oldest] <= now:
+            del self._anothers[oldest]
 
     async def _ask(self, workload: WorkloadKey) -> Standing:
         resource = WORKLOADS[workload.kind].resource

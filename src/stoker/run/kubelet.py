@@ -14,7 +14,7 @@ wrote ourselves.
 import asyncio
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from msgspec import Raw, Struct
@@ -25,7 +25,7 @@ from stoker.api.decode import decode
 from stoker.build.kubelet import Existing, Plan, plan
 from stoker.build.names import MANAGER
 from stoker.errors import StokerError
-from stoker.kube.client import Client
+from stoker.kube.client import Client, ListPage
 from stoker.kube.errors import ApiError, Forbidden, NotFound
 from stoker.kube.queue import KeyedQueue
 from stoker.kube.reading import Head, typed
@@ -193,11 +193,10 @@ class Kubelets:
     async def _live(self, scope: Scope) -> list[Object]:
         """What the cluster has of a kind."""
         resource = scope.resource
-        body = await self._client.request("GET", scope.path, query=scope.query())
-        found: Any = msgspec.json.decode(body)
+        found = await self._client.ask(ListPage[Object], "GET", scope.path, query=scope.query())
         # Items of a list do not say what they are.
         own = {"apiVersion": resource.api_version, "kind": resource.kind}
-        objects: list[Object] = [own | one for one in found.get("items") or ()]
+        objects: list[Object] = [own | one for one in found.items]
         self._found |= {identity_of(one): _metadata(one) for one in objects}
         return objects
 

@@ -35,11 +35,12 @@ async def read_one_by_one(
     while True:
         if any(isinstance(error, Forbidden) for error in namespaces.troubles):
             for name in names:
-                await _read(client, writer, name, refusals)
+                await asyncio.sleep(await _read(client, writer, name, refusals))
         await asyncio.sleep(_SECONDS)
 
 
-async def _read(client: Client, writer: StoreWriter[Head], name: str, refusals: Refusals) -> None:
+async def _read(client: Client, writer: StoreWriter[Head], name: str, refusals: Refusals) -> float:
+    """Read one; for how long the server wants not to be asked for the next."""
     key = Key("", name)
     try:
         found = await client.get(NAMESPACE, None, name, accept=METADATA_ONLY)
@@ -48,6 +49,8 @@ async def _read(client: Client, writer: StoreWriter[Head], name: str, refusals: 
     except ApiError as error:
         # Not allowed, or not now.
         refusals.tell("a namespace is known by its name alone", error, namespace=name)
+        return error.asked_wait
     else:
         head = _READ(msgspec.Raw(msgspec.json.encode(found)))
         writer.apply(Applied(key, head.metadata.resource_version or "", head))
+    return 0.0

@@ -111,7 +111,9 @@ class Objects:
                 if problem is not None:
                     raise problem
                 await self._tools.writer.check(each)
-                await grow_claims(self._tools.client, each, self._running(each))
+                begun = self._tools.writer.is_replacing(identity_of(each))
+                found = self._running(each)
+                await grow_claims(self._tools.client, each, found, replacing=begun)
             except StokerError as error:
                 if not is_refusal(error):
                     raise

@@ -40,8 +40,10 @@ from stoker.run.kubelet import Kubelets
 from stoker.run.leading import lead
 from stoker.run.listeners import Listeners
 from stoker.run.looking import Inside
+from stoker.run.notebook import SUFFIX, Notebook
 from stoker.run.reconcile import Done, Reconciler
 from stoker.run.refusals import Refusals
+from stoker.run.replacing import Replacing
 from stoker.run.sight import Sight
 from stoker.run.standins import StandingIn
 from stoker.run.statuses import Statuses
@@ -51,7 +53,7 @@ from stoker.run.traces import traces
 from stoker.run.triggers import Named, Triggers
 from stoker.run.values import REFUSED_SECONDS, Patience, Values
 from stoker.run.workers import Job, tell, worker
-from stoker.run.writer import Writer
+from stoker.run.writer import MANAGER, Writer
 from stoker.select.choice import Choice, choices
 from stoker.select.members import ObjectKey, WorkloadKey
 from stoker.select.references import ObjectKey as Referenced
@@ -61,7 +63,16 @@ from stoker.status.conditions import Because
 from stoker.status.workload import Reconciliation, failed
 from stoker.web.operator_metrics import OperatorMetrics, QueueMetrics
 
-_TASKS: Final = ("events", "kubelets", "lease", "namespaces", "nodes", "sweep", "targets")
+_TASKS: Final = (
+    "events",
+    "kubelets",
+    "lease",
+    "namespaces",
+    "nodes",
+    "replacements",
+    "sweep",
+    "targets",
+)
 _STATUS_WORKERS: Final = 2
 _BINDING_WORKERS: Final = 4
 _CONSOLIDATION_WORKERS: Final = 2
@@ -153,25 +164,36 @@ class Operator:
         self, client: Client, status_client: Client, capabilities: Capabilities
     ) -> Tools:
         caches = Caches(client, self._settings)
+        namespace, name = self._place
+        notebook = Notebook(client, namespace, name + SUFFIX)
+        replacing = Replacing(client, notebook, MANAGER, self._replaced)
         return Tools(
             client=client,
             status_client=status_client,
             caches=caches,
             values=Values(client, caches.is_absent, Patience(), caches.exists),
-            writer=Writer(client, caches.metadata),
+            writer=Writer(client, caches.metadata, replacing),
+            notebook=notebook,
             settings=self._settings,
             capabilities=capabilities,
             now=lambda: datetime.now(UTC),
             stand_ins=StandingIn(caches) if self._settings.consolidate_monitors else None,
         )
 
-    def _made_leadership(self) -> Leadership | None:
+    @property
+    def _place(self) -> tuple[str, str]:
+        """The namespace and the name of what operators have that share the work."""
         leader = self._settings.leader
-        if not leader.enabled:
+        return leader.namespace or self._client.access.namespace or "default", leader.name
+
+    def _replaced(self, kind: str) -> None:
+        self._metrics[kind].recreated()
+
+    def _made_leadership(self) -> Leadership | None:
+        if not self._settings.leader.enabled:
             return None
         identity = f"{socket.gethostname()}_{uuid.uuid4()}"
-        namespace = leader.namespace or self._client.access.namespace or "default"
-        leadership = Leadership(self._client, namespace, leader.name, identity)
+        leadership = Leadership(self._client, *self._place, identity)
         for client in (self._client, self._tools.status_client):
             client.fence = leadership.fence
         return leadership
@@ -264,6 +286,8 @@ class Operator:
             async with asyncio.TaskGroup() as tasks:
                 swept = until_done(self._sweep, partial(self._stumbled, "sweep"))
                 tasks.create_task(swept, name="sweep")
+                taken_up = until_done(self._take_up, partial(self._stumbled, "replacements"))
+                tasks.create_task(taken_up, name="replacements")
                 for name, work in self._endless_work().items():
                     told = partial(self._stumbled, name)
                     tasks.create_task(endless(work, told), name=name)
@@ -285,6 +309,7 @@ class Operator:
     def _begin_anew(self) -> None:
         """Trust nothing that was found out before: another may have led since."""
         self._tools.writer.forget_all()
+        self._tools.notebook.forget()
         for key in list(self._reconciler.held):
             self._forget(key)
         self._first.clear()
@@ -294,6 +319,11 @@ class Operator:
                 self._triggers.everything(_key(kind, found))
         self._begun.clear()
         self._seen()
+
+    async def _take_up(self) -> None:
+        """Look at workloads that something was begun for, also where they are gone since."""
+        for key in await self._reconciler.interrupted():
+            self._wake(key)
 
     async def _sweep(self) -> None:
         """Look at all bindings, after the configurations: with thousands it takes a while."""
@@ -336,6 +366,7 @@ class Operator:
             if owner is not None and is_managed(owner, self._settings):
                 await self._reconciler.release(key, owner)
             self._forget(key)
+            await self._reconciler.finish(key)
             return
         begun = time.monotonic()
         if isinstance(owner, PrometheusAgent):

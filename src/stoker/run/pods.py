@@ -8,7 +8,7 @@ import msgspec
 from stoker.api.core import Object, ObjectMeta
 from stoker.api.declare import Model
 from stoker.decide import Outline
-from stoker.kube.client import Client, answer_as
+from stoker.kube.client import Client
 from stoker.kube.errors import Forbidden
 from stoker.kube.resources import NODE, POD
 from stoker.status.waiting import NodeState
@@ -54,7 +54,7 @@ class _Nodes(Model):
 async def pods_of(client: Client, outline: Outline) -> Sequence[Object]:
     """The pods of a workload, of whatever runs them."""
     path, query = POD.path(outline.namespace), {"labelSelector": outline.pods}
-    found = answer_as(_Pods, "GET", path, await client.request("GET", path, query=query))
+    found = await client.ask(_Pods, "GET", path, query=query)
     return [msgspec.to_builtins(each) for each in found.items]
 
 
@@ -71,10 +71,10 @@ async def states_of(client: Client, names: Iterable[str]) -> dict[str, NodeState
     for name in wanted:
         query = {"fieldSelector": f"metadata.name={name}"}
         try:
-            answer = await client.request("GET", path, query=query)
+            found = await client.ask(_Nodes, "GET", path, query=query)
         except Forbidden:
             return states
-        for each in answer_as(_Nodes, "GET", path, answer).items:
+        for each in found.items:
             states[name] = _state(each)
     return states
 

@@ -7,15 +7,17 @@ nothing is written before everything that is to be written is known. Of one obje
 refuses the others know nothing (`objects`).
 """
 
+import asyncio
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import count, takewhile
 from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stoker.api.core import Object, identity_of
+from stoker.api.core import Object, ObjectMeta, identity_of
 from stoker.api.prometheus import PrometheusAgent
 from stoker.build.secrets import secret
 from stoker.decide import OWN, Existing, Kept, Outline, objects_for
@@ -24,9 +26,10 @@ from stoker.generate.rules import config_map_name
 from stoker.generate.split import MAIN_FILE
 from stoker.generate.stream import gzip_member
 from stoker.kube.errors import NotFound
-from stoker.kube.resources import CONFIG_MAP
+from stoker.kube.resources import CONFIG_MAP, Resource
 from stoker.logs import logger
 from stoker.run.checks import check_cluster
+from stoker.run.finishing import Finishing
 from stoker.run.governing import with_shared_service
 from stoker.run.held import Held, held_with
 from stoker.run.judging import aside
@@ -85,6 +88,7 @@ class Reconciler:
         self._mode_changes = ModeChanges(tools)
         self._old_modes = OldModes(tools)
         self._objects = Objects(tools)
+        self._finishing = Finishing(tools)
         self._refusals = Refusals(logger("reconcile"))
 
     def set_aside(self, key: WorkloadKey) -> float | None:
@@ -102,6 +106,7 @@ class Reconciler:
         well the next time; either way nothing is forgotten.
         """
         if owner.spec.paused:
+            await self._finishing.finish(key)
             return Done(Reconciliation())
         await self.release(key, owner)
         changes, later = self._divided(key)
@@ -123,6 +128,14 @@ class Reconciler:
         self._triggers.give_back(key, later)
         return now, wait
 
+    async def interrupted(self) -> set[WorkloadKey]:
+        """The workloads of which a StatefulSet is being replaced, perhaps by one before us."""
+        return await self._finishing.interrupted()
+
+    async def finish(self, key: WorkloadKey) -> None:
+        """A workload is gone, or another's: what was begun for it must not stay so."""
+        await self._finishing.finish(key)
+
     def forget(self, key: WorkloadKey) -> None:
         """A workload is gone, and with it what was kept of it."""
         self._old_modes.forget(key)
@@ -141,10 +154,18 @@ class Reconciler:
         if held is None:
             held = self.held[key] = held_with(self._tools)
         members, begun = self._triggers.members.members(key), time.monotonic()
+        first = held.kept is None
         try:
-            return await self._brought_about(key, owner, held, changes, members)
+            with self._tools.writer.reading_ahead(self._existing(owner) if first else ()):
+                return await self._brought_about(key, owner, held, changes, members)
         finally:
             held.shares.charge(changes, time.monotonic() - begun)
+
+    def _existing(self, owner: Owner) -> Iterator[tuple[Resource, ObjectMeta]]:
+        """What belongs to a workload, those first that come first when it is written."""
+        for kind in ("StatefulSet", "DaemonSet", "ConfigMap", "Secret"):
+            for found in self._caches.belonging(kind, owner.metadata.uid or ""):
+                yield self._caches.owned[kind].resource, found.metadata
 
     async def _old_configuration(
         self, key: WorkloadKey, owner: Owner, changes: Changes, members: frozenset[ObjectKey]
@@ -177,6 +198,7 @@ class Reconciler:
         if old.files:
             contents, old = together(contents, old)
         wanted = self._wanted(owner, contents)
+        await self._finishing.finish(key, {identity_of(each) for each in wanted})
         problem = await self._checked(key, owner, outline) if changes.own else None
         standing = await self._mode_changes.standing(key, owner, outline, wanted)
         wanted, switch = _with_old(standing.wanted, old), standing.switch
@@ -242,15 +264,18 @@ class Reconciler:
 
     async def _rules_before(self, outline: Outline) -> list[Mapping[str, str]]:
         """What the ConfigMaps with rules hold."""
+        namespace = outline.namespace
+        names = (config_map_name(outline.rules, number) for number in count())
+        known = takewhile(lambda name: self._caches.exists(("ConfigMap", namespace, name)), names)
+        reads = [self._tools.writer.look(CONFIG_MAP, namespace, name) for name in known]
+        held = await asyncio.gather(*reads, return_exceptions=True)
         found: list[Mapping[str, str]] = []
-        namespace, name = outline.namespace, config_map_name(outline.rules, 0)
-        while self._caches.metadata(("ConfigMap", namespace, name)):
-            try:
-                held = await self._client.get(CONFIG_MAP, namespace, name)
-            except NotFound:
+        for each in held:
+            if isinstance(each, NotFound):
                 break
-            found.append(held.get("data") or {})
-            name = config_map_name(outline.rules, len(found))
+            if isinstance(each, BaseException):
+                raise each
+            found.append(each.get("data") or {})
         return found
 
     def _is_read(self, key: Referenced) -> bool:

@@ -4,7 +4,8 @@ A watch that the API server refuses (a role is missing) or does not know (a defi
 installed) waits for a human, while all others go on: it is told in the log, in metrics and in the
 condition of each workload that asks for such resources, but the replica counts as ready, since no
 restart and no other replica would help. A replica that cannot reach the API server, or that may
-not see what every workload needs, is not ready.
+not see what every workload needs, is not ready. Nor is one that has a watch from which nothing was
+heard for so long that what we know of it may be old.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -55,7 +56,14 @@ class Sight:
         unsettled = [str(each.scope) for each in self._caches.all if not _is_settled(each)]
         if unsettled:
             return f"waiting for the first list of {', '.join(unsettled)}"
+        if blind := self._blind():
+            return f"nothing was heard for too long from the watch of {', '.join(blind)}"
         return "; ".join(sorted({str(error) for error in self._serious()}))
+
+    def _blind(self) -> list[str]:
+        """What may have changed since we last heard of it."""
+        reports = (report for each in self._caches.all for report in each.reports)
+        return [report.subject for report in reports if report.is_blind]
 
     def unseen(self, wanted: Mapping[str, Choice]) -> Remark | None:
         """What a workload asks for and we may not see; None if it is all in sight."""

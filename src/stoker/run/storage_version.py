@@ -114,9 +114,6 @@ class _Page(Struct, frozen=True):
     items: list[_Item] | None = None
 
 
-_PAGE: Final = msgspec.json.Decoder(_Page)
-
-
 class _Changed(Exception):  # noqa: N818 - no error, but a reason to begin again
     """The definition is another one than at the beginning."""
 
@@ -245,9 +242,7 @@ class Migration:
 
     async def _page(self, query: dict[str, str]) -> _Page:
         path = self._resource.path(None)
-        return _PAGE.decode(
-            await self._client.request("GET", path, query=query, accept=METADATA_ONLY_LIST)
-        )
+        return await self._client.ask(_Page, "GET", path, query=query, accept=METADATA_ONLY_LIST)
 
     async def _one(self, found: _Metadata, since: str) -> None:
         try:
@@ -289,7 +284,7 @@ class Migration:
             except _PASSING as error:
                 if attempt == _ATTEMPTS:
                     raise
-                await asyncio.sleep(max(_WAITS.delay(attempt), error.retry_after or 0.0))
+                await asyncio.sleep(max(_WAITS.delay(attempt), error.asked_wait))
             else:
                 self.counts.written += 1
                 self._judge(found, stored)
@@ -319,10 +314,9 @@ class Migration:
         """What an object is now; None if it is gone."""
         path = self._resource.path(found.namespace, found.name)
         try:
-            answer = await self._client.request("GET", path, accept=METADATA_ONLY)
+            return (await self._client.ask(_Item, "GET", path, accept=METADATA_ONLY)).metadata
         except NotFound:
             return None
-        return msgspec.json.decode(answer, type=_Item).metadata
 
     # --- The definition ---------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from stoker.build.names import MANAGED_BY
 from stoker.decide import Outline
 from stoker.kube.resources import CONFIG_MAP, DAEMON_SET, SECRET, STATEFUL_SET
 from stoker.run.tools import Tools
+from stoker.run.writer import only_at
 from stoker.select.workload import Owner
 from stoker.status.retention import DEADLINE, Action, Fate, fates
 
@@ -73,7 +74,10 @@ class Surplus:
         elif fate.action in (Action.SET_DEADLINE, Action.CLEAR_DEADLINE):
             patch = {"metadata": {"annotations": {DEADLINE: fate.deadline}}}
             await self._client.merge_patch(
-                STATEFUL_SET, metadata.namespace, metadata.name or "", patch
+                STATEFUL_SET,
+                metadata.namespace,
+                metadata.name or "",
+                only_at(metadata.resource_version, patch),
             )
 
     def _unwanted(self, kind: str, owner: Owner, wanted: Collection[ObjectId]) -> list[ObjectMeta]:

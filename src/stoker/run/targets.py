@@ -28,6 +28,7 @@ from stoker.api.declare import Model
 from stoker.api.prometheus import Prometheus, PrometheusAgent
 from stoker.build.arguments import web_url
 from stoker.errors import StokerError
+from stoker.kube.client import ListPage
 from stoker.kube.endless import undisturbed, words
 from stoker.kube.resources import POD
 from stoker.logs import logger
@@ -117,19 +118,6 @@ class _Pod(Model):
 
     metadata: ObjectMeta = ObjectMeta()
     status: Object | None = None
-
-
-class _Continue(Model):
-    """Where the next page begins."""
-
-    continue_: str = msgspec.field(default="", name="continue")
-
-
-class _Pods(Model):
-    """A page of pods."""
-
-    metadata: _Continue = _Continue()
-    items: tuple[_Pod, ...] = ()
 
 
 class TargetRounds:
@@ -305,8 +293,8 @@ class TargetRounds:
         """The pods that can be asked, page by page."""
         query = {"labelSelector": selector, "limit": _PAGE}
         while True:
-            body = await self._tools.status_client.request("GET", POD.path(namespace), query=query)
-            page = msgspec.json.decode(body, type=_Pods)
+            client = self._tools.status_client
+            page = await client.ask(ListPage[_Pod], "GET", POD.path(namespace), query=query)
             for each in page.items:
                 pod: Object = msgspec.to_builtins(each)
                 if ready(pod) and pod["status"].get("podIP"):

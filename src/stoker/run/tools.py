@@ -9,6 +9,7 @@ from stoker.decide import Outline, outline_of
 from stoker.generate.fragments import StandIns
 from stoker.kube.client import Client
 from stoker.run.caches import Caches
+from stoker.run.notebook import Notebook
 from stoker.run.values import Values
 from stoker.run.writer import Writer
 from stoker.select.workload import Owner
@@ -19,7 +20,8 @@ class Tools(Struct, frozen=True, kw_only=True):
     """The cluster, what is known of it, and what the flags say.
 
     `client` is for objects, `status_client` for all that must never delay them. `now` is the clock.
-    `stand_ins` finds the ScrapeConfigs in place of monitors; None, where they have none.
+    `notebook` has what is being replaced. `stand_ins` finds the ScrapeConfigs in place of monitors;
+    None, where they have none.
     """
 
     client: Client
@@ -27,6 +29,7 @@ class Tools(Struct, frozen=True, kw_only=True):
     caches: Caches
     values: Values
     writer: Writer
+    notebook: Notebook
     settings: OperatorSettings
     capabilities: Capabilities
     now: Callable[[], datetime]

@@ -25,7 +25,7 @@ from msgspec.structs import replace
 
 from stoker.kube.backoff import Backoff
 from stoker.kube.client import Client
-from stoker.kube.errors import Forbidden, NotFound
+from stoker.kube.errors import Forbidden, NotFound, asked_wait
 from stoker.logs import logger
 from stoker.run.content import ABSENT, RESOURCES, Content, content_of, problem_of
 from stoker.run.lanes import Lanes
@@ -167,14 +167,23 @@ class Values:
 
     def begin(self, view: "View", *, start: bool = False) -> None:
         """Begin to read what a view does not know, before somebody waits for it."""
-        for key in view.unread:
-            self._reading(key, start=start)
+        # What fails here could be told to nobody.
+        if self._patience is not None:
+            self._begin(view, start=start)
+
+    def arrived(self, view: "View") -> set[ObjectKey]:
+        """What a view was asked for and has been read since that was begun."""
+        found = {key for key in view.unread & view.begun if key not in self._reads}
+        view.unread -= found
+        view.read |= found
+        return found
 
     async def load(self, view: "View", *, start: bool = False) -> set[ObjectKey]:
         """Read what a view was asked for and did not know; what was read, or is late."""
+        self._begin(view, start=start)
         wanted, view.unread = view.unread, set()
         view.read |= wanted
-        reads = {key: self._reading(key, start=start) for key in wanted}
+        reads = {key: self._reads[key] for key in wanted if key in self._reads}
         if self._patience is None:
             await self._all_of(reads)
         else:
@@ -189,15 +198,21 @@ class Values:
 
     # --- Reading ----------------------------------------------------------------------------------
 
-    def _reading(self, key: ObjectKey, *, start: bool) -> "asyncio.Task[None]":
-        """The read of an object that is under way, or begins."""
+    def _begin(self, view: "View", *, start: bool) -> None:
+        # A thread may be asking for more at this very moment.
+        for key in tuple(view.unread):
+            if key not in view.begun:
+                view.begun.add(key)
+                self._begin_one(key, start=start)
+
+    def _begin_one(self, key: ObjectKey, *, start: bool) -> None:
+        """Read an object, unless that is under way."""
         read = self._reads.get(key)
         if read is None or read.done():
             read = asyncio.create_task(self._read_until_known(key, start=start), name="read")
             self._reads[key] = read
             self._begun[key] = asyncio.get_running_loop().time()
             read.add_done_callback(lambda done: self._ended(key, done))
-        return read
 
     async def _all_of(self, reads: "Mapping[ObjectKey, asyncio.Task[None]]") -> None:
         """Wait for all, and raise the first failure."""
@@ -218,10 +233,12 @@ class Values:
     ) -> None:
         """Wait for each a moment from its beginning, at the start longer if it goes well."""
         loop = asyncio.get_running_loop()
-        pending = {key for key, read in reads.items() if not read.done()}
-        while any(loop.time() < self._waited_until(key, patience, start=start) for key in pending):
-            await asyncio.wait({reads[key] for key in pending}, timeout=_LOOK_SECONDS)
-            pending = {key for key in pending if not reads[key].done()}
+        while pending := {key for key, read in reads.items() if not read.done()}:
+            until = max(self._waited_until(key, patience, start=start) for key in pending)
+            left = until - loop.time()
+            if left <= 0:
+                return
+            await asyncio.wait({reads[key] for key in pending}, timeout=min(left, _LOOK_SECONDS))
 
     def _waited_until(self, key: ObjectKey, patience: Patience, *, start: bool) -> float:
         """Until when a read is waited for, as it goes now."""
@@ -286,7 +303,8 @@ class Values:
                 if self._patience is None:
                     raise
                 self._note(key, problem_of(error))
-            await asyncio.sleep(_AGAIN.delay(self._failures[key]))
+                asked = asked_wait(error)
+            await asyncio.sleep(max(_AGAIN.delay(self._failures[key]), asked))
             if key in self._late and not self._is_wanted(key):
                 return
 
@@ -333,14 +351,16 @@ class View:
     """The values as they are now; `unread` are those that must be read first.
 
     `asked` are the objects that somebody looked for, each noted before the look: a change that is
-    told after that was perhaps not seen. `read` are those that were read: a view reads nothing
-    twice, or one that changes all the time would hold up all others.
+    told after that was perhaps not seen. `begun` are those of which a read was begun, and `read`
+    those that were read: a view reads nothing twice, or one that changes all the time would hold up
+    all others.
     """
 
     def __init__(self, values: Values) -> None:
         self._values = values
         self.asked: set[ObjectKey] = set()
         self.unread: set[ObjectKey] = set()
+        self.begun: set[ObjectKey] = set()
         self.read: set[ObjectKey] = set()
 
     def value(self, source: Source) -> str | Missing:

@@ -10,8 +10,9 @@ large, and a configuration waits for it.
 import asyncio
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import islice
 from typing import Any, Final
 
 import msgspec
@@ -19,7 +20,6 @@ from msgspec import Struct
 
 from stoker.api.core import Object, ObjectId, ObjectMeta, identity_of
 from stoker.build.drift import drift
-from stoker.build.names import DEFAULT_CONTAINER
 from stoker.kube import protobuf
 from stoker.kube.client import Client
 from stoker.kube.errors import (
@@ -29,13 +29,13 @@ from stoker.kube.errors import (
     Forbidden,
     Invalid,
     NotFound,
-    Unavailable,
 )
 from stoker.kube.resources import Resource, resource_of
 from stoker.kube.takeover import claim, claimed
 from stoker.logs import logger
 from stoker.run.latest import is_older
 from stoker.run.refusals import Refusals, rights_named
+from stoker.run.replacing import Replacing, notes_of_kubectl
 
 MANAGER: Final = "stoker"
 """The name under which objects are written."""
@@ -55,16 +55,15 @@ _CARRIED: Final = (
 )
 # What a server says that does not know the binary form.
 _UNSUPPORTED: Final = 415
+# So many objects of a workload are read ahead: each may be a megabyte.
+_AT_ONCE: Final = 8
 # Others may change an object between our reading and writing it, but not for ever.
 _ATTEMPTS: Final = 4
 # A name that is longer might be refused though a shorter one is not.
 _LONGEST_NAME: Final = 63
 _SUFFIX_LENGTH: Final = 10
-_KUBECTL: Final = "kubectl.kubernetes.io/"
 # What the server says for webhooks and policies.
 _DENIED: Final = ("denied the request", "denied request")
-# How long Kubernetes may take to let go of the pods of a StatefulSet that is replaced.
-_LONGEST_FAREWELL: Final = 10.0
 
 
 class _Checked(Struct, frozen=True):
@@ -84,16 +83,25 @@ class _Checked(Struct, frozen=True):
 class Writer:
     """Writes objects of workloads.
 
-    `current` gives the metadata that the caches have of an object, None if there is none.
+    `current` gives the metadata that the caches have of an object, None if there is none. Without
+    `replacing`, a StatefulSet that cannot become what is wanted is `Invalid`.
     """
 
-    def __init__(self, client: Client, current: Callable[[ObjectId], ObjectMeta | None]) -> None:
+    def __init__(
+        self,
+        client: Client,
+        current: Callable[[ObjectId], ObjectMeta | None],
+        replacing: Replacing | None = None,
+    ) -> None:
         self._client = client
         self._current = current
+        self._replacing = replacing
         self._refusals = Refusals(logger("writer"))
         self._checked: dict[ObjectId, _Checked] = {}
         # Objects that are being written, and whether the news came that they were deleted.
         self._in_hand: dict[ObjectId, asyncio.Event] = {}
+        # Objects that are being read, or were, before anybody compares them.
+        self._ahead: dict[ObjectId, asyncio.Task[Object]] = {}
         # An object may belong to several workloads.
         self._turns: defaultdict[ObjectId, asyncio.Lock] = defaultdict(asyncio.Lock)
 
@@ -129,6 +137,36 @@ class Writer:
         """Another operator may have written what it likes."""
         self._checked.clear()
 
+    @contextmanager
+    def reading_ahead(self, found: Iterable[tuple[Resource, ObjectMeta]]) -> Iterator[None]:
+        """Read objects that will be compared, while it is found out what they should be.
+
+        One after the other would take as long as all of them together. Each is good for one
+        comparison; one that changes after it was read is looked at again, as it would be if it
+        changed after it was compared.
+        """
+        begun: dict[ObjectId, asyncio.Task[Object]] = {}
+        for resource, metadata in islice(found, _AT_ONCE):
+            identity = _identity(resource.kind, metadata)
+            if identity not in self._checked and identity not in self._ahead:
+                begun[identity] = asyncio.create_task(self._get(resource, identity))
+        self._ahead |= begun
+        try:
+            yield
+        finally:
+            for identity, read in begun.items():
+                # What failed and was of use to nobody must not be told as lost.
+                if not read.cancel() and not read.cancelled():
+                    read.exception()
+                if self._ahead.get(identity) is read:
+                    del self._ahead[identity]
+
+    async def look(self, resource: Resource, namespace: str, name: str) -> Object:
+        """An object as it is, or was when it was read ahead; NotFound if there is none."""
+        identity = resource.kind, namespace, name
+        read = self._ahead.get(identity)
+        return await (asyncio.shield(read) if read else self._get(resource, identity))
+
     async def write(self, wanted: Object) -> bool:
         """See to it that an object is as wanted; whether it had to be written.
 
@@ -136,10 +174,12 @@ class Writer:
         """
         identity, digest = identity_of(wanted), await _digest(wanted)
         async with self._turns[identity]:
-            if self._is_right(identity, digest):
+            if self._is_right(identity, digest) and not self.is_replacing(identity):
                 return False
             with self._holding(identity), rights_named(wanted):
-                return await self._write(wanted, identity, digest)
+                written = await self._write(wanted, identity, digest)
+                await self._over(identity)
+                return written
 
     async def check(self, wanted: Object) -> None:
         """`Invalid`, or `Forbidden`, where the server would refuse an object that must be written.
@@ -166,12 +206,17 @@ class Writer:
     async def delete(
         self, resource: Resource, metadata: ObjectMeta, propagation: str = "Background"
     ) -> None:
-        """Delete the object that has this metadata, and no other of its name."""
+        """Delete the object that has this metadata, and no other of its name or version."""
         namespace, name = metadata.namespace, metadata.name or ""
         with suppress(NotFound):
             try:
                 await self._client.delete(
-                    resource, namespace, name, uid=metadata.uid, propagation=propagation
+                    resource,
+                    namespace,
+                    name,
+                    uid=metadata.uid,
+                    resource_version=metadata.resource_version,
+                    propagation=propagation,
                 )
             except Conflict:
                 # It may be about another object of the name, which is not meant, or about this one.
@@ -187,13 +232,14 @@ class Writer:
             return True
         made: Object | None = None
         for attempt in range(1, _ATTEMPTS + 1):
-            live = await self._live(wanted)
-            if live is not None and live["metadata"].get("deletionTimestamp"):
-                return False
-            if live is not None and self._found_right(wanted, digest, live):
-                return made is not None
             again = made is not None
             try:
+                live = await self.settled(wanted, await self._live(wanted))
+                if live is not None and live["metadata"].get("deletionTimestamp"):
+                    self._checked.pop(identity, None)
+                    return False
+                if live is not None and self._found_right(wanted, digest, live):
+                    return again
                 made = await self._applied(wanted, live)
             except Conflict:
                 if attempt == _ATTEMPTS:
@@ -248,62 +294,54 @@ class Writer:
         return metadata is None or essence(identity[0], metadata) == checked.essence
 
     async def _live(self, wanted: Object) -> Object | None:
-        metadata = wanted["metadata"]
+        identity = identity_of(wanted)
+        read = self._ahead.pop(identity, None)
         try:
-            return await self._client.get(
-                resource_of(wanted), metadata.get("namespace"), metadata["name"]
-            )
+            if read is not None:
+                with suppress(ApiError):
+                    return await read
+            return await self._get(resource_of(wanted), identity)
         except NotFound:
             return None
 
+    async def _get(self, resource: Resource, identity: ObjectId) -> Object:
+        _, namespace, name = identity
+        return await self._client.get(resource, namespace, name)
+
     async def _applied(self, wanted: Object, live: Object | None) -> Object:
+        replacing = self._replacing if wanted["kind"] == "StatefulSet" else None
+        if live is None and replacing is not None:
+            return await replacing.made(wanted)
         if live is None:
             return await self._client.apply(wanted, manager=MANAGER)
-        await claim(self._client, live, MANAGER)
+        version = (await claim(self._client, live, MANAGER))["metadata"]["resourceVersion"]
         try:
-            return await self._client.apply(beside_others(wanted, live), manager=MANAGER)
+            return await self._client.apply(
+                only_at(version, beside_others(wanted, live)), manager=MANAGER
+            )
         except Invalid:
-            if wanted["kind"] != "StatefulSet":
+            if replacing is None:
                 raise
-        return await self._recreated(_as_restarted(wanted, live), live)
+        await self._check_acceptable(beside_others(wanted, live))
+        return await replacing.replace(wanted, live, self._in_hand[identity_of(wanted)])
 
-    # --- What cannot be changed -------------------------------------------------------------------
+    # --- Replacements -----------------------------------------------------------------------------
 
-    async def _recreated(self, wanted: Object, live: Object) -> Object:
-        """Replace a StatefulSet of which something cannot be changed; its pods and data stay.
+    def is_replacing(self, identity: ObjectId) -> bool:
+        """Whether a StatefulSet is being replaced, perhaps since before we were started."""
+        return self._replacing is not None and self._replacing.is_begun(identity)
 
-        Pods are adopted by the new one where its selector is the same, and rolled as usual.
-        """
-        await self._check_acceptable(wanted)
-        metadata = live["metadata"]
-        same = drift({"selector": wanted["spec"].get("selector")}, live["spec"], MANAGER) is None
-        self._in_hand[identity_of(wanted)].clear()
-        await self._client.delete(
-            resource_of(wanted),
-            metadata["namespace"],
-            metadata["name"],
-            uid=metadata["uid"],
-            propagation="Orphan" if same else "Background",
-        )
-        await self._until_gone(wanted)
-        made = await self._client.apply(wanted, manager=MANAGER)
-        foreign = _foreign(wanted, live)
-        if not foreign:
-            return made
-        _, namespace, name = identity_of(wanted)
-        return await self._client.merge_patch(
-            resource_of(wanted), namespace, name, {"metadata": foreign}
-        )
+    async def settled(self, wanted: Object, live: Object | None) -> Object | None:
+        """What is there; of a StatefulSet that was made anew, all have the fields they had."""
+        if self._replacing is None or wanted["kind"] != "StatefulSet":
+            return live
+        await self._replacing.notebook.look()
+        return live if live is None else await self._replacing.settled(wanted, live)
 
-    async def _until_gone(self, wanted: Object) -> None:
-        """Wait for the news: pods are let go of before a StatefulSet is gone."""
-        identity = identity_of(wanted)
-        try:
-            async with asyncio.timeout(_LONGEST_FAREWELL):
-                await self._in_hand[identity].wait()
-        except TimeoutError:
-            path = resource_of(wanted).path(*identity[1:])
-            raise Unavailable("delete", path, "it is not gone yet") from None
+    async def _over(self, identity: ObjectId) -> None:
+        """What is right need not be replaced any longer."""
+        if self._replacing is not None and identity in self._checked:
+            await self._replacing.notebook.strike(identity)
 
     async def _check_acceptable(self, wanted: Object) -> None:
         """`Invalid`, or `Forbidden`, where the server would not take an object like this anew."""
@@ -401,6 +439,16 @@ def beside_others(wanted: Object, live: Object) -> Object:
     return _as_restarted(_with_other_owners(wanted, live), live)
 
 
+def only_at(version: str | None, wanted: Object) -> Object:
+    """What is to be written to an object, if it still has this version.
+
+    Else it is a `Conflict`: somebody has written since, perhaps another leader, and this may be
+    old. Whoever writes looks again then.
+    """
+    metadata = wanted.get("metadata") or {}
+    return wanted | {"metadata": metadata | {"resourceVersion": version}} if version else wanted
+
+
 def _as_restarted(wanted: Object, live: Object) -> Object:
     """An object whose pods are not restarted for a restart that a user asked of kubectl.
 
@@ -410,15 +458,10 @@ def _as_restarted(wanted: Object, live: Object) -> Object:
     if not template:
         return wanted
     metadata = template.get("metadata") or {}
-    notes = (live["spec"]["template"].get("metadata") or {}).get("annotations") or {}
-    kept = {name: value for name, value in notes.items() if _is_of_kubectl(name)}
+    kept = notes_of_kubectl(live["spec"]["template"].get("metadata") or {})
     annotations = {"annotations": (metadata.get("annotations") or {}) | kept}
     changed = template | {"metadata": metadata | annotations}
     return wanted | {"spec": wanted["spec"] | {"template": changed}}
-
-
-def _is_of_kubectl(name: str) -> bool:
-    return name.startswith(_KUBECTL) and name != DEFAULT_CONTAINER
 
 
 def _with_other_owners(wanted: Object, live: Object) -> Object:
@@ -437,33 +480,9 @@ def _with_other_owners(wanted: Object, live: Object) -> Object:
     return wanted | {"metadata": wanted["metadata"] | owners}
 
 
-def _foreign(wanted: Object, live: Object) -> Object:
-    """The labels and annotations that others gave to an object."""
-    metadata = live["metadata"]
-    fields = claimed(metadata.get("managedFields"), MANAGER) or metadata.get("managedFields") or ()
-    applied = next((each for each in fields if _is_applied(each)), {}).get("fieldsV1") or {}
-    ours = applied.get("f:metadata") or {}
-    foreign = {
-        kind: {
-            name: value
-            for name, value in (metadata.get(kind) or {}).items()
-            if name not in (wanted["metadata"].get(kind) or ())
-            and f"f:{name}" not in (ours.get(f"f:{kind}") or ())
-        }
-        for kind in ("labels", "annotations")
-    }
-    return {kind: values for kind, values in foreign.items() if values}
-
-
 def _is_denied(error: Forbidden) -> bool:
     """Whether a policy or webhook of the cluster says no to what an object is."""
     return any(words in error.message for words in _DENIED)
-
-
-def _is_applied(entry: Object) -> bool:
-    return (entry["manager"], entry["operation"]) == (MANAGER, "Apply") and not entry.get(
-        "subresource"
-    )
 
 
 def _is_replaced(entry: Object) -> bool:

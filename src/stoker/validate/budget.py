@@ -9,13 +9,13 @@ otherwise among the items, the members and the texts. So a new field is bounded 
 """
 
 import re
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
 from stoker.errors import OverBudgetError, ResourceError
 from stoker.golang.regex import parsed
-from stoker.limits import Limits, said
+from stoker.limits import LIMITS, Limits, said
 from stoker.validate.findings import Finding, Findings, Reason, json_names
 
 _MONITORS: Final = ("ServiceMonitor", "PodMonitor", "Probe", "ScrapeConfig")
@@ -55,32 +55,33 @@ _TOKEN: Final = re.compile(
     r"""(?xs) \w++ | "(?:[^"\\]|\\.)*+"?+ | '(?:[^'\\]|\\.)*+'?+ | `[^`]*+`?+ | \#[^\n]*+ | \S""",
     re.ASCII,
 )
+_QUOTE: Final = re.compile("[\"'`]")
 # What makes a short pattern heavy: a repetition, a class of Unicode, or ranges in either case.
-_HEAVY: Final = re.compile(rb"\{[0-9]|\\\\[pP]|\(\?[imsU]*i")
+_HEAVY: Final = r"\{[0-9]|\\[pP]|\(\?[imsU]*i"
+_HEAVY_TEXT: Final = re.compile(_HEAVY)
+_HEAVY_JSON: Final = re.compile(_HEAVY.replace(r"\\", r"\\\\").encode())
+# Without any of that, a pattern has at most so many steps for each of its characters.
+_LIGHT: Final = round(1 / LIMITS["pattern-weight"].least)
+# The rows that are estimated first: to count them is more work than all other rows together.
+_ESTIMATED: Final = frozenset(
+    ("expression-tokens", "all-expression-tokens", "pattern-weight", "all-pattern-weight")
+)
+
+_Place: TypeAlias = tuple[str | int, Any]
+"""Where a value stands: a name or a number, and the place that this is in; () for none."""
+_SPEC: Final[_Place] = ("spec", ())
+_Waiting: TypeAlias = list[tuple[Any, str, _Place, int]]
 
 
-class _Place(NamedTuple):
-    """Where a value stands: below another one, by a name or a number."""
-
-    step: str
-    above: "_Place | None" = None
-    depth: int = 1
-
-    def below(self, step: str) -> "_Place":
-        return _Place(step, self, self.depth + 1)
-
-    def __str__(self) -> str:
-        steps, place = [], self
-        while place.above is not None:
-            steps.append(place.step)
-            place = place.above
-        steps.reverse()
-        shown = steps if len(steps) <= _MOST_STEPS else [*steps[:_MOST_STEPS], "…"]
-        return place.step + "".join(shown)
-
-
-_SPEC: Final = _Place("spec")
-_Waiting: TypeAlias = list[tuple[Any, str, _Place]]
+def _path(place: _Place) -> str:
+    steps: list[str] = []
+    step, above = place
+    while above:
+        steps.append(f"[{step}]" if isinstance(step, int) else f".{step[:_LONGEST_STEP]}")
+        step, above = above
+    steps.reverse()
+    shown = steps if len(steps) <= _MOST_STEPS else [*steps[:_MOST_STEPS], "…"]
+    return str(step) + "".join(shown)
 
 
 def over_budget(spec: Any, limits: Limits, *, nested: bool = False) -> Findings:
@@ -90,17 +91,25 @@ def over_budget(spec: Any, limits: Limits, *, nested: bool = False) -> Findings:
     """
     if not nested and _is_small(spec, limits):
         return
-    tally = _Tally(limits)
     try:
-        if isinstance(spec, msgspec.Struct):
-            # One that is far too long is not taken apart to be counted.
-            tally.glance(spec)
-        tally.walk(spec if isinstance(spec, dict) else msgspec.to_builtins(spec))
+        _count(spec, limits)
     except OverBudgetError as error:
         yield stopped(error)
     except RecursionError:
         message = said("nesting", limits["nesting"] + 1, limits["nesting"])
         yield Finding("spec", Reason.OVER_BUDGET, message)
+
+
+def _count(spec: Any, limits: Limits) -> None:
+    """OverBudgetError where it is over a row; what surely is under one is not counted exactly."""
+    if isinstance(spec, msgspec.Struct):
+        # One that is far too long is not taken apart to be counted.
+        _Tally(limits).glance(spec)
+    whole = spec if isinstance(spec, dict) else msgspec.to_builtins(spec)
+    try:
+        _Tally(limits, estimating=True).walk(whole)
+    except _PerhapsError:
+        _Tally(limits).walk(whole)
 
 
 def stopped(error: ResourceError) -> Finding:
@@ -115,7 +124,7 @@ def _is_small(spec: Any, limits: Limits) -> bool:
         encoded = msgspec.json.encode(spec)
     except (UnicodeEncodeError, OverflowError, TypeError):  # What YAML has and JSON has not.
         return False
-    return len(encoded) < limits.small and not _HEAVY.search(encoded)
+    return len(encoded) < limits.small and not _HEAVY_JSON.search(encoded)
 
 
 class Meter:
@@ -144,57 +153,72 @@ def _row_of(name: str) -> str:
     return _LISTS.get(name) or next(found, "items")
 
 
+class _PerhapsError(Exception):
+    """An estimate is over its row; what it is an estimate of may not be."""
+
+
 class _Tally:
-    def __init__(self, limits: Limits) -> None:
-        self._limits = limits
+    """What was counted so far. `estimating`: of some rows, what it is at most."""
+
+    def __init__(self, limits: Limits, *, estimating: bool = False) -> None:
+        self._limits = limits.values
+        self._estimating = estimating
         self._counted = dict.fromkeys(limits.values, 0)
+        self._letters = 0
+        self._most_letters = limits["object-length"]
+        self._longest = limits["text-length"]
 
     def glance(self, spec: msgspec.Struct) -> None:
         """Look at the lengths of the lists at the top, and at nothing else."""
         for attribute, name in json_names(type(spec)).items():
             found = getattr(spec, attribute)
             if isinstance(found, list | tuple):
-                self._most(_row_of(name), len(found), _SPEC.below(f".{name}"))
+                self._most(_row_of(name), len(found), (name, _SPEC))
 
     def walk(self, spec: Any) -> None:
-        waiting: _Waiting = [(spec, "", _SPEC)]
+        if isinstance(spec, str):
+            self._text(spec, "", _SPEC)
+        nested = isinstance(spec, dict | list | tuple)
+        waiting: _Waiting = [(spec, "", _SPEC, 1)] if nested else []
         while waiting:
-            value, name, place = waiting.pop()
-            if isinstance(value, str):
-                self._text(value, name, place)
-            elif isinstance(value, dict):
-                self._mapping(value, place, waiting)
-            elif isinstance(value, list | tuple):
-                self._list(value, name, place, waiting)
+            value, name, place, depth = waiting.pop()
+            self._most("nesting", depth, place)
+            if isinstance(value, dict):
+                self._mapping(value, place, depth + 1, waiting)
+            else:
+                self._list(value, name, place, depth + 1, waiting)
 
-    def _mapping(self, value: dict[Any, Any], place: _Place, waiting: _Waiting) -> None:
-        self._most("nesting", place.depth, place)
+    def _mapping(self, value: dict[Any, Any], place: _Place, depth: int, waiting: _Waiting) -> None:
         self._add("members", len(value), place)
-        is_reference = "key" in value and value.keys() <= _REFERENCE
-        kind = "reference" if is_reference else ""
+        kind = "reference" if "key" in value and value.keys() <= _REFERENCE else ""
         pattern = value.get("matchType") in _REGEX_TYPES or value.get("regex") is True
         for key, item in value.items():
-            self._name(key, place)
-            if isinstance(item, str | dict | list | tuple):
-                name = "regex" if pattern and key == "value" else kind or str(key)
-                waiting.append((item, name, place.below(f".{str(key)[:_LONGEST_STEP]}")))
+            self._length(len(key) if isinstance(key, str) else 1, place)
+            name = "regex" if pattern and key == "value" else kind or str(key)
+            if isinstance(item, str):
+                self._text(item, name, (str(key), place))
+            elif isinstance(item, dict | list | tuple):
+                waiting.append((item, name, (str(key), place), depth))
 
-    def _list(self, value: Any, name: str, place: _Place, waiting: _Waiting) -> None:
-        self._most("nesting", place.depth, place)
+    def _list(self, value: Any, name: str, place: _Place, depth: int, waiting: _Waiting) -> None:
         self._add(_row_of(name), len(value), place)
         for index, item in enumerate(value):
-            if isinstance(item, str | dict | list | tuple):
-                waiting.append((item, "", place.below(f"[{index}]")))
+            if isinstance(item, str):
+                self._text(item, "", (index, place))
+            elif isinstance(item, dict | list | tuple):
+                waiting.append((item, "", (index, place), depth))
 
-    def _name(self, key: Any, place: _Place) -> None:
-        length = len(key) if isinstance(key, str) else 1
-        self._most("text-length", length, place)
-        self._add("object-length", length, place)
+    def _length(self, length: int, place: _Place) -> None:
+        """Count the characters of a text or name."""
+        self._letters += length
+        if length > self._longest:
+            self._most("text-length", length, place)
+        if self._letters > self._most_letters:
+            self._most("object-length", self._letters, place)
 
     def _text(self, text: str, name: str, place: _Place) -> None:
         length = len(text)
-        self._most("text-length", length, place)
-        self._add("object-length", length, place)
+        self._length(length, place)
         if name == "reference":
             self._most("name-length", length, place)
         elif name == "regex":
@@ -207,23 +231,40 @@ class _Tally:
             self._add("all-template-length", length, place)
 
     def _expression(self, text: str, place: _Place) -> None:
+        quoted = _QUOTE.search(text) is not None
+        if self._estimating and not (quoted and _HEAVY_TEXT.search(text)):
+            self._tokens(len(text), place)
+            self._weight(_LIGHT * len(text) if quoted else 0, place)
+            return
         tokens = _TOKEN.findall(text)
-        self._most("expression-tokens", len(tokens), place)
-        self._add("all-expression-tokens", len(tokens), place)
-        for token in tokens:
+        self._tokens(len(tokens), place)
+        for token in tokens if quoted else ():
             if token[0] in "\"'`":
                 self._pattern(token[1:-1].replace("\\\\", "\\"), place)
 
+    def _tokens(self, count: int, place: _Place) -> None:
+        self._most("expression-tokens", count, place)
+        self._add("all-expression-tokens", count, place)
+
     def _pattern(self, text: str, place: _Place) -> None:
-        # One that Go would refuse costs nobody anything, and is refused for that.
-        weight = parsed(text).weight
+        if self._estimating and not _HEAVY_TEXT.search(text):
+            self._weight(_LIGHT * (len(text) + 1), place)
+        else:
+            # One that Go would refuse costs nobody anything, and is refused for that.
+            self._weight(parsed(text).weight, place)
+
+    def _weight(self, weight: int, place: _Place) -> None:
         self._most("pattern-weight", weight, place)
         self._add("all-pattern-weight", weight, place)
 
     def _add(self, row: str, amount: int, place: _Place) -> None:
         self._counted[row] = together = self._counted[row] + amount
-        self._most(row, together, place)
+        if together > self._limits[row]:
+            self._most(row, together, place)
 
     def _most(self, row: str, measured: int, place: _Place) -> None:
-        if measured > self._limits.values[row]:
-            raise OverBudgetError(str(place), said(row, measured, self._limits[row]))
+        if measured <= self._limits[row]:
+            return
+        if self._estimating and row in _ESTIMATED:
+            raise _PerhapsError
+        raise OverBudgetError(_path(place), said(row, measured, self._limits[row]))

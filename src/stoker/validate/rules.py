@@ -16,7 +16,7 @@ from stoker.api.rules import PrometheusRuleSpec, Rule, RuleGroup
 from stoker.errors import DecodeError
 from stoker.golang.versions import go_of_matchers, go_of_matchers_in_thanos
 from stoker.limits import NO_CHANGES, Limits
-from stoker.promql import NEWEST, Node, Options, ParseError, options_for, parse
+from stoker.promql import NEWEST, Node, Options, ParseError, options_for, parse, shape_of
 from stoker.remembered import remembered
 from stoker.select.workload import Workload
 from stoker.validate.budget import over_budget
@@ -110,6 +110,17 @@ def parsed(expression: str, options: Options) -> Node:
     return parse(expression, options)
 
 
+def _judged(expression: str, options: Options) -> None:
+    """ParseError where an expression is none; those of one shape are judged once."""
+    shape = shape_of(expression)
+    try:
+        parsed(shape, options)
+    except ParseError:
+        if shape == expression:
+            raise
+        parsed(expression, options)
+
+
 def raw_rules(spec: Any, reader: Reader) -> Findings:
     """What is wrong with a `spec` that nobody has read yet: its types (`true` for a text) too."""
     over = tuple(over_budget(spec, reader.limits, nested=True))
@@ -125,8 +136,11 @@ def raw_rules(spec: Any, reader: Reader) -> Findings:
     yield from rules(found, reader)
 
 
-def rules(spec: PrometheusRuleSpec, reader: Reader) -> Findings:
-    """What is wrong with the groups of a PrometheusRule; what it costs first."""
+def rules(spec: PrometheusRuleSpec, reader: Reader, *, enforced: bool = False) -> Findings:
+    """What is wrong with the groups of a PrometheusRule; what it costs first.
+
+    Where they will be `enforced`, every expression is read as it is: its tree is needed after.
+    """
     over = tuple(over_budget(spec, reader.limits))
     if over:
         yield from over
@@ -141,6 +155,8 @@ def rules(spec: PrometheusRuleSpec, reader: Reader) -> Findings:
             yield Finding(f"{path}.name", Reason.DUPLICATE, message)
         names.add(group.name)
         yield from _group(group, reader, path)
+        for number, rule in enumerate(group.rules or ()):
+            yield from _rule(rule, reader, f"{path}.rules[{number}]", enforced=enforced)
 
 
 def _group(group: RuleGroup, reader: Reader, path: str) -> Findings:
@@ -155,28 +171,32 @@ def _group(group: RuleGroup, reader: Reader, path: str) -> Findings:
         yield Finding(where, Reason.INVALID_VALUE, "must be `abort` or `warn`")
     if not reader.lacks(GROUP_SINCE["labels"]):
         yield from _labels(group.labels, reader, f"{path}.labels")
-    for index, rule in enumerate(group.rules or ()):
-        yield from _rule(rule, reader, f"{path}.rules[{index}]")
 
 
-def _rule(rule: Rule, reader: Reader, path: str) -> Findings:
-    if rule.record and rule.alert:
-        yield Finding(path, Reason.CONFLICT, "only one of `record` and `alert` may be set")
-    elif not rule.record and not rule.alert:
-        yield Finding(path, Reason.REQUIRED, "one of `record` and `alert` must be set")
-    yield from _expression(str(rule.expr), reader, f"{path}.expr")
-    yield from _duration(rule.for_, f"{path}.for")
-    if not reader.lacks(RULE_SINCE["keep_firing_for"]):
+def _rule(rule: Rule, reader: Reader, path: str, *, enforced: bool) -> Findings:
+    if bool(rule.record) == bool(rule.alert):
+        yield _record_or_alert(rule, path)
+    yield from _expression(str(rule.expr), reader, f"{path}.expr", enforced=enforced)
+    if rule.for_:
+        yield from _duration(rule.for_, f"{path}.for")
+    if rule.keep_firing_for and not reader.lacks(RULE_SINCE["keep_firing_for"]):
         yield from _duration(rule.keep_firing_for, f"{path}.keep_firing_for")
     if rule.record:
         yield from _recording(rule, rule.record, reader, path)
-    yield from _labels(rule.labels, reader, f"{path}.labels")
+    if rule.labels:
+        yield from _labels(rule.labels, reader, f"{path}.labels")
     for name in rule.annotations or ():
         if not label_name(name, legacy=reader.legacy_names):
             yield _bad_name(f"{path}.annotations", name, "an annotation")
     if rule.alert:
         yield from _templates(rule.labels, rule.alert, reader, f"{path}.labels")
         yield from _templates(rule.annotations, rule.alert, reader, f"{path}.annotations")
+
+
+def _record_or_alert(rule: Rule, path: str) -> Finding:
+    if rule.record:
+        return Finding(path, Reason.CONFLICT, "only one of `record` and `alert` may be set")
+    return Finding(path, Reason.REQUIRED, "one of `record` and `alert` must be set")
 
 
 def _recording(rule: Rule, name: str, reader: Reader, path: str) -> Findings:
@@ -195,12 +215,12 @@ def _recording(rule: Rule, name: str, reader: Reader, path: str) -> Findings:
         yield Finding(f"{path}.record", Reason.INVALID_VALUE, message)
 
 
-def _expression(text: str, reader: Reader, path: str) -> Findings:
+def _expression(text: str, reader: Reader, path: str, *, enforced: bool) -> Findings:
     if not text:
         yield Finding(path, Reason.REQUIRED, "a rule needs an expression")
         return
     try:
-        parsed(text, reader.promql)
+        (parsed if enforced else _judged)(text, reader.promql)
     except ParseError as error:
         yield Finding(path, Reason.INVALID_VALUE, f"is not a PromQL expression: {error}")
 
@@ -222,6 +242,8 @@ def _labels(labels: dict[str, str] | None, reader: Reader, path: str) -> Finding
 
 def _templates(texts: dict[str, str] | None, alert: str, reader: Reader, path: str) -> Findings:
     for name, text in (texts or {}).items():
+        if "{{" not in text:
+            continue
         problem = template_problem(text, alert, reader.version, thanos=reader.thanos)
         if problem:
             yield Finding(f"{path}[{name}]", Reason.INVALID_VALUE, f"as a template: {problem}")

@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from stoker.golang.template import BUILT_IN, Setting, refusal
+from stoker.golang.template import BUILT_IN, Setting, is_plain, refusal
 from stoker.golang.versions import go_of_prometheus, go_of_thanos
 from stoker.version import Version, parse_version
 
@@ -42,7 +42,9 @@ _VARIABLES: Final = {
 
 def template_problem(text: str, alert: str, version: Version, *, thanos: bool = False) -> str:
     """Why this Prometheus or Thanos would refuse a template; empty if it would take it."""
-    return refusal(text, alert_setting(alert, version, thanos)) if "{{" in text else ""
+    if "{{" not in text or is_plain(text, _setting(version, thanos)):
+        return ""
+    return refusal(text, alert_setting(alert, version, thanos))
 
 
 def alert_setting(alert: str, version: Version, thanos: bool) -> Setting:

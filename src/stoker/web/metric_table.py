@@ -59,6 +59,12 @@ TABLE: Final = (
     Row("watch_operations_total", Counter, CONTROLLER, "Watches that were asked for."),
     Row("watch_operations_failed_total", Counter, CONTROLLER, "Watches that failed."),
     Row(
+        "watch_silence_seconds",
+        Gauge,
+        CONTROLLER,
+        "How long nothing was heard from the watch that is silent longest; one of our own.",
+    ),
+    Row(
         "managed_resources",
         Gauge,
         ("controller", "resource", "state"),

@@ -45,6 +45,11 @@ class Watch(Protocol):
     attempts: collections.Counter[str]
     failures: collections.Counter[str]
 
+    @property
+    def silence(self) -> float:
+        """For how many seconds nothing was heard from it."""
+        ...
+
 
 class OperatorMetrics:
     """All metrics of a running operator; `registry.text()` is what a scrape reads."""
@@ -143,10 +148,14 @@ class ControllerMetrics:
 
     def watches(self, watches: Iterable[Watch]) -> None:
         """Count the lists and watches by which the controller knows the cluster."""
+        watches = tuple(watches)
+        self._metrics.gauge("watch_silence_seconds").follow(
+            lambda: max((each.silence for each in watches), default=0.0), self.name
+        )
         for operation in ("list", "watch"):
             for name, of in (("", "attempts"), ("_failed", "failures")):
                 self._metrics.counter(f"{operation}_operations{name}_total").follow(
-                    partial(_summed, tuple(watches), of, operation), self.name
+                    partial(_summed, watches, of, operation), self.name
                 )
 
     def triggered(self, kind: str, action: str) -> None:

@@ -17,6 +17,7 @@ from tests.hostile.payload import (
     Refused,
     key,
 )
+from tests.hostile.tricky import TRICKY
 
 ATTACK: Final = Attack("structure")
 
@@ -204,24 +205,7 @@ ATTACK.at(
 # --- Matchers of Alertmanager ---------------------------------------------------------------------
 
 _MATCHERS: Final = "spec.route.matchers[0]"
-for _text in (
-    'x",namespace=~".*',
-    'x"}',
-    '{namespace="alice"}',
-    "a=~.*,b",
-    "a\nnamespace=~.*",
-    '"',
-    "'",
-    "`",
-    "\\",
-    '\\"',
-    ",",
-    "}",
-    "!=",
-    " namespace",
-    "ｎamespace",
-    "---\nroute: x",
-):
+for _text in TRICKY:
     ATTACK.at("AlertmanagerConfig", _MATCHERS, {"name": _text, "matchType": "!=", "value": _text})
 ATTACK.at(
     "AlertmanagerConfig",

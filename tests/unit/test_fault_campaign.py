@@ -1,0 +1,111 @@
+"""What the fault campaign compares, and the plans that it makes."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import shlex
+from collections import Counter
+from typing import Any
+
+from tests.faults.crash import Crashes
+from tests.faults.oracle import Expected
+from tests.faults.plans import Plan
+from tests.faults.script import NAMES
+from tests.faults.state import Normaliser, Snapshot, differences
+from tests.faults.world import History
+
+Object = dict[str, Any]
+UID = "0b18278d-b712-4fe3-9728-4cdf3af4a2b9"
+
+
+def made(name: str = "a", namespace: str = "zz0001-home", **more: Any) -> Object:
+    """An object as an API server tells of it."""
+    metadata = {"name": name, "namespace": namespace, "uid": name, "resourceVersion": "1"}
+    return {"metadata": metadata | more.pop("metadata", {}), **more}
+
+
+def snapshot(*found: tuple[str, Object], prefix: str = "zz0001") -> Snapshot:
+    """The state of these objects."""
+    return Normaliser(prefix).snapshot(found)
+
+
+def test_what_must_differ_between_runs_is_no_difference() -> None:
+    """The prefix, uids, versions, times and generations; a configuration is compared as text."""
+
+    def of(prefix: str, uid: str, time: str, generation: int) -> Snapshot:
+        text = gzip.compress(f"job: {prefix}-home/x\n".encode(), mtime=generation)
+        data = {"file.gz": base64.b64encode(text).decode()}
+        condition = {"lastTransitionTime": time, "observedGeneration": generation}
+        workload = made(
+            namespace=f"{prefix}-home",
+            metadata={"uid": uid, "generation": generation},
+            status={"conditions": [condition]},
+        )
+        secret = made("b", f"{prefix}-home", data=data, metadata={"resourceVersion": uid})
+        return snapshot(("prometheuses", workload), ("secrets", secret), prefix=prefix)
+
+    one = of("zz0001", "u1", "2026-01-01T00:00:00Z", 1)
+    other = of("zz0042", "u2", "2026-02-02T00:00:00Z", 7)
+    assert differences(one, other) == []
+    assert one.objects["w-home/secrets/b"]["data"] == {"file.gz": "job: w-home/x\n"}
+
+
+def test_what_operators_did_is_a_difference() -> None:
+    """Contents, owners that are gone, files of rules that are gone, objects too many or too few."""
+    owner = {"kind": "Prometheus", "name": "main", "uid": UID, "controller": True}
+    own = made(metadata={"ownerReferences": [owner]}, data={f"{UID}.yaml": "x"})
+    alive = ("prometheuses", made("main", metadata={"uid": UID}))
+    wanted = snapshot(("configmaps", own), alive)
+    found = snapshot(("configmaps", own), ("secrets", made("more")))
+    assert [line.split(":")[0] for line in differences(wanted, found)] == [
+        "w-home/configmaps/a.data.<uid of main>.yaml",
+        "w-home/configmaps/a.data.<uid of nothing>.yaml",
+        "w-home/configmaps/a.owners[0]",
+        "w-home/prometheuses/main",
+        "w-home/secrets/more",
+    ]
+    said = wanted._replace(events=frozenset({"Warning InvalidConfiguration"}))
+    assert differences(wanted, said) == []
+    assert differences(said, wanted) == ["not said: Warning InvalidConfiguration"]
+
+
+def expected(name: str, *writes: str) -> Expected:
+    """What must come of an action with these writes."""
+    history = History(Counter(), Counter(), {}, frozenset())
+    return Expected(name, Snapshot({}, frozenset()), history, writes, 1.0)
+
+
+def test_each_write_is_aimed_at_before_and_after_in_a_plan_of_its_own() -> None:
+    """In as few walks as the action with the most writes needs."""
+    script = [expected("a", "one", "two", "three"), expected("b"), expected("c", "four")]
+    lanes = Crashes().lanes(script, seed=1, rounds=2)
+    aims = sorted(plan.at for lane in lanes[:-2] for plan in lane.values())
+    writes = ("four", "one", "three", "two")
+    assert aims == [f"{when} {write}" for when in ("after", "before") for write in writes]
+    assert len(lanes) == 2 * 3 + 2
+    assert all(set(lane) == {"a", "c"} for lane in lanes[-2:])
+    assert lanes == Crashes().lanes(script, seed=1, rounds=2)
+
+
+def test_a_plan_is_repeated_by_its_command() -> None:
+    """The words are what the command line takes; the dice are the same."""
+    plan = Plan("crash", NAMES[0], seed=3, round=2, at="before patch secrets w-home/a #1")
+    words = shlex.split(plan.command([NAMES[1]]))
+    assert words[:4] == ["python", "-m", "tests.faults", "crash"]
+    given = dict(zip(words[4::2], words[5::2], strict=True))
+    assert given == {
+        "--only": NAMES[0],
+        "--seed": "3",
+        "--round": "2",
+        "--at": plan.at,
+        "--after": NAMES[1],
+    }
+    assert plan.dice.random() == Plan(*plan).dice.random()
+    assert plan.dice.random() != plan._replace(round=3).dice.random()
+
+
+def test_the_script_names_each_action_once() -> None:
+    """Plans, and what must come of actions, are found by their names."""
+    assert len(set(NAMES)) == len(NAMES)
+    assert len(NAMES) >= 60
