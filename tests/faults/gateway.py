@@ -25,6 +25,7 @@ from aiohttp import web
 from yarl import URL
 
 from stoker.kube.resources import Target
+from tests.faults.mirror import FAREWELL
 from tools.api import kubeconfig
 from tools.cluster import Cluster
 from tools.ports import held_port
@@ -309,6 +310,8 @@ class Gateways:
         for runner in self._runners:
             await runner.cleanup()
         await self.session.close()
+        # TLS takes leave of the other side, which is not waited for otherwise.
+        await asyncio.sleep(FAREWELL)
         others = asyncio.all_tasks() - {asyncio.current_task()}
         for task in others:
             task.cancel()

@@ -59,6 +59,8 @@ MIRRORED: tuple[Resource, ...] = (
 # What controllers of Kubernetes write long after anything happened.
 _LIGHT = frozenset({"events", "endpoints", "endpointslices"})
 _AGAIN = 0.2
+FAREWELL = 0.3
+"""How many seconds connections may take to be closed."""
 # Longer than anything that a campaign does without a change somewhere.
 _WATCH_SECONDS = 3600
 
@@ -173,6 +175,8 @@ class Mirror:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._session.close()
+        # TLS takes leave of the other side, which is not waited for otherwise.
+        await asyncio.sleep(FAREWELL)
 
     async def _keep(self, resource: Resource) -> None:
         """List and watch for ever; a server that is away, or has forgotten, is asked again."""

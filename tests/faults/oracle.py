@@ -159,21 +159,19 @@ def _quiet(worlds: Sequence[World], recorders: Sequence[Recorder], action: Actio
 def _settle(worlds: Sequence[World], action: Action) -> None:
     """Wait until nothing happens in any of these worlds, and they are the same."""
     still = max(STILL_SECONDS, action.settling)
-    begun = time.monotonic()
-    while True:
+    begun = ready = time.monotonic()
+    unlike = ["they never came to rest"]
+    while time.monotonic() - begun < 2 * DEADLINE:
         worlds[0].wait(0.2)
-        ready = all(each.is_ready() for world in worlds for each in world.operators.values())
+        if not all(each.is_ready() for world in worlds for each in world.operators.values()):
+            # It begins its work only then.
+            ready = time.monotonic()
         last = max(world.last_change() for world in worlds)
-        if ready and time.monotonic() - max(last, begun) > still:
+        if time.monotonic() - max(last, ready) > still:
             unlike = unlike_each_other(worlds)
             if not unlike:
                 return
-        elif time.monotonic() - begun <= 2 * DEADLINE:
-            continue
-        else:
-            unlike = ["they never came to rest"] if ready else ["an operator is not ready"]
-        if time.monotonic() - begun > DEADLINE:
-            raise DisagreementError(f"{action.name}:\n" + "\n".join(unlike[:_SHOWN]))
+    raise DisagreementError(f"{action.name}:\n" + "\n".join(unlike[:_SHOWN]))
 
 
 def unlike_each_other(worlds: Sequence[World]) -> list[str]:

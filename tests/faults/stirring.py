@@ -46,7 +46,8 @@ def _made(world: World) -> Iterator[tuple[str, Object]]:
         references = metadata.get("ownerReferences") or ()
         owned = [owners.get(one["uid"]) for one in references]
         managers = {one["manager"] for one in metadata.get("managedFields") or ()}
-        if kind in _KINDS and _OURS in managers and owned and all(map(_is_looked_after, owned)):
+        # What a user wrote to it would be lost with it.
+        if kind in _KINDS and managers == {_OURS} and owned and all(map(_is_looked_after, owned)):
             yield kind, each
 
 
