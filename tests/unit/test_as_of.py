@@ -209,6 +209,10 @@ class World:
         self.reflector.lost(metadata)
         assert metadata.uid not in {each.metadata.uid for each in self.reflector.store}
 
+    def seen(self, *_: object) -> str:
+        """Nothing is known of workloads here."""
+        return ""
+
     def changed(self, old: Head | None, new: Head | None) -> None:
         """Wake the worker, as triggers do."""
         if new is None and old is not None:

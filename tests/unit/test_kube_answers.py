@@ -94,3 +94,28 @@ def _bodies_taken(path: Path) -> list[int]:
         if isinstance(node.value, ast.Call)
         if isinstance(node.value.func, ast.Attribute) and node.value.func.attr == "request"
     ]
+
+
+@pytest.mark.parametrize(("seen", "believed"), [("", True), ("5", True), ("7", True), ("8", False)])
+def test_that_one_object_is_gone_is_not_believed_from_before_it_was_seen(
+    seen: str, believed: bool
+) -> None:
+    """A server that is behind does not have it yet."""
+
+    async def answer(_request: web.Request) -> web.Response:
+        return web.json_response({"metadata": {"resourceVersion": "7"}, "items": []})
+
+    async def main() -> None:
+        app = web.Application()
+        app.router.add_route("*", "/{any:.*}", answer)
+        async with (
+            TestServer(app) as server,
+            Client(Access(str(server.make_url("")).rstrip("/"))) as client,
+        ):
+            if believed:
+                assert await client.find(SERVICE, "shop", "cart", seen=seen) is None
+            else:
+                with pytest.raises(Unavailable, match="8 was seen"):
+                    await client.find(SERVICE, "shop", "cart", seen=seen)
+
+    asyncio.run(main())

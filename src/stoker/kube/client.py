@@ -21,6 +21,7 @@ from stoker.kube.errors import NotFound, Unavailable
 from stoker.kube.fencing import Fence
 from stoker.kube.resources import SELF_SUBJECT_ACCESS_REVIEW, Resource, Target, resource_of
 from stoker.kube.transport import JSON, Observe, Transport, Waited
+from stoker.kube.versions import is_older
 
 __all__ = [
     "METADATA_ONLY",
@@ -86,14 +87,24 @@ class Client(Transport):
         return await self._asked("GET", path, accept=accept, exempt=exempt)
 
     async def find(
-        self, resource: Resource, namespace: str | None, name: str, *, accept: str = JSON
+        self,
+        resource: Resource,
+        namespace: str | None,
+        name: str,
+        *,
+        seen: str = "",
+        accept: str = JSON,
     ) -> Object | None:
         """Read an object by a list of one: who may list it need not be allowed to `get` it.
 
-        None if there is none. NotFound is about the resource.
+        None if there is none; `Unavailable` where the answer is from before the version that was
+        seen. NotFound is about the resource.
         """
-        query = {"fieldSelector": f"metadata.name={name}"}
-        found = await self._asked("GET", resource.path(namespace), query=query, accept=accept)
+        path, query = resource.path(namespace), {"fieldSelector": f"metadata.name={name}"}
+        found = await self._asked("GET", path, query=query, accept=accept)
+        version = (found.get("metadata") or {}).get("resourceVersion") or ""
+        if is_older(version, seen):
+            raise Unavailable("list", path, f"it is of version {version}, and {seen} was seen")
         typed: Object = {"apiVersion": resource.api_version, "kind": resource.kind}
         return next((typed | each for each in found.get("items") or ()), None)
 

@@ -182,11 +182,17 @@ class Caches:
 
     async def ask(self, client: Client, resource: Resource, metadata: ObjectMeta) -> None:
         """Take up how an object is now: something is newer than what the watch has told."""
-        live = await client.find(resource, metadata.namespace, metadata.name or "")
+        name, seen = metadata.name or "", metadata.resource_version or ""
+        live = await client.find(resource, metadata.namespace, name, seen=seen)
         if live is None:
             self.lost(resource.kind, metadata)
         else:
             self.saw(resource.kind, live)
+
+    def seen(self, kind: str, namespace: str | None, name: str) -> str:
+        """The version in which an object is known; nothing if it is not."""
+        found = self._of_kind(kind).store.get(namespace or "", name)
+        return found.metadata.resource_version or "" if found is not None else ""
 
     def lost(self, kind: str, metadata: ObjectMeta) -> None:
         """Take up that the object with this metadata was deleted."""

@@ -9,8 +9,8 @@ it has an owner, or goes with it.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, Protocol
 
 from stoker.api.core import Object, ObjectMeta
 from stoker.kube.client import METADATA_ONLY_LIST, Client
@@ -27,14 +27,25 @@ class Outdated(Conflict):
     """What an object belongs to is another by now, or gone: trying again does not help."""
 
 
-class Owners:
-    """Asks for the owners of objects; `lost` is told of those that are gone."""
+class Answered(Protocol):
+    """Hears what the server answers, so that no cache is behind it (`stoker.kube.store`)."""
 
-    def __init__(
-        self, client: Client, lost: Callable[[str, ObjectMeta], None] | None = None
-    ) -> None:
+    def saw(self, kind: str, live: Object) -> bool:
+        """An object is like this; whether it is still there."""
+
+    def lost(self, kind: str, metadata: ObjectMeta) -> None:
+        """The object with this metadata is gone."""
+
+    def seen(self, kind: str, namespace: str | None, name: str) -> str:
+        """The version in which an object is known; nothing if it is not."""
+
+
+class Owners:
+    """Asks for the owners of objects; `answered` is told of those that are gone."""
+
+    def __init__(self, client: Client, answered: Answered | None = None) -> None:
         self._client = client
-        self._lost = lost
+        self._answered = answered
         self._refusals = Refusals(logger("owners"))
         # What was found of each, by its uid, and when.
         self._found: dict[str, tuple[int, float]] = {}
@@ -74,18 +85,26 @@ class Owners:
         if uid not in self._found:
             try:
                 found = await self._client.find(
-                    resource, namespace, name, accept=METADATA_ONLY_LIST
+                    resource,
+                    namespace,
+                    name,
+                    seen=self._seen(resource, namespace, name),
+                    accept=METADATA_ONLY_LIST,
                 )
             except Forbidden as error:
                 self._refusals.tell("whether an owner exists is not checked", error)
                 return None
             metadata = found["metadata"] if found else {}
             if metadata.get("uid") != uid:
-                if self._lost:
-                    self._lost(resource.kind, ObjectMeta(namespace=namespace, name=name, uid=uid))
+                if self._answered:
+                    gone = ObjectMeta(namespace=namespace, name=name, uid=uid)
+                    self._answered.lost(resource.kind, gone)
                 raise _outdated(resource, namespace, name)
             self._found[uid] = (metadata.get("generation") or 0, now)
         return self._found[uid][0]
+
+    def _seen(self, resource: Resource, namespace: str | None, name: str) -> str:
+        return self._answered.seen(resource.kind, namespace, name) if self._answered else ""
 
 
 def _outdated(resource: Resource, namespace: str | None, name: str) -> Outdated:

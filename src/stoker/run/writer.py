@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
@@ -33,7 +33,7 @@ from stoker.kube.errors import (
 from stoker.kube.resources import Resource, resource_of
 from stoker.kube.takeover import claim, claimed
 from stoker.logs import logger
-from stoker.run.owners import Outdated, Owners
+from stoker.run.owners import Answered, Outdated, Owners
 from stoker.run.refusals import Refusals, rights_named
 from stoker.run.replacing import Replacing, notes_of_kubectl
 
@@ -80,16 +80,6 @@ class _Checked(Struct, frozen=True):
     named: frozenset[str]
 
 
-class Answered(Protocol):
-    """Hears what the server answers, so that no cache is behind it (`stoker.kube.store`)."""
-
-    def saw(self, kind: str, live: Object) -> bool:
-        """An object is like this; whether it is still there."""
-
-    def lost(self, kind: str, metadata: ObjectMeta) -> None:
-        """The object with this metadata is gone."""
-
-
 class Writer:
     """Writes objects of workloads.
 
@@ -109,7 +99,7 @@ class Writer:
         self._current = current
         self._answered = answered
         self._replacing = replacing
-        self.owners = Owners(client, answered.lost if answered else None)
+        self.owners = Owners(client, answered)
         self._refusals = Refusals(logger("writer"))
         self._checked: dict[ObjectId, _Checked] = {}
         # Objects that are being written, and whether the news came that they were deleted.
@@ -225,6 +215,8 @@ class Writer:
                 # It may be about another object of the name, which is not meant, or about this one.
                 live = await self._client.get(resource, namespace, name)
                 if live["metadata"].get("uid") == metadata.uid:
+                    # The watch may be late, and so may be what was decided.
+                    self.saw(resource.kind, live)
                     raise
         self.forget(resource.kind, metadata)
         if answer and answer.get("kind") != "Status":
