@@ -200,7 +200,8 @@ class Gateway(_InThread):
     """Passes requests on one by one, unless `fault` says otherwise, and answers unless `slow` does.
 
     `seen` has all of them, `carried` the bytes of their answers as they came over the wire. `done`
-    hears of each that the server has answered, and with what, before its client does.
+    hears of each that the server has answered, and with what, before its client does. What comes
+    in watches of the resources in `held`, by their plurals, waits until they are out of it.
     """
 
     def __init__(self, cluster: Cluster, upstream: str = "") -> None:
@@ -209,6 +210,7 @@ class Gateway(_InThread):
         self.slow: Callable[[web.Request], Slow | None] = lambda _request: None
         self.done: Callable[[web.Request, int], None] = lambda _request, _status: None
         self.seen: list[URL] = []
+        self.held: frozenset[str] = frozenset()
         self.carried: Counter[URL] = Counter()
         self._session: aiohttp.ClientSession | None = None
         self._runner: web.AppRunner | None = None
@@ -269,11 +271,16 @@ class Gateway(_InThread):
             slow = self.slow(request)
             await passed.prepare(request)
             async for chunk in answer.content.iter_any():
+                while self._is_held(request):  # noqa: ASYNC110 - set in another thread
+                    await asyncio.sleep(0.02)
                 self.carried[request.rel_url] += len(chunk)
                 await (slow.pour(passed, chunk) if slow else passed.write(chunk))
             if slow:
                 await slow.end()
             return passed
+
+    def _is_held(self, request: web.Request) -> bool:
+        return "watch" in request.query and request.path.rpartition("/")[2] in self.held
 
 
 _OF_A_CONNECTION = {"connection", "content-length", "host", "keep-alive", "transfer-encoding"}

@@ -414,7 +414,7 @@ def is_main_role(found: Object) -> bool:
 def test_what_is_forbidden_is_named_and_the_rest_goes_on(site: Site) -> None:
     """Without `watch` for Probes: a line, a metric and a condition say so, and monitors work.
 
-    When the permission comes, it is noticed.
+    The replica is not ready, so that an upgrade would stop. When the permission comes, all is well.
     """
     site.install("cluster")
     site.forbid("watch", "probes")
@@ -423,7 +423,7 @@ def test_what_is_forbidden_is_named_and_the_rest_goes_on(site: Site) -> None:
     del other["spec"]["probeSelector"]
     world.put(prometheus("main"), other, *everything())
     missing = "watch probes.monitoring.coreos.com"
-    with site.started() as operator:
+    with site.started(ready=False) as operator:
         world.until("a configuration", lambda: "serviceMonitor/blind/shop" in configuration(world))
         world.until("a condition", lambda: missing in reconciled(world, "main")["message"])
         condition = reconciled(world, "main")
@@ -434,10 +434,11 @@ def test_what_is_forbidden_is_named_and_the_rest_goes_on(site: Site) -> None:
         world.until("a line in the log", lambda: line in operator.log())
         name = "prometheus_operator_watch_operations_failed_total"
         world.until("a number", lambda: operator.metric(name, controller="prometheus") > 0)
-        world.until("readiness", operator.is_ready)
+        assert not operator.is_ready()
 
         site.install("cluster")
         world.until("sight", lambda: reconciled(world, "main")["status"] == "True")
+        world.until("readiness", operator.is_ready)
         world.until("a Probe", lambda: "probe/blind/shop" in configuration(world))
 
 

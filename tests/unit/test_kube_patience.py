@@ -112,7 +112,7 @@ async def _namespaces(client: Client) -> None:
     found = Reflector(client, Scope(CONFIG_MAP), typed(Head))
     [report] = found.reports
     report.failed("list", Forbidden("list", "/api/v1/namespaces", "no", status=403))
-    await read_one_by_one(client, found, "abcd")
+    await read_one_by_one(client, found, "abcd", asyncio.Event())
 
 
 WAITERS: dict[str, Callable[[Client], Awaitable[None]]] = {

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stoker.kube.backoff import Backoff
-from stoker.kube.errors import TooManyRequests
+from stoker.kube.backoff import GRANT_SECONDS, Backoff
+from stoker.kube.errors import Forbidden, TooManyRequests
 from stoker.kube.queue import KeyedQueue, QueueClosedError
 from tests.unit import virtual_time
 
@@ -107,6 +107,23 @@ def test_a_server_that_asks_for_time_gets_it(asked: float, waited: float) -> Non
         return (await taken(queue))[1]
 
     assert virtual_time.run(main()) == waited
+
+
+def test_a_missing_right_is_tried_every_few_seconds_however_long_it_is_missing() -> None:
+    """Nobody tells of a right that is granted."""
+
+    async def main() -> None:
+        queue: KeyedQueue[str] = KeyedQueue()
+        queue.add("a")
+        turns: list[float] = []
+        for _ in range(20):
+            with suppress(Forbidden):
+                async with queue.take():
+                    turns.append(now())
+                    raise Forbidden("patch", "/api/v1/secrets", "no", status=403)
+        assert max(later - sooner for sooner, later in pairwise(turns)) <= GRANT_SECONDS
+
+    virtual_time.run(main())
 
 
 def test_a_change_ends_the_wait_and_its_history() -> None:

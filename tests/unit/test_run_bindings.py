@@ -8,14 +8,12 @@ from typing import Any
 
 import pytest
 
-from stoker.api.core import ObjectMeta
 from stoker.api.decode import convert
 from stoker.api.monitors import ServiceMonitor
 from stoker.api.prometheus import Prometheus
 from stoker.decide import KeptScraper, key_of
 from stoker.kube.errors import NotFound
 from stoker.run.judgements import Judgements, Standing
-from stoker.run.latest import Latest, is_older
 from stoker.run.operator import Operator
 from stoker.select.choice import Choice
 from stoker.select.labels import EVERYTHING
@@ -38,41 +36,6 @@ from tests.unit.virtual_time import run
 
 MAIN = WorkloadKey("Prometheus", "shop", "main")
 PAGE = Path(__file__).parents[2] / "docs" / "status.md"
-
-
-def answer(uid: str, version: str) -> dict[str, Any]:
-    """What the API server answers to a write of a status."""
-    return {"metadata": {"uid": uid, "resourceVersion": version}, "status": {"paused": True}}
-
-
-@pytest.mark.parametrize(
-    ("uid", "cached", "counts"),
-    [
-        ("a", "9", True),
-        ("a", "10", False),
-        ("a", "11", False),
-        ("b", "9", False),
-        ("a", "nine", False),
-        ("a", None, False),
-    ],
-)
-def test_an_answer_counts_until_the_cache_has_it(
-    uid: str, cached: str | None, counts: bool
-) -> None:
-    """An older state in the cache is passed over; a newer one, or a namesake, is the truth."""
-    latest: Latest[str] = Latest()
-    latest.note("main", answer("a", "10"))
-    found = latest.of("main", ObjectMeta(uid=uid, resource_version=cached))
-    assert (found is not None and found.status == {"paused": True}) is counts
-    # What the cache had once is not asked for again.
-    assert (latest.of("main", ObjectMeta(uid="a", resource_version="9")) is not None) is counts
-
-
-def test_versions_are_numbers() -> None:
-    """More digits are more, not less; what is no number is never older."""
-    assert is_older("99", "100")
-    assert not is_older("100", "99")
-    assert not is_older("", "1")
 
 
 def monitor(name: str, port: str = "web", **endpoint: Any) -> ServiceMonitor:

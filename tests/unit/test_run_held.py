@@ -9,10 +9,11 @@ from stoker.api.decode import convert
 from stoker.api.monitors import ServiceMonitor
 from stoker.api.prometheus import Prometheus
 from stoker.errors import WorkloadError
+from stoker.kube.backoff import GRANT_SECONDS
 from stoker.kube.errors import Forbidden, Unavailable
 from stoker.run.held import Held, resource_key
 from stoker.run.triggers import Changes
-from stoker.run.values import REFUSED_SECONDS, Values
+from stoker.run.values import Values
 from stoker.select.assets import SECRET
 from stoker.select.members import ObjectKey
 from stoker.settings import Capabilities
@@ -156,11 +157,11 @@ def test_a_secret_that_was_refused_is_asked_for_again() -> None:
         assert await accepted() == [False, False]
         assert server.asked == 1
         assert all(each.awaits_permission for each in workloads)
-        await asyncio.sleep(REFUSED_SECONDS)
+        await asyncio.sleep(GRANT_SECONDS)
         assert await accepted() == [False, False]
         assert server.asked == 2
         server.allowed = True
-        await asyncio.sleep(REFUSED_SECONDS)
+        await asyncio.sleep(GRANT_SECONDS)
         found = await accepted()
         assert not any(each.awaits_permission for each in workloads)
         return found
@@ -182,7 +183,7 @@ def test_a_workload_whose_own_secret_was_refused_gets_it_when_it_may_be_read() -
             kept.text()
         assert held.awaits_permission
         server.allowed = True
-        await asyncio.sleep(REFUSED_SECONDS)
+        await asyncio.sleep(GRANT_SECONDS)
         return (await held.refresh(owner, Changes(), frozenset())).text()
 
     assert "job_name: a\n" in run(main())

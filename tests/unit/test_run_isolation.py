@@ -12,13 +12,14 @@ from stoker.api.decode import convert
 from stoker.api.monitors import ServiceMonitor
 from stoker.api.prometheus import Prometheus
 from stoker.errors import WorkloadError
+from stoker.kube.backoff import GRANT_SECONDS
 from stoker.kube.client import answer_as
 from stoker.kube.errors import ApiError, Forbidden, NotFound, Unavailable, error_of
 from stoker.run.content import Content
 from stoker.run.held import Held, resource_key
 from stoker.run.lanes import Lanes
 from stoker.run.triggers import Changes
-from stoker.run.values import REFUSED_SECONDS, Patience, Values, is_name
+from stoker.run.values import Patience, Values, is_name
 from stoker.select.assets import SECRET, Missing, Source
 from stoker.select.members import ObjectKey
 from stoker.settings import Capabilities
@@ -270,7 +271,7 @@ def test_who_may_not_be_read_any_longer_is_not_used() -> None:
         assert await world.refresh("bad", values={"bad"}) == {"bad": False}
         assert world.held.awaits_permission
         world.server.answers["bad"] = well()
-        await asyncio.sleep(REFUSED_SECONDS)
+        await asyncio.sleep(GRANT_SECONDS)
         assert await world.refresh("bad") == {"bad": True}
 
     run(main())

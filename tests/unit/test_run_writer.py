@@ -145,30 +145,6 @@ def test_what_could_not_be_read_ahead_is_read_when_it_is_needed() -> None:
     assert virtual_time.run(run()) == ["get", "get", "apply"]
 
 
-@pytest.mark.parametrize(
-    ("listed", "namespace", "gone"),
-    [("0", None, False), ("1", None, True), ("2", "shop", True), ("2", "other", False)],
-)
-def test_what_a_list_does_not_have_is_gone(listed: str, namespace: str | None, gone: bool) -> None:
-    """If it is as new as what was written: a cache that never had it tells of no deletion."""
-
-    async def run() -> tuple[list[str], list[ObjectMeta]]:
-        server, writer = made()
-        await writer.write(WANTED)
-        assert writer.unlisted("Secret", None, "5") == []
-        server.live = None
-        found = writer.unlisted("Secret", namespace, listed)
-        for each in found:
-            writer.forget("Secret", each)
-        server.calls.clear()
-        await writer.write(WANTED)
-        return server.calls, found
-
-    calls, found = virtual_time.run(run())
-    assert [each.name for each in found] == ["config"] * gone
-    assert calls == ["get", "apply"] * gone
-
-
 def test_other_data_replaces_without_reading_what_nobody_touched() -> None:
     """A configuration does not wait for a large Secret to be read first."""
 

@@ -85,6 +85,12 @@ def test_every_line_of_a_watch_moves_it_on(text: bytes) -> None:
     assert (found.version, found.progress) == ("7", True)
 
 
+def test_a_line_that_is_older_than_the_one_before_asks_for_a_list() -> None:
+    """Changes come in their order, unless the cluster was set back."""
+    with pytest.raises(Gone, match="version 7 comes after 8"):
+        transcript("8").event(line("MODIFIED"))
+
+
 def test_an_object_is_named_by_its_event() -> None:
     """The key and the version are there for every kind of object."""
     event = transcript("6").event(line("ADDED", spec={"selector": {}, "endpoints": []}))
@@ -100,7 +106,7 @@ def test_an_unreadable_object_is_named_with_the_path_to_what_is_wrong() -> None:
     assert isinstance(event, Unreadable)
     assert event.key == Key("shop", "web")
     assert event.error.path == "spec.endpoints"
-    assert found.event(line("DELETED", spec={"endpoints": "none"})) == Deleted(event.key)
+    assert found.event(line("DELETED", spec={"endpoints": "none"})) == Deleted(event.key, "7")
 
 
 @pytest.mark.parametrize(("code", "error"), [(410, Gone), (403, Forbidden)])

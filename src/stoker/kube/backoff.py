@@ -5,8 +5,12 @@ so that many who failed at the same moment do not come back at the same moment.
 """
 
 import random
+from typing import Final
 
 from msgspec import Struct
+
+GRANT_SECONDS: Final = 5.0
+"""After how long what we were not allowed to do is tried again: nobody tells of a right granted."""
 
 
 class Backoff(Struct, frozen=True):

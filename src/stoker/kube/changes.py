@@ -33,12 +33,17 @@ class Listed(Struct, Generic[T], frozen=True):
     version: str
     object: T
     size: int = 0
+    uid: str = ""
 
 
 class Ready(Struct, frozen=True):
-    """The list is complete; `version` is the state of the cluster that it tells of."""
+    """The list is complete; `version` is the state of the cluster that it tells of.
+
+    `anew`: the cluster was set back, so that what was newer before counts no longer.
+    """
 
     version: str = ""
+    anew: bool = False
 
 
 class Applied(Struct, Generic[T], frozen=True):
@@ -48,12 +53,15 @@ class Applied(Struct, Generic[T], frozen=True):
     version: str
     object: T
     size: int = 0
+    uid: str = ""
 
 
 class Deleted(Struct, frozen=True):
-    """An object was deleted, or no longer has the labels that were asked for."""
+    """An object was deleted, or no longer has the labels that were asked for: by this version."""
 
     key: Key
+    version: str = ""
+    uid: str = ""
 
 
 class Unreadable(Struct, frozen=True):

@@ -85,6 +85,18 @@ class Client(Transport):
         path = _path(resource, namespace, name, verb="get")
         return await self._asked("GET", path, accept=accept, exempt=exempt)
 
+    async def find(
+        self, resource: Resource, namespace: str | None, name: str, *, accept: str = JSON
+    ) -> Object | None:
+        """Read an object by a list of one: who may list it need not be allowed to `get` it.
+
+        None if there is none. NotFound is about the resource.
+        """
+        query = {"fieldSelector": f"metadata.name={name}"}
+        found = await self._asked("GET", resource.path(namespace), query=query, accept=accept)
+        typed: Object = {"apiVersion": resource.api_version, "kind": resource.kind}
+        return next((typed | each for each in found.get("items") or ()), None)
+
     async def create(self, obj: Object, *, manager: str | None = None) -> Object:
         """Create an object; it may have a `generateName`."""
         path = resource_of(obj).path(obj["metadata"].get("namespace"))
@@ -177,8 +189,11 @@ class Client(Transport):
         uid: str | None = None,
         resource_version: str | None = None,
         propagation: str = "Background",
-    ) -> None:
-        """Delete an object; another one of that name, or version, is a `Conflict`."""
+    ) -> Object:
+        """Delete an object; another one of that name, or version, is a `Conflict`.
+
+        The answer is a `Status`, or the object as it is where something must happen before it goes.
+        """
         given = {"uid": uid, "resourceVersion": resource_version}
         options: Object = {
             "apiVersion": "v1",
@@ -187,7 +202,7 @@ class Client(Transport):
             "preconditions": {key: value for key, value in given.items() if value},
         }
         path = _path(resource, namespace, name, verb="delete")
-        await self.request("DELETE", path, body=msgspec.json.encode(options))
+        return await self._asked("DELETE", path, body=msgspec.json.encode(options))
 
     async def server_version(self) -> str:
         """The version of the API server, as `v1.34.1`."""

@@ -5,7 +5,8 @@
 
 A key waits at most once and is never in two hands: what is added while a worker has it comes back
 when the worker is done. A block that raises has failed, and its key comes back by itself, each time
-later (up to a minute), and not before the time that the API server asked for (`Retry-After`); a
+later (up to a minute; up to a few seconds where we were not allowed to do something, for nobody
+tells of a right granted), and not before the time that the API server asked for (`Retry-After`); a
 block that ends well forgets that. `add` says that something relevant has changed, so it ends any
 wait of our own and forgets failures; what the server asked for holds. Who has waited longest is
 next.
@@ -20,12 +21,13 @@ from types import MappingProxyType
 from typing import Final, Generic, TypeVar
 
 from stoker.errors import StokerError
-from stoker.kube.backoff import Backoff
-from stoker.kube.errors import asked_wait
+from stoker.kube.backoff import GRANT_SECONDS, Backoff
+from stoker.kube.errors import Forbidden, asked_wait
 
 K = TypeVar("K", bound=Hashable)
 
 RETRIES: Final = Backoff(first=0.25, longest=60.0)
+UNGRANTED: Final = Backoff(first=0.25, longest=GRANT_SECONDS)
 
 
 class QueueClosedError(StokerError):
@@ -132,7 +134,8 @@ class KeyedQueue(Generic[K]):
         self.retries += 1
         if asked := asked_wait(error):
             self._asked[key] = _now() + asked
-        self._schedule(key, _now() + RETRIES.delay(self._failures[key]))
+        retries = UNGRANTED if isinstance(error, Forbidden) else RETRIES
+        self._schedule(key, _now() + retries.delay(self._failures[key]))
 
     def _put_down(self, key: K) -> None:
         del self._in_hand[key]

@@ -44,6 +44,7 @@ class Identity(Struct, frozen=True, rename="camel", gc=False):
     name: str = ""
     namespace: str = ""
     resource_version: str = ""
+    uid: str = ""
 
 
 class _Identified(Struct, frozen=True, gc=False):

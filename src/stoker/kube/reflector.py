@@ -16,8 +16,11 @@ from contextlib import aclosing
 from functools import partial
 from typing import Final, Generic, TypeVar
 
+import msgspec
+from msgspec import Raw
 from msgspec.structs import replace
 
+from stoker.api.core import Object, ObjectMeta
 from stoker.errors import DecodeError
 from stoker.kube.changes import Applied, Begin, Deleted, Event, Key, Listed, Ready, Unreadable
 from stoker.kube.client import Client
@@ -28,6 +31,7 @@ from stoker.kube.report import WATCH, Report
 from stoker.kube.resources import Resource
 from stoker.kube.served import Served
 from stoker.kube.store import Index, Store
+from stoker.kube.transcript import Transcript
 from stoker.kube.watch import Scope, events
 
 T = TypeVar("T")
@@ -75,6 +79,23 @@ class Reflector(Generic[T]):
         """Wait until the store is complete, save for what we may not list or does not exist."""
         for part in self._parts:
             await part.report.settled.wait()
+
+    def saw(self, live: Object) -> bool:
+        """Take up an object as the server answered it; whether it is still there (`Store.saw`)."""
+        if self.scope.metadata_only:
+            live = {"metadata": {**live["metadata"], "managedFields": None}}
+        raw = Raw(msgspec.json.encode(live))
+        found = Transcript(self.scope.path, self._read).listed(raw)
+        if isinstance(found, Unreadable):
+            return True
+        return self.store.saw(
+            Applied(found.key, found.version, found.object, found.size, found.uid)
+        )
+
+    def lost(self, metadata: ObjectMeta) -> None:
+        """Take up that the object with this metadata was deleted."""
+        key = Key(metadata.namespace or "", metadata.name or "")
+        self.store.lost(key, metadata.uid or "")
 
     @property
     def resource(self) -> Resource:

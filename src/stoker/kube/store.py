@@ -7,6 +7,13 @@ that was deleted while nobody watched is a change like any other. What did not c
 lists, by its version, stays the same object in memory, so the second list costs next to nothing.
 
 Each change is told to the listeners with the old *and* the new object, when the store has it.
+
+**A store never goes back in time, and is never behind our own writes.** What the server answered
+to a write or a read of ours is taken up at once (`saw`, `lost`), for a watch tells of it later, or
+much later. From then on whatever is older is passed over, be it an event or a list: an object that
+a list does not have is gone only if the list is at least as new as what is known of the object. So
+whoever decides from a store decides from something that is as new as all that we did ourselves.
+A cluster that was set back (`Ready.anew`) is the exception: then the list counts, all of it.
 """
 
 import asyncio
@@ -16,20 +23,20 @@ from typing import Generic, TypeAlias, TypeVar
 from msgspec import Struct
 
 from stoker.kube.changes import Applied, Begin, Deleted, Event, Key, Listed, Ready, Unreadable
+from stoker.kube.versions import is_older, newest
 
 T = TypeVar("T")
 Listener: TypeAlias = Callable[[T | None, T | None], None]
 """Called with the old and the new object: None and new, old and new, or old and None."""
 Index: TypeAlias = Callable[[T], Iterable[Hashable]]
 """The keys under which an object is found; the same for the same object, always."""
-Completed: TypeAlias = Callable[[str | None, str], None]
-"""Called with the namespace of a complete list (None: all), and the version that it tells of."""
 
 
 class _Entry(Struct, Generic[T], frozen=True, gc=False):
     version: str
     object: T
     size: int = 0
+    uid: str = ""
 
 
 class Store(Generic[T]):
@@ -46,8 +53,10 @@ class Store(Generic[T]):
             name: {} for name in self._indices
         }
         self._listeners: list[Listener[T]] = []
-        self._completions: list[Completed] = []
+        self._writers: dict[str | None, StoreWriter[T]] = {}
         self._incomplete: set[StoreWriter[T]] = set()
+        # What we know to be deleted, by its uid, until the watch tells of it.
+        self._lost: dict[Key, str] = {}
 
     def get(self, namespace: str, name: str) -> T | None:
         """One object, or None; the namespace is "" where there is none."""
@@ -77,9 +86,25 @@ class Store(Generic[T]):
         """Tell this listener of every change from now on, within the change."""
         self._listeners.append(listener)
 
-    def listen_to_lists(self, completed: Completed) -> None:
-        """Tell this of every complete list, once the store is what was listed."""
-        self._completions.append(completed)
+    def saw(self, found: Applied[T]) -> bool:
+        """Take up the answer to a read or a write; whether the object is still there.
+
+        It is not, where the watch has come further than this answer and does not have it.
+        """
+        writer = self._writers.get(None) or self._writers.get(found.key.namespace)
+        if writer is None or not found.version.isdecimal():
+            return True
+        if not writer.as_of or is_older(writer.as_of, found.version):
+            writer.see(found)
+            return True
+        return self._entry(found.key) is not None
+
+    def lost(self, key: Key, uid: str) -> None:
+        """Take up that an object was deleted: no state of this one will ever be true again."""
+        known = self._entry(key)
+        if known is not None and known.uid == uid:
+            self._lost[key] = uid
+            self._tell((self._put(key, None), None))
 
     def writer(self, namespace: str | None = None) -> "StoreWriter[T]":
         """The writer for the watch of one namespace, or (None) of all.
@@ -88,10 +113,18 @@ class Store(Generic[T]):
         """
         writer = StoreWriter(self, namespace)
         self._incomplete.add(writer)
+        self._writers[namespace] = writer
         return writer
 
     def _entry(self, key: Key) -> _Entry[T] | None:
         return self._spaces.get(key.namespace, {}).get(key.name)
+
+    def _is_past(self, key: Key, entry: _Entry[T]) -> bool:
+        """Whether this is from before what is known of an object."""
+        if entry.uid and self._lost.get(key) == entry.uid:
+            return True
+        known = self._entry(key)
+        return known is not None and is_older(entry.version, known.version)
 
     def _keys(self, namespace: str | None) -> list[Key]:
         spaces = self._spaces if namespace is None else [namespace]
@@ -142,9 +175,10 @@ class Store(Generic[T]):
 
 
 class StoreWriter(Generic[T]):
-    """Lets the events of one watch happen in a store."""
+    """Lets the events of one watch happen in a store; `as_of` is how far it has told."""
 
     def __init__(self, store: Store[T], namespace: str | None) -> None:
+        self.as_of = ""
         self._store = store
         self._namespace = namespace
         self._coming: dict[Key, _Entry[T]] | None = None
@@ -155,24 +189,43 @@ class StoreWriter(Generic[T]):
             case Begin():
                 self._coming = {}
             case Ready():
-                self._exchange(event.version)
+                self._exchange(event)
             case Listed() | Applied():
-                self._set(event.key, _Entry(event.version, event.object, event.size))
+                self._set(event.key, _entry_of(event))
             case Deleted():
-                self._set(event.key, None)
+                self._delete(event)
             case Unreadable():
                 self._set(event.key, self._store._entry(event.key))
 
+    def see(self, found: Applied[T]) -> None:
+        """Take up what the watch will tell of later."""
+        self._change(found.key, _entry_of(found))
+
     def _set(self, key: Key, entry: _Entry[T] | None) -> None:
         if self._coming is None:
+            self._tell_of(entry.version if entry else "")
             self._change(key, entry)
         elif entry:
             self._coming[key] = self._same(key, entry) or entry
         else:
             self._coming.pop(key, None)
 
+    def _delete(self, event: Deleted) -> None:
+        if self._coming is not None:
+            self._coming.pop(event.key, None)
+            return
+        self._tell_of(event.version)
+        if event.uid and self._store._lost.get(event.key) == event.uid:
+            del self._store._lost[event.key]
+        known = self._store._entry(event.key)
+        if known is None or not is_older(event.version, known.version):
+            self._change(event.key, None)
+
+    def _tell_of(self, version: str) -> None:
+        self.as_of = newest(self.as_of, version or self.as_of)
+
     def _change(self, key: Key, entry: _Entry[T] | None) -> None:
-        if entry and self._same(key, entry):
+        if entry and (self._same(key, entry) or self._store._is_past(key, entry)):
             return
         old = self._store._put(key, entry)
         if old is not None or entry:
@@ -183,9 +236,15 @@ class StoreWriter(Generic[T]):
         known = self._store._entry(key)
         return known if known and known.version == entry.version else None
 
-    def _exchange(self, version: str) -> None:
+    def _exchange(self, ready: Ready) -> None:
         """Make the store what was listed, all of it, before anybody is told."""
         coming, self._coming = self._coming or {}, None
+        if ready.anew:
+            self.as_of = ready.version
+            self._store._lost.clear()
+        else:
+            coming = self._with_what_is_newer(coming, ready.version)
+            self._tell_of(ready.version)
         gone = [key for key in self._store._keys(self._namespace) if key not in coming]
         changed = [key for key, entry in coming.items() if self._store._entry(key) is not entry]
         told: list[tuple[T | None, T | None]] = [
@@ -196,5 +255,26 @@ class StoreWriter(Generic[T]):
             told.append((self._store._put(key, entry), entry.object))
         self._store._completed(self)
         self._store._tell(*told)
-        for completed in self._store._completions:
-            completed(self._namespace, version)
+
+    def _with_what_is_newer(
+        self, listed: dict[Key, _Entry[T]], version: str
+    ) -> dict[Key, _Entry[T]]:
+        """A list of this version, but for objects of which something newer is known."""
+        store = self._store
+        found: dict[Key, _Entry[T]] = {}
+        for key, entry in listed.items():
+            newer = store._entry(key) if store._is_past(key, entry) else entry
+            if newer is not None:
+                found[key] = newer
+        for key in store._keys(self._namespace):
+            known = store._entry(key)
+            if key not in listed and known is not None and is_older(version, known.version):
+                found[key] = known
+        for key in [each for each in store._lost if self._namespace in (None, each.namespace)]:
+            if key not in listed or listed[key].uid != store._lost[key]:
+                del store._lost[key]
+        return found
+
+
+def _entry_of(event: Listed[T] | Applied[T]) -> _Entry[T]:
+    return _Entry(event.version, event.object, event.size, event.uid)

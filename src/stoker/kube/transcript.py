@@ -15,6 +15,7 @@ from stoker.errors import DecodeError
 from stoker.kube.changes import Applied, Deleted, Event, Key, Listed, Ready, Unreadable
 from stoker.kube.errors import Gone, error_of
 from stoker.kube.reading import Reader, identity_of
+from stoker.kube.versions import is_older
 
 T = TypeVar("T")
 
@@ -85,7 +86,7 @@ class Transcript(Generic[T]):
         identity = identity_of(raw)
         key = Key(identity.namespace, identity.name)
         try:
-            return Listed(key, identity.resource_version, self._read(raw), len(raw))
+            return Listed(key, identity.resource_version, self._read(raw), len(raw), identity.uid)
         except DecodeError as error:
             return Unreadable(key, error)
 
@@ -104,13 +105,14 @@ class Transcript(Generic[T]):
             self._go_on(identity_of(raw).resource_version)
             return found
         self._go_on(found.version)
-        return Applied(found.key, found.version, found.object, found.size)
+        return Applied(found.key, found.version, found.object, found.size, found.uid)
 
     def _deleted(self, raw: Raw) -> Deleted:
         identity = identity_of(raw)
         if self.version:
             self._go_on(identity.resource_version)
-        return Deleted(Key(identity.namespace, identity.name))
+        key = Key(identity.namespace, identity.name)
+        return Deleted(key, identity.resource_version, identity.uid)
 
     def _bookmark(self, metadata: _BookmarkMeta) -> Ready | None:
         if self.version:
@@ -121,5 +123,9 @@ class Transcript(Generic[T]):
         return None
 
     def _go_on(self, version: str) -> None:
+        if is_older(version, self.version):
+            # Changes come in their order: the server was set back, or tells an old story.
+            said = f"version {version} comes after {self.version}"
+            raise Gone("watch", self._path, said)
         self.version = version
         self.progress = True

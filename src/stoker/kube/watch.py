@@ -12,6 +12,11 @@ A watch lives for a short time only, and the server ends it: one that has not en
 is dead, whatever its connection looks like and whatever still trickles from it. A new one tells
 what was missed. (`docs/decisions/20261118-short-watches.md` has what that costs.)
 
+No list names a version, so each is of the moment when it is asked for, whichever server answers.
+One that is older than what was seen all the same is not believed, but asked for again: a server
+may be behind for a moment. If the answer stays the same, the cluster was set back (a restored
+etcd), and the list counts whatever was seen before.
+
 A resource with several versions is watched in the one that `locate` names, which is asked before
 each round: a version that is gone is left for another, from where the watch was.
 """
@@ -26,7 +31,7 @@ from typing import Final, Generic, TypeAlias, TypeVar
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from stoker.kube.backoff import Backoff
+from stoker.kube.backoff import GRANT_SECONDS, Backoff
 from stoker.kube.changes import Begin, Event, Ready
 from stoker.kube.client import METADATA_ONLY, METADATA_ONLY_LIST, Client, ListPage
 from stoker.kube.errors import (
@@ -36,6 +41,7 @@ from stoker.kube.errors import (
     NotFound,
     Silent,
     Unauthorized,
+    Unavailable,
     asked_wait,
 )
 from stoker.kube.reading import Reader
@@ -43,6 +49,7 @@ from stoker.kube.report import LIST, WATCH, Report
 from stoker.kube.resources import Resource
 from stoker.kube.transcript import Lines, Transcript
 from stoker.kube.transport import JSON
+from stoker.kube.versions import is_older, newest
 
 T = TypeVar("T")
 Events: TypeAlias = AsyncGenerator[Event[T], None]
@@ -63,11 +70,13 @@ LIST_SECONDS: Final = 120
 PAGE_SECONDS: Final = 30.0
 # What is smaller is read in less than a millisecond.
 LARGE_OBJECT: Final = 16 * 1024
+# For how long lists are not believed that are older than what was seen.
+SET_BACK_SECONDS: Final = 30.0
 # A stream that held for so long was a good one, even if nothing happened.
 STEADY_SECONDS: Final = 10.0
 # An overloaded or starting server is back soon, one that refuses us waits for a human.
 UNREACHABLE: Final = Backoff(first=0.2, longest=5.0)
-REFUSED: Final = Backoff(first=0.5, longest=30.0)
+REFUSED: Final = Backoff(first=0.5, longest=GRANT_SECONDS)
 
 
 class Scope(Struct, frozen=True):
@@ -146,6 +155,9 @@ class _Watch(Generic[T]):
         self._refuses_streams = False
         self._left_incomplete = False
         self._operation = LIST
+        # How far the watch ever was, and since when lists do not go so far.
+        self._seen = ""
+        self._behind_since: float | None = None
 
     @property
     def progress(self) -> bool:
@@ -173,6 +185,7 @@ class _Watch(Generic[T]):
     def failed(self, error: ApiError) -> None:
         """Take note of a failure: it may mean that a new list is needed."""
         if self._operation == WATCH and _must_list_again(error):
+            self._seen = newest(self._seen, self._transcript.version)
             self._transcript.version = ""
         if not isinstance(error, Gone):
             self._report.failed(self._operation, error)
@@ -194,6 +207,7 @@ class _Watch(Generic[T]):
             async with aclosing(self._streamed(query, LIST_SECONDS)) as found:
                 async for event in found:
                     if isinstance(event, Ready):
+                        event = self._believed(event)  # noqa: PLW2901 - or not
                         self._left_incomplete = False
                         self._report.heard()
                     yield event
@@ -219,8 +233,24 @@ class _Watch(Generic[T]):
                 break
             page = await self._page(page.metadata.continue_)
         self._transcript.version = page.metadata.resource_version
+        ready = self._believed(Ready(self._transcript.version))
         self._report.heard()
-        yield Ready(self._transcript.version)
+        yield ready
+
+    def _believed(self, ready: Ready) -> Ready:
+        """The end of a list, if it is not older than what was seen, or stays so for long."""
+        if not is_older(ready.version, self._seen):
+            self._behind_since = None
+            return ready
+        if self._behind_since is None:
+            self._behind_since = _now()
+        if _now() - self._behind_since < SET_BACK_SECONDS:
+            self._transcript.version = ""
+            said = f"the list is of version {ready.version}, and {self._seen} was seen before"
+            raise Unavailable(LIST, self._scope.path, said)
+        _LOG.warning("%s were set back to version %s", self._scope, ready.version)
+        self._seen, self._behind_since = ready.version, None
+        return replace(ready, anew=True)
 
     async def _page(self, token: str) -> ListPage[Raw]:
         accept = METADATA_ONLY_LIST if self._scope.metadata_only else JSON

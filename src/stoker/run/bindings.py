@@ -20,11 +20,11 @@ import msgspec
 from stoker.api.common import Binding
 from stoker.api.core import Object
 from stoker.api.crd import GROUP
+from stoker.kube.backoff import GRANT_SECONDS
 from stoker.kube.errors import Conflict, Forbidden, NotFound
 from stoker.kube.queue import KeyedQueue
 from stoker.run.judgements import Judgements, Standing
 from stoker.run.kinds import WORKLOADS
-from stoker.run.latest import Latest
 from stoker.run.targets import Observed
 from stoker.run.tools import Tools
 from stoker.run.writer import MANAGER, only_at
@@ -47,12 +47,9 @@ from stoker.status.workload import Remark
 
 _KINDS: Final = {kind.resource.plural: name for name, kind in WORKLOADS.items()}
 _STATUS: Final = "status"
-# After a conflict the caches need a moment to show what it is about.
+# What it is about is asked for at once; should the server say so again, there is no hurry.
 _CONFLICT_SECONDS: Final = 1.0
 _BINDINGS: Final = "/status/bindings"
-# A role that forbids one write forbids all of that kind in its namespace: asking for each would be
-# a storm.
-_FORBIDDEN_FOR: Final = 60.0
 
 
 class Bindings:
@@ -71,7 +68,6 @@ class Bindings:
         self._judgements = judgements
         self._observed = observed
         self._enabled = enabled
-        self._latest: Latest[ObjectKey] = Latest()
         self._undecided: defaultdict[WorkloadKey, set[ObjectKey]] = defaultdict(set)
         self._forbidden: dict[tuple[str, str], float] = {}
 
@@ -113,28 +109,30 @@ class Bindings:
             return 0
         found = self._caches.resource(key)
         if found is None:
-            self._latest.forget(key)
             return 0
         try:
             return await self._write(key, found)
         except Forbidden:
-            self._forbidden[key.kind, key.namespace] = _clock() + _FORBIDDEN_FOR
+            # A role that forbids one write forbids all of that kind in its namespace: asking for
+            # each would be a storm.
+            self._forbidden[key.kind, key.namespace] = _clock() + GRANT_SECONDS
             raise
         except Conflict as error:
             # It changed meanwhile, or the server says so: what is true then is written then.
-            self._latest.forget(key)
+            await self._caches.ask(self._client, self._caches.place(key.kind), found.metadata)
             self.queue.add_after(key, max(_CONFLICT_SECONDS, error.asked_wait))
             return 0
 
     async def _write(self, key: ObjectKey, found: Candidate) -> int:
-        stored, version = self._stored(key, found)
+        stored, version = cached_bindings(found), found.metadata.resource_version or ""
         writes = 0
         with _event_comes():
             for mine, manager in self._news(key, found, stored):
+                # A namesake that came since was judged by nobody.
                 answer = await self._client.apply(
                     only_at(version, mine), manager=manager, subresource=_STATUS
                 )
-                self._latest.note(key, answer)
+                self._caches.saw(key.kind, answer)
                 stored, version = _bindings(answer), answer["metadata"]["resourceVersion"]
                 writes += 1
             stale = [each for each in stored if await self._is_stale(key, each)]
@@ -142,13 +140,6 @@ class Bindings:
                 await self._remove(key, stored, stale, version)
                 writes += 1
         return writes
-
-    def _stored(self, key: ObjectKey, found: Candidate) -> tuple[list[Object], str]:
-        """The bindings of a resource and its version; the cache may not show the last write yet."""
-        written = self._latest.of(key, found.metadata)
-        if written is not None:
-            return written.status.get("bindings") or [], written.version
-        return cached_bindings(found), found.metadata.resource_version or ""
 
     def _news(
         self, key: ObjectKey, found: Candidate, stored: list[Object]
@@ -230,7 +221,7 @@ class Bindings:
             subresource=_STATUS,
             manager=MANAGER,
         )
-        self._latest.note(key, answer)
+        self._caches.saw(key.kind, answer)
 
 
 def cached_bindings(found: Candidate) -> list[Object]:

@@ -72,6 +72,8 @@ class Caches:
             name: self._selectable(name, kind) for name, kind in RESOURCES.items()
         }
         self._selected = _together(self.selected_scopes.values())
+        # Whether namespaces that may not be listed were tried one by one.
+        self._tried = asyncio.Event()
         labels = self._selected.namespace_selector
         self.namespaces: Reflector[Head] = Reflector(
             client,
@@ -112,13 +114,18 @@ class Caches:
                 tasks.create_task(each.run())
             names = self._selected.allowed
             if names is not None:
-                read = partial(read_one_by_one, self._client, self.namespaces, sorted(names))
+                read = partial(
+                    read_one_by_one, self._client, self.namespaces, sorted(names), self._tried
+                )
                 tasks.create_task(endless(read, told))
+            else:
+                self._tried.set()
 
     async def settled(self) -> None:
         """Wait until everything is known that can be."""
         for each in self.all:
             await each.settled()
+        await self._tried.wait()
 
     @property
     def selected_scopes(self) -> dict[str, Scope]:
@@ -132,6 +139,15 @@ class Caches:
     def workload_scope(self, kind: str) -> Scope:
         """Where workloads of a kind are looked for."""
         return scope_of(kind, self._settings.namespaces)
+
+    @property
+    def are_unlabelled(self) -> bool:
+        """Whether namespaces that resources are selected from were never seen."""
+        reports = self.namespaces.reports
+        if all(report.listed or report.trouble is None for report in reports):
+            return False
+        names = self._selected.allowed
+        return names is None or any(self.namespaces.store.get("", one) is None for one in names)
 
     def workload(self, key: WorkloadKey) -> Owner | None:
         """A workload as it is now."""
@@ -157,6 +173,28 @@ class Caches:
         found = self.owned[kind].store.get(namespace, name)
         return found.metadata if found is not None else None
 
+    def saw(self, kind: str, live: Object) -> bool:
+        """Take up what the server answered; whether the object is still there, for all we know."""
+        reflector = self._of_kind(kind)
+        still = reflector.saw(live)
+        # What a selector of the user's leaves out is there, though nobody tells us of it.
+        return still or self._is_selective(reflector)
+
+    async def ask(self, client: Client, resource: Resource, metadata: ObjectMeta) -> None:
+        """Take up how an object is now: something is newer than what the watch has told."""
+        live = await client.find(resource, metadata.namespace, metadata.name or "")
+        if live is None:
+            self.lost(resource.kind, metadata)
+        else:
+            self.saw(resource.kind, live)
+
+    def lost(self, kind: str, metadata: ObjectMeta) -> None:
+        """Take up that the object with this metadata was deleted."""
+        self._of_kind(kind).lost(metadata)
+
+    def _of_kind(self, kind: str) -> Cached:
+        return (self.owned | self.resources | self.workloads)[kind]
+
     def belonging(self, kind: str, uid: str) -> list[Any]:
         """The objects of a kind that belong to a workload."""
         return self.owned[kind].store.by_index(OWNER, uid)
@@ -169,10 +207,14 @@ class Caches:
         """Whether a Secret or ConfigMap is known not to exist, since it would be watched."""
         kind, namespace, name = identity
         reflector = self.owned[kind]
-        selective = reflector.scope.label_selector or _narrowed(reflector.scope, self.value_scope)
-        if selective or not self.value_scope.covers(namespace):
+        if self._is_selective(reflector) or not self.value_scope.covers(namespace):
             return False
         return reflector.store.ready.is_set() and reflector.store.get(namespace, name) is None
+
+    def _is_selective(self, reflector: Cached) -> bool:
+        """Whether objects may be left out by what a user has selected."""
+        narrowed = _narrowed(reflector.scope, self.value_scope)
+        return bool(reflector.scope.label_selector) or narrowed
 
     def _selectable(self, name: str, kind: ResourceKind) -> Cached:
         scope = self._resource_scope(name, kind)

@@ -27,6 +27,7 @@ from stoker.api.core import Object, ObjectId, ObjectMeta
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.consolidate import manifest_of, stand_ins_of
 from stoker.consolidate.configs import Monitor
+from stoker.kube.backoff import GRANT_SECONDS
 from stoker.kube.errors import Forbidden, Invalid, NotFound
 from stoker.kube.queue import KeyedQueue
 from stoker.logs import logger
@@ -42,8 +43,6 @@ from stoker.settings import lease_name
 KINDS: Final = frozenset({"ServiceMonitor", "PodMonitor", "Probe"})
 _GATHER_SECONDS: Final = 0.3
 _LONGEST_WAIT: Final = 10.0
-# A role that forbids one write forbids all in its namespace; asking for each would be a storm.
-_FORBIDDEN_FOR: Final = 60.0
 
 
 class Consolidation:
@@ -69,7 +68,7 @@ class Consolidation:
         self._judgements = judgements
         self._members = members
         self._wake = wake
-        self._writer = Writer(tools.status_client, self._metadata)
+        self._writer = Writer(tools.status_client, self._metadata, tools.caches)
         self._kept: defaultdict[ObjectKey, set[str]] = defaultdict(set)
         self._refused: dict[ObjectId, ScrapeConfig] = {}
         self._changed: set[ObjectKey] = set()
@@ -143,7 +142,9 @@ class Consolidation:
         try:
             await self._keep(key)
         except Forbidden:
-            until = asyncio.get_running_loop().time() + _FORBIDDEN_FOR
+            # A role that forbids one write forbids all in its namespace: asking for each would be a
+            # storm.
+            until = asyncio.get_running_loop().time() + GRANT_SECONDS
             self._forbidden_until[key.namespace] = until
             raise
 

@@ -10,7 +10,6 @@ permissions ─────────────> triggers
 from functools import partial
 from typing import Any
 
-from stoker.kube.reading import Head
 from stoker.run.bindings import Bindings
 from stoker.run.consolidation import Consolidation
 from stoker.run.governing import governed_by
@@ -47,7 +46,6 @@ class Listeners:
         caches.namespaces.store.listen(self._triggers.namespace)
         for kind, reflector in caches.owned.items():
             reflector.store.listen(partial(self._object_changed, kind))
-            reflector.store.listen_to_lists(partial(self._objects_listed, kind))
         sight.listen(self._triggers.sight)
 
     def _resource_changed(self, kind: str, old: Any, new: Any) -> None:
@@ -66,11 +64,6 @@ class Listeners:
         self._bindings.changed(kind, old, new)
         if before or after:
             self._consolidation.changed(old, new)
-
-    def _objects_listed(self, kind: str, namespace: str | None, version: str) -> None:
-        """What we wrote while nobody watched may be gone again, and no event says so."""
-        for metadata in self._writer.unlisted(kind, namespace, version):
-            self._object_changed(kind, Head(metadata=metadata), None)
 
     def _object_changed(self, kind: str, old: Any, new: Any) -> None:
         metadata = (new or old).metadata

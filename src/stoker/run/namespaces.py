@@ -26,9 +26,12 @@ _READ: Final = typed(Head)
 
 
 async def read_one_by_one(
-    client: Client, namespaces: Reflector[Head], names: Iterable[str]
+    client: Client, namespaces: Reflector[Head], names: Iterable[str], tried: asyncio.Event
 ) -> None:
-    """Keep these namespaces up to date for as long as they may not be listed."""
+    """Keep these namespaces up to date for as long as they may not be listed.
+
+    `tried` is set when each was read once, or could not be.
+    """
     writer = StoreWriter(namespaces.store, None)
     refusals = Refusals(logger("namespaces"))
     await namespaces.settled()
@@ -36,6 +39,7 @@ async def read_one_by_one(
         if any(isinstance(error, Forbidden) for error in namespaces.troubles):
             for name in names:
                 await asyncio.sleep(await _read(client, writer, name, refusals))
+        tried.set()
         await asyncio.sleep(_SECONDS)
 
 

@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from stoker.api.core import Object, ObjectId, identity_of
+from stoker.kube.backoff import GRANT_SECONDS
 from stoker.kube.client import Client
 from stoker.kube.errors import AlreadyExists, Forbidden, NotFound
 from stoker.kube.resources import CONFIG_MAP
@@ -29,8 +30,6 @@ SUFFIX: Final = "-replacements"
 
 # Longer keys a ConfigMap does not take.
 _LONGEST_KEY: Final = 253
-# Every reconciliation would ask.
-_FORBIDDEN_FOR: Final = 60.0
 
 
 class Note(Struct, frozen=True):
@@ -84,7 +83,8 @@ class Notebook:
         try:
             await self._read()
         except Forbidden as error:
-            self._forbidden_until = time.monotonic() + _FORBIDDEN_FOR
+            # Every reconciliation would ask.
+            self._forbidden_until = time.monotonic() + GRANT_SECONDS
             self._refusals.tell("replacements that were interrupted cannot be completed", error)
 
     def note_on(self, identity: ObjectId) -> Note | None:

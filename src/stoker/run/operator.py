@@ -14,7 +14,7 @@ import time
 import uuid
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, Final
 
@@ -22,9 +22,10 @@ from msgspec.structs import replace
 
 from stoker.api.prometheus import PrometheusAgent
 from stoker.errors import StokerError, WorkloadError
+from stoker.kube.backoff import GRANT_SECONDS
 from stoker.kube.client import Client
 from stoker.kube.endless import Work, endless, until_done, words
-from stoker.kube.errors import Conflict, NotLeading, TooManyRequests, Unavailable
+from stoker.kube.errors import Conflict, Forbidden, NotLeading, TooManyRequests, Unavailable
 from stoker.kube.lease import Leadership
 from stoker.kube.queue import KeyedQueue
 from stoker.logs import logger
@@ -51,7 +52,7 @@ from stoker.run.targets import Observed, TargetRounds
 from stoker.run.tools import Tools
 from stoker.run.traces import traces
 from stoker.run.triggers import Named, Triggers
-from stoker.run.values import REFUSED_SECONDS, Patience, Values
+from stoker.run.values import Patience, Values
 from stoker.run.workers import Job, tell, worker
 from stoker.run.writer import MANAGER, Writer
 from stoker.select.choice import Choice, choices
@@ -81,6 +82,8 @@ _PASSING: Final = (Conflict, TooManyRequests, Unavailable)
 _PATIENCE: Final = 3
 # How long the first look at all workloads may hold up the sweep for bindings that are left over.
 _FIRST_SECONDS: Final = 10.0
+# So often a right is named that is missing for what is tried all the time.
+_NAMED_AGAIN: Final = 60.0
 _NO_TURN: Final = "the operator has not come to the workload"
 _UNSEEN: Final = "the workload stays as it is: its condition Reconciled says what is not seen"
 _PAUSED: Final = "the workload is paused"
@@ -104,6 +107,7 @@ class Operator:
         self._client = client
         self._log = logger("operator")
         self._refusals = Refusals(self._log)
+        self._ungranted = Refusals(self._log, again=_NAMED_AGAIN)
         self._faults = metrics.counter("task_faults_total")
         for task in _TASKS:
             self._faults.add(0, task)
@@ -111,7 +115,7 @@ class Operator:
             name: metrics.controller(kind.controller) for name, kind in WORKLOADS.items()
         }
         self._tools = self._made_tools(client, status_client, capabilities)
-        self._sight = Sight(self._tools.caches)
+        self._sight = Sight(self._tools.caches, self._is_ours)
         self._triggers = self._made_triggers()
         self._reconciler = Reconciler(self._tools, self._triggers)
         self._tools.values.listen(lambda key: bool(self._readers(key)), self._triggers.arrived)
@@ -172,7 +176,7 @@ class Operator:
             status_client=status_client,
             caches=caches,
             values=Values(client, caches.is_absent, Patience(), caches.exists),
-            writer=Writer(client, caches.metadata, replacing),
+            writer=Writer(client, caches.metadata, caches, replacing),
             notebook=notebook,
             settings=self._settings,
             capabilities=capabilities,
@@ -358,7 +362,7 @@ class Operator:
             self._seen(key)
             held = self._reconciler.held.get(key)
             if held is not None and held.awaits_permission:
-                self._queues[key.kind].add_after(key, REFUSED_SECONDS)
+                self._queues[key.kind].add_after(key, GRANT_SECONDS)
 
     async def _reconcile(self, key: WorkloadKey) -> None:
         owner = self._tools.caches.workload(key)
@@ -420,8 +424,11 @@ class Operator:
             outline = tools.outline(owner)
             lost = await traces(self._client, tools.caches, owner, outline, hidden)
         if not lost:
+            self._sight.release(key)
             return await self._reconciler.reconcile(key, owner)
-        return Done(Reconciliation(failure=self._sight.kept_for(wanted, lost)))
+        # What comes into sight may be nothing that concerns it, and then nobody wakes it.
+        again = tools.now() + timedelta(seconds=GRANT_SECONDS)
+        return Done(Reconciliation(failure=self._sight.keep(key, wanted, lost)), again)
 
     def _outcome(self, owner: Owner, done: Done) -> Reconciliation:
         """What came of it; without sight of all that was asked for, that is a failure."""
@@ -459,6 +466,7 @@ class Operator:
     def _forget(self, key: WorkloadKey) -> None:
         """Clean up after a workload that is gone, or is another's now."""
         self._waiting.discard(key)
+        self._sight.release(key)
         self._consolidation.look(self._announcements.forget(key))
         self._reconciler.forget(key)
         self._statuses.forget(key)
@@ -498,17 +506,24 @@ class Operator:
     # --- Failures ---------------------------------------------------------------------------------
 
     def _failed(self, key: WorkloadKey, error: Exception) -> None:
-        tell(self._log, "cannot reconcile", error, **_named(key))
+        self._told("cannot reconcile", error, key)
 
     def _status_failed(self, key: WorkloadKey, error: Exception) -> None:
         self._metrics[key.kind].status_written(failed=True)
-        tell(self._log, "cannot write the status", error, **_named(key))
+        self._told("cannot write the status", error, key)
 
     def _binding_failed(self, key: ObjectKey, error: Exception) -> None:
-        tell(self._log, "cannot write a binding", error, **_named(key))
+        self._told("cannot write a binding", error, key)
 
     def _consolidation_failed(self, key: ObjectKey, error: Exception) -> None:
-        tell(self._log, "cannot keep the ScrapeConfigs of a monitor", error, **_named(key))
+        self._told("cannot keep the ScrapeConfigs of a monitor", error, key)
+
+    def _told(self, message: str, error: Exception, key: WorkloadKey | ObjectKey) -> None:
+        if isinstance(error, Forbidden):
+            # It is tried every few seconds, and one line names the right for all that need it.
+            self._ungranted.tell(message, error, **_named(key))
+        else:
+            tell(self._log, message, error, **_named(key))
 
     def _stumbled(self, task: str, error: Exception) -> None:
         self._faults.add(1, task)

@@ -7,11 +7,10 @@ nothing is written before everything that is to be written is known. Of one obje
 refuses the others know nothing (`objects`).
 """
 
-import asyncio
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import count, takewhile
+from itertools import count
 from typing import Any, Final
 
 from msgspec import Struct
@@ -263,19 +262,18 @@ class Reconciler:
             await self._tools.writer.create(made | {"metadata": metadata})
 
     async def _rules_before(self, outline: Outline) -> list[Mapping[str, str]]:
-        """What the ConfigMaps with rules hold."""
-        namespace = outline.namespace
-        names = (config_map_name(outline.rules, number) for number in count())
-        known = takewhile(lambda name: self._caches.exists(("ConfigMap", namespace, name)), names)
-        reads = [self._tools.writer.look(CONFIG_MAP, namespace, name) for name in known]
-        held = await asyncio.gather(*reads, return_exceptions=True)
+        """What the ConfigMaps with rules hold, as far as there are any without a gap.
+
+        They may be of a leader before us, whose last writes the caches need not show yet.
+        """
         found: list[Mapping[str, str]] = []
-        for each in held:
-            if isinstance(each, NotFound):
+        for number in count():
+            name = config_map_name(outline.rules, number)
+            try:
+                held = await self._tools.writer.look(CONFIG_MAP, outline.namespace, name)
+            except NotFound:
                 break
-            if isinstance(each, BaseException):
-                raise each
-            found.append(each.get("data") or {})
+            found.append(held.get("data") or {})
         return found
 
     def _is_read(self, key: Referenced) -> bool:
@@ -287,7 +285,8 @@ class Reconciler:
         patch = removing(PEER_FINALIZER, owner.metadata.finalizers)
         if patch:
             resource = WORKLOADS[key.kind].resource
-            await self._client.json_patch(resource, key.namespace, key.name, patch)
+            answer = await self._client.json_patch(resource, key.namespace, key.name, patch)
+            self._caches.saw(key.kind, answer)
 
     def _remarks(self, owner: Owner, kept: Kept) -> Iterator[Remark]:
         if is_unmanaged(owner, self._settings):

@@ -20,10 +20,11 @@ _AGAIN_SECONDS: Final = 600.0
 
 
 class Refusals:
-    """Says which right is missing, and what is done without it."""
+    """Says which right is missing, and what is done without it; each every `again` seconds."""
 
-    def __init__(self, log: Logger) -> None:
+    def __init__(self, log: Logger, again: float = _AGAIN_SECONDS) -> None:
         self._log = log
+        self._again = again
         self._said: dict[tuple[str, str, str], float] = {}
 
     def tell(self, message: str, error: StokerError, **fields: str) -> None:
@@ -38,7 +39,7 @@ class Refusals:
         now = time.monotonic()
         if self._said.get(key, now) > now:
             return False
-        self._said[key] = now + _AGAIN_SECONDS
+        self._said[key] = now + self._again
         return True
 
 

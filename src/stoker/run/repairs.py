@@ -7,7 +7,7 @@ import msgspec
 
 from stoker.api.core import Object
 from stoker.kube.client import Client
-from stoker.kube.errors import Conflict, NotFound
+from stoker.kube.errors import NotFound
 from stoker.kube.resources import POD
 from stoker.logs import logger
 from stoker.status.repair import Repair, RepairPolicy, repair_of
@@ -48,8 +48,8 @@ class Repairs:
                 await self._evict(repair)
             else:
                 await self._client.delete(POD, repair.namespace, repair.name, uid=repair.uid)
-        except (NotFound, Conflict):
-            # Gone already, or a successor has its name.
+        except NotFound:
+            # Gone already. A successor by its name is a conflict, and is looked at again.
             return
 
     async def _evict(self, repair: Repair) -> None:

@@ -49,8 +49,8 @@ class Replacing:
         """Whether a StatefulSet is being replaced, as far as that was looked at."""
         return self.notebook.note_on(identity) is not None
 
-    async def replace(self, wanted: Object, live: Object, gone: asyncio.Event) -> Object:
-        """Replace one; `gone` tells when the old one is.
+    async def remove(self, wanted: Object, live: Object, gone: asyncio.Event) -> None:
+        """Remove one that another is to replace; `gone` tells when it is.
 
         Pods are adopted by the new one where its selector is the same, and rolled as usual.
         """
@@ -69,7 +69,6 @@ class Replacing:
         )
         self._replaced(note.workload.kind)
         await _until_gone(wanted, gone)
-        return await self.made(wanted)
 
     async def made(self, wanted: Object) -> Object:
         """Make one that is not there; if that is half of a replacement, with what was noted."""

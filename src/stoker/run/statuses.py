@@ -12,16 +12,15 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stoker.api.core import Object
+from stoker.api.core import Object, ObjectMeta
 from stoker.api.prometheus import PrometheusAgent
 from stoker.build.sets import replicas_of
 from stoker.decide import Outline
-from stoker.kube.errors import ApiError, NotFound
+from stoker.kube.errors import ApiError, Conflict, NotFound
 from stoker.kube.queue import KeyedQueue
 from stoker.kube.takeover import adopt
 from stoker.run.caches import Running
 from stoker.run.kinds import WORKLOADS
-from stoker.run.latest import Latest
 from stoker.run.nodes import Nodes
 from stoker.run.pods import pods_of
 from stoker.run.repairs import Repairs
@@ -47,6 +46,8 @@ _DESIRED: Final = "desiredReplicas"
 _UNDECLARED: Final = f".status.{_DESIRED}: field not declared in schema"
 # Why a pod is not ready is found out by asking: no StatefulSet changes when it does.
 _UNAVAILABLE_FOR: Final = 5.0
+# What it is about is asked for at once; should the server say so again, there is no hurry.
+_CONFLICT_SECONDS: Final = 1.0
 # Nodes come and go in groups.
 _NODES_FOR: Final = 0.5
 
@@ -72,7 +73,6 @@ class Statuses:
         self._repairs = Repairs(tools.status_client, tools.settings.repair_policy)
         self.nodes = Nodes(tools.status_client, lambda key: self.queue.add_after(key, _NODES_FOR))
         self._attempts: dict[WorkloadKey, _Attempt] = {}
-        self._latest: Latest[WorkloadKey] = Latest()
         self._adopted: set[WorkloadKey] = set()
         # Kinds whose definition is not ours, and has no place for the number of pods.
         self._undeclared: set[str] = set()
@@ -92,7 +92,6 @@ class Statuses:
         """A workload is gone, or another's now."""
         self._attempts.pop(key, None)
         self.nodes.forget(key)
-        self._latest.forget(key)
         self._adopted.discard(key)
 
     async def write(self, key: WorkloadKey) -> bool:
@@ -104,13 +103,16 @@ class Statuses:
         facts = await self._facts(key, owner, attempt.outcome)
         if self._attempts.get(key) is not attempt:
             return False
-        written = self._latest.of(key, owner.metadata)
-        stored = written.status if written else _stored(owner)
+        # While pods were looked at, something may have been written.
+        owner = self._caches.workload(key)
+        if owner is None or not _is_about(attempt, owner):
+            return False
+        stored = _stored(owner)
         status = workload_status(facts, stored, self._now())
         self._measure(key, owner, facts, status)
         is_new = not _is_same(stored, status)
-        if is_new:
-            await self._written(key, status)
+        if is_new and not await self._is_written(key, owner.metadata, status):
+            return False
         await self._repairs.repair(_stateful_sets(facts), facts.pods)
         return is_new
 
@@ -126,40 +128,57 @@ class Statuses:
         if conditions[AVAILABLE] != TRUE or changing:
             self.queue.add_after(key, _UNAVAILABLE_FOR)
 
-    async def _written(self, key: WorkloadKey, status: Object) -> None:
+    async def _is_written(self, key: WorkloadKey, metadata: ObjectMeta, status: Object) -> bool:
+        """Write it, if the workload is still as it was seen; otherwise it is looked at again."""
+        try:
+            await self._written(key, metadata, status)
+        except Conflict:
+            await self._caches.ask(self._client, WORKLOADS[key.kind].resource, metadata)
+            self.queue.add_after(key, _CONFLICT_SECONDS)
+            return False
+        return True
+
+    async def _written(self, key: WorkloadKey, metadata: ObjectMeta, status: Object) -> None:
         """Write it; with definitions of prometheus-operator, without the member of our own."""
         try:
-            await self._write(key, status)
+            await self._write(key, metadata, status)
         except ApiError as error:
             if _UNDECLARED not in error.message:
                 raise
             self._undeclared.add(key.kind)
             plain = {name: value for name, value in status.items() if name != _DESIRED}
-            await self._write(key, plain)
+            await self._write(key, metadata, plain)
 
-    async def _write(self, key: WorkloadKey, status: Object) -> None:
+    async def _write(self, key: WorkloadKey, metadata: ObjectMeta, status: Object) -> None:
         try:
-            await self._apply(key, status)
+            await self._apply(key, metadata, status)
         except NotFound as error:
             # Without a reason it is not the workload that is gone: its kind is not served now.
             if not error.reason:
                 raise
 
-    async def _apply(self, key: WorkloadKey, status: Object) -> None:
+    async def _apply(self, key: WorkloadKey, metadata: ObjectMeta, status: Object) -> None:
         resource = WORKLOADS[key.kind].resource
+        version = metadata.resource_version
         if key not in self._adopted:
             live = await self._client.get(resource, key.namespace, key.name)
-            await adopt(self._client, live, MANAGER, subresource=_STATUS)
-            self._adopted.add(key)
+            if live["metadata"]["resourceVersion"] == version:
+                live = await adopt(self._client, live, MANAGER, subresource=_STATUS)
+                version = live["metadata"]["resourceVersion"]
+                self._adopted.add(key)
         wanted = {
             "apiVersion": resource.api_version,
             "kind": resource.kind,
-            "metadata": {"name": key.name, "namespace": key.namespace},
+            # A precondition: of what it is by now, or of another by this name, this says nothing.
+            "metadata": {
+                "name": key.name,
+                "namespace": key.namespace,
+                "resourceVersion": version,
+            },
             "status": status,
         }
         answer = await self._client.apply(wanted, manager=MANAGER, subresource=_STATUS)
-        if key in self._attempts:
-            self._latest.note(key, answer)
+        self._caches.saw(key.kind, answer)
 
     async def _facts(self, key: WorkloadKey, owner: Owner, outcome: Reconciliation) -> Facts:
         outline = self._outline(owner)

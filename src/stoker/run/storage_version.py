@@ -41,6 +41,7 @@ from stoker.kube.errors import (
 )
 from stoker.kube.resources import Resource
 from stoker.kube.served import served, storage_hash
+from stoker.kube.versions import is_older
 from stoker.run.definitions import (
     DEFINITION,
     Definition,
@@ -50,7 +51,6 @@ from stoker.run.definitions import (
     patched,
     trimmed,
 )
-from stoker.run.latest import is_older
 from stoker.run.ownership import is_stale, renewed
 
 PAGE = 500

@@ -15,7 +15,8 @@ import msgspec
 from stoker.api.core import ObjectId, ObjectMeta
 from stoker.build.names import MANAGED_BY
 from stoker.decide import Outline
-from stoker.kube.resources import CONFIG_MAP, DAEMON_SET, SECRET, STATEFUL_SET
+from stoker.kube.resources import CONFIG_MAP, DAEMON_SET, SECRET, STATEFUL_SET, Resource
+from stoker.run.kinds import WORKLOADS
 from stoker.run.tools import Tools
 from stoker.run.writer import only_at
 from stoker.select.workload import Owner
@@ -33,6 +34,7 @@ class Surplus:
         self._writer = tools.writer
         self._now = tools.now
         self._retains_shards = tools.capabilities.shard_retention
+        self._owners = tools.writer.owners
 
     async def remove(
         self, owner: Owner, outline: Outline, wanted: Collection[ObjectId]
@@ -41,12 +43,12 @@ class Surplus:
         again = await self._shards(owner, wanted)
         for found in self._unwanted("DaemonSet", owner, wanted):
             # Its pods read the Secret that is written for others once it is gone.
-            await self._writer.delete(DAEMON_SET, found, propagation="Foreground")
+            await self._delete(owner, DAEMON_SET, found, propagation="Foreground")
         for kind, resource in _MOUNTED.items():
             for found in self._unwanted(kind, owner, wanted):
                 # A Secret of this name may hold a configuration of the user's own.
                 if found.name != outline.configuration:
-                    await self._writer.delete(resource, found)
+                    await self._delete(owner, resource, found)
         return again
 
     async def _shards(self, owner: Owner, wanted: Collection[ObjectId]) -> datetime | None:
@@ -65,20 +67,35 @@ class Surplus:
             enabled=self._retains_shards,
         )
         by_name = {each.metadata.name: each.metadata for each in found}
-        await asyncio.gather(*(self._act(fate, by_name[fate.name]) for fate in decided))
+        await asyncio.gather(*(self._act(owner, fate, by_name[fate.name]) for fate in decided))
         return min((fate.again for fate in decided if fate.again), default=None)
 
-    async def _act(self, fate: Fate, metadata: ObjectMeta) -> None:
+    async def _act(self, owner: Owner, fate: Fate, metadata: ObjectMeta) -> None:
         if fate.action is Action.DELETE:
-            await self._writer.delete(STATEFUL_SET, metadata)
+            await self._delete(owner, STATEFUL_SET, metadata)
         elif fate.action in (Action.SET_DEADLINE, Action.CLEAR_DEADLINE):
             patch = {"metadata": {"annotations": {DEADLINE: fate.deadline}}}
-            await self._client.merge_patch(
+            answer = await self._client.merge_patch(
                 STATEFUL_SET,
                 metadata.namespace,
                 metadata.name or "",
                 only_at(metadata.resource_version, patch),
             )
+            self._writer.saw(STATEFUL_SET.kind, answer)
+
+    async def _delete(
+        self, owner: Owner, resource: Resource, found: ObjectMeta, propagation: str = "Background"
+    ) -> None:
+        """Delete what a workload does not want, unless it may want it by now."""
+        metadata = owner.metadata
+        await self._owners.confirm_generation(
+            WORKLOADS[type(owner).__name__].resource,
+            metadata.namespace,
+            metadata.name or "",
+            metadata.uid or "",
+            metadata.generation or 0,
+        )
+        await self._writer.delete(resource, found, propagation=propagation)
 
     def _unwanted(self, kind: str, owner: Owner, wanted: Collection[ObjectId]) -> list[ObjectMeta]:
         """The metadata of what this workload alone has and does not need."""

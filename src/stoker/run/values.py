@@ -23,13 +23,13 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stoker.kube.backoff import Backoff
+from stoker.kube.backoff import GRANT_SECONDS, Backoff
 from stoker.kube.client import Client
 from stoker.kube.errors import Forbidden, NotFound, asked_wait
+from stoker.kube.versions import is_older
 from stoker.logs import logger
 from stoker.run.content import ABSENT, RESOURCES, Content, content_of, problem_of
 from stoker.run.lanes import Lanes
-from stoker.run.latest import is_older
 from stoker.select.assets import Missing, Source
 from stoker.select.references import ObjectKey
 
@@ -45,9 +45,6 @@ _AGAIN: Final = Backoff(first=0.25, longest=60.0)
 _NO_ANSWER_YET: Final = "the API server has not answered yet"
 # What Kubernetes takes as the name of a Secret or ConfigMap.
 _NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")
-
-REFUSED_SECONDS: Final = 30.0
-"""After how long somebody may have allowed us what was refused: nothing tells us of it."""
 
 
 class Patience(Struct, frozen=True):
@@ -159,7 +156,7 @@ class Values:
 
     def ask_again(self, keys: Iterable[ObjectKey]) -> None:
         """Forget that we may not read some of these, those first that were refused long ago."""
-        before = asyncio.get_running_loop().time() - REFUSED_SECONDS
+        before = asyncio.get_running_loop().time() - GRANT_SECONDS
         since = {key: self._contents[key].refused or 0.0 for key in keys if self.is_refused(key)}
         due = [key for key in sorted(since, key=since.__getitem__) if since[key] <= before]
         for key in due[:_ASKED_AGAIN]:

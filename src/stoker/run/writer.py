@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -33,7 +33,7 @@ from stoker.kube.errors import (
 from stoker.kube.resources import Resource, resource_of
 from stoker.kube.takeover import claim, claimed
 from stoker.logs import logger
-from stoker.run.latest import is_older
+from stoker.run.owners import Outdated, Owners
 from stoker.run.refusals import Refusals, rights_named
 from stoker.run.replacing import Replacing, notes_of_kubectl
 
@@ -80,22 +80,36 @@ class _Checked(Struct, frozen=True):
     named: frozenset[str]
 
 
+class Answered(Protocol):
+    """Hears what the server answers, so that no cache is behind it (`stoker.kube.store`)."""
+
+    def saw(self, kind: str, live: Object) -> bool:
+        """An object is like this; whether it is still there."""
+
+    def lost(self, kind: str, metadata: ObjectMeta) -> None:
+        """The object with this metadata is gone."""
+
+
 class Writer:
     """Writes objects of workloads.
 
-    `current` gives the metadata that the caches have of an object, None if there is none. Without
-    `replacing`, a StatefulSet that cannot become what is wanted is `Invalid`.
+    `current` gives the metadata that the caches have of an object, None if there is none;
+    `answered` are those caches, if they should hear what the server answers. Without `replacing`,
+    a StatefulSet that cannot become what is wanted is `Invalid`.
     """
 
     def __init__(
         self,
         client: Client,
         current: Callable[[ObjectId], ObjectMeta | None],
+        answered: Answered | None = None,
         replacing: Replacing | None = None,
     ) -> None:
         self._client = client
         self._current = current
+        self._answered = answered
         self._replacing = replacing
+        self.owners = Owners(client, answered.lost if answered else None)
         self._refusals = Refusals(logger("writer"))
         self._checked: dict[ObjectId, _Checked] = {}
         # Objects that are being written, and whether the news came that they were deleted.
@@ -118,20 +132,6 @@ class Writer:
             self._in_hand[identity].set()
         else:
             self._turns.pop(identity, None)
-
-    def unlisted(self, kind: str, namespace: str | None, version: str) -> list[ObjectMeta]:
-        """What was right and is not in a complete list that is at least as new.
-
-        Nobody tells that it was deleted, if the caches never had it.
-        """
-        return [
-            checked.metadata
-            for (known, where, _), checked in self._checked.items()
-            if known == kind
-            and namespace in (None, where)
-            and self._current(_identity(kind, checked.metadata)) is None
-            and not is_older(version, checked.metadata.resource_version or "")
-        ]
 
     def forget_all(self) -> None:
         """Another operator may have written what it likes."""
@@ -194,6 +194,8 @@ class Writer:
                 live = await self._live(wanted)
                 if live is not None and self._found_right(wanted, digest, live):
                     return
+        if live is None:
+            await self.owners.confirm(wanted)
         content = {name: value for name, value in wanted.items() if name != "metadata"}
         if live is None or drift(content, as_claimed(live), MANAGER) is not None:
             await self._check_acceptable(wanted)
@@ -201,16 +203,17 @@ class Writer:
     async def create(self, wanted: Object) -> None:
         """Make an object, unless there is one of its name, whatever that is like."""
         with suppress(AlreadyExists), rights_named(wanted):
-            await self._client.create(wanted, manager=MANAGER)
+            await self.owners.confirm(wanted)
+            self.saw(wanted["kind"], await self._client.create(wanted, manager=MANAGER))
 
     async def delete(
         self, resource: Resource, metadata: ObjectMeta, propagation: str = "Background"
     ) -> None:
         """Delete the object that has this metadata, and no other of its name or version."""
-        namespace, name = metadata.namespace, metadata.name or ""
+        namespace, name, answer = metadata.namespace, metadata.name or "", None
         with suppress(NotFound):
             try:
-                await self._client.delete(
+                answer = await self._client.delete(
                     resource,
                     namespace,
                     name,
@@ -224,6 +227,14 @@ class Writer:
                 if live["metadata"].get("uid") == metadata.uid:
                     raise
         self.forget(resource.kind, metadata)
+        if answer and answer.get("kind") != "Status":
+            self.saw(resource.kind, answer)
+        elif self._answered:
+            self._answered.lost(resource.kind, metadata)
+
+    def saw(self, kind: str, live: Object) -> bool:
+        """Let the caches know what the server answered; whether the object is still there."""
+        return self._answered is None or self._answered.saw(kind, live)
 
     # --- One object -------------------------------------------------------------------------------
 
@@ -240,7 +251,9 @@ class Writer:
                     return False
                 if live is not None and self._found_right(wanted, digest, live):
                     return again
-                made = await self._applied(wanted, live)
+                made = await (self._applied(wanted, live) if live else self._made(wanted))
+            except Outdated:
+                raise
             except Conflict:
                 if attempt == _ATTEMPTS:
                     raise
@@ -308,22 +321,25 @@ class Writer:
         _, namespace, name = identity
         return await self._client.get(resource, namespace, name)
 
-    async def _applied(self, wanted: Object, live: Object | None) -> Object:
-        replacing = self._replacing if wanted["kind"] == "StatefulSet" else None
-        if live is None and replacing is not None:
-            return await replacing.made(wanted)
-        if live is None:
-            return await self._client.apply(wanted, manager=MANAGER)
+    async def _made(self, wanted: Object) -> Object:
+        """Make an object that is not there, if what it belongs to is."""
+        await self.owners.confirm(wanted)
+        if self._replacing is not None and wanted["kind"] == "StatefulSet":
+            return await self._replacing.made(wanted)
+        return await self._client.apply(wanted, manager=MANAGER)
+
+    async def _applied(self, wanted: Object, live: Object) -> Object:
         version = (await claim(self._client, live, MANAGER))["metadata"]["resourceVersion"]
         try:
             return await self._client.apply(
                 only_at(version, beside_others(wanted, live)), manager=MANAGER
             )
         except Invalid:
-            if replacing is None:
+            if self._replacing is None or wanted["kind"] != "StatefulSet":
                 raise
         await self._check_acceptable(beside_others(wanted, live))
-        return await replacing.replace(wanted, live, self._in_hand[identity_of(wanted)])
+        await self._replacing.remove(wanted, live, self._in_hand[identity_of(wanted)])
+        return await self._made(wanted)
 
     # --- Replacements -----------------------------------------------------------------------------
 
@@ -382,6 +398,10 @@ class Writer:
         sole = claimed(others, MANAGER) is None
         now = essence(identity[0], metadata)
         self._checked[identity] = _Checked(digest, metadata, now, sole, _named(wanted))
+        if not self.saw(identity[0], live):
+            del self._checked[identity]
+            path = resource_of(wanted).path(*identity[1:])
+            raise Conflict("patch", path, "it was deleted while it was looked at")
 
 
 async def _digest(wanted: Object) -> bytes:

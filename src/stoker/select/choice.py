@@ -80,6 +80,12 @@ class Choice(Struct, frozen=True):
         """Whether no resource can ever be taken."""
         return self.labels.nothing and not self.named
 
+    @property
+    def asks_for_labels(self) -> bool:
+        """Whether the namespaces to look in are told by labels other than their name."""
+        required = self.namespaces.requirements if self.namespaces else ()
+        return any(each.key != NAMESPACE_NAME for each in required)
+
     def names(self, namespace: str, name: str) -> bool:
         """Whether the workload calls a resource by its name."""
         return bool(self.named) and (namespace, name) == (self.own_namespace, self.named)

@@ -50,6 +50,8 @@ class Because(StrEnum):
     RECONCILIATION_FAILED = "ReconciliationFailed"
     RECONCILIATION_PENDING = "ReconciliationPending"
     OBJECT_REFUSED = "ObjectRefused"
+    FORBIDDEN = "Forbidden"
+    NOT_INSTALLED = "NotInstalled"
     PAUSED = "Paused"
     SWITCHING_MODE = "SwitchingMode"
     MODE_CHANGE_HELD = "ModeChangeHeld"
