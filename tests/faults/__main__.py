@@ -115,14 +115,15 @@ def _run(
 ) -> int:
     kind = KINDS[name]
     campaign = Campaign(ground, script, expected, say)
-    lanes = _chosen(kind.lanes(expected, options.seed, options.rounds), options)
+    rounds = max(options.rounds, (options.round or 0) + 1)
+    lanes = _chosen(kind.lanes(expected, options.seed, rounds), options)
     say(f"{name}: {sum(map(len, lanes))} plans in {len(lanes)} walks, {options.worlds} worlds")
     results = campaign.run(KINDS, lanes, options.worlds, options.minutes * 60)
     histories = {
         id(each): campaign.shortest(kind, each, options.shrink) if options.shrink else None
         for each in _distinct(results.failures)
     }
-    _summarise(name, results, histories)
+    _summarise(name, results, histories, ground.version)
     _keep(name, results, options.report)
     return 1 if results.failures or results.broken else 0
 
@@ -149,7 +150,9 @@ def _distinct(failures: Iterable[Outcome]) -> list[Outcome]:
     return list({each.plan.action: each for each in failures}.values())
 
 
-def _summarise(name: str, results: Results, histories: dict[int, list[str] | None]) -> None:
+def _summarise(
+    name: str, results: Results, histories: dict[int, list[str] | None], version: str
+) -> None:
     outcomes = results.outcomes
     reached = [each for each in outcomes if each.reached]
     faults: Counter[str] = sum((each.faults for each in outcomes), Counter())
@@ -161,8 +164,10 @@ def _summarise(name: str, results: Results, histories: dict[int, list[str] | Non
         p50, p99 = quantile(seconds, 0.5), quantile(seconds, 0.99)
         say(f"seconds until right: p50 {p50:.1f}, p99 {p99:.1f}, longest {seconds[-1]:.1f}")
     say(f"failures: {len(results.failures)}, broken off: {len(results.broken)}")
+    more = "" if version == FIRST_VERSION else f" --scrapeconfig-version {version}"
     for each in results.failures:
-        say(f"- {each.plan}\n  {each.problems[0]}\n  {each.plan.command(histories.get(id(each)))}")
+        command = each.plan.command(histories.get(id(each)))
+        say(f"- {each.plan}\n  {each.problems[0]}\n  {command}{more}")
     for text in results.broken:
         say(text)
 

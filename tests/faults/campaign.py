@@ -64,6 +64,7 @@ class Campaign:
         self._expected = {each.name: each for each in expected}
         self._tell = tell
         self._lock = threading.Lock()
+        self._deadline = 0.0
 
     def run(
         self, kinds: Mapping[str, Kind], lanes: Sequence[Lane], worlds: int, seconds: float
@@ -73,16 +74,16 @@ class Campaign:
         waiting: queue.SimpleQueue[Lane] = queue.SimpleQueue()
         for lane in lanes:
             waiting.put(lane)
-        deadline = time.monotonic() + seconds
+        self._deadline = time.monotonic() + seconds
 
         def work() -> None:
-            while time.monotonic() < deadline:
+            while time.monotonic() < self._deadline:
                 try:
                     lane = waiting.get_nowait()
                 except queue.Empty:
                     return
                 try:
-                    self._walk(kinds, lane, results, deadline)
+                    self._walk(kinds, lane, results)
                 except Exception:
                     with self._lock:
                         results.broken.append(traceback.format_exc())
@@ -90,35 +91,34 @@ class Campaign:
         threads = [threading.Thread(target=work) for _ in range(min(worlds, len(lanes)))]
         for thread in threads:
             thread.start()
-        for thread in threads:
-            thread.join()
+        try:
+            for thread in threads:
+                thread.join()
+        except KeyboardInterrupt:
+            # Each ends what it has begun, so that no process is left behind.
+            self._deadline = 0.0
+            for thread in threads:
+                thread.join()
+            raise
         return results
 
-    def _walk(
-        self, kinds: Mapping[str, Kind], lane: Lane, results: Results, deadline: float
-    ) -> None:
+    def _walk(self, kinds: Mapping[str, Kind], lane: Lane, results: Results) -> None:
         """Go through the script with the plans of a lane."""
         place = 0
         last = max(number for number, each in enumerate(self._script) if each.name in lane)
-        while place <= last and time.monotonic() < deadline:
+        while place <= last and time.monotonic() < self._deadline:
             with self._ground.world() as world:
                 self._forward(world, self._script[:place])
-                place = self._until_failure(kinds, world, lane, results, place, deadline)
+                place = self._until_failure(kinds, world, lane, results, place)
 
-    def _until_failure(  # noqa: PLR0913, PLR0917 - all of them say where it stands
-        self,
-        kinds: Mapping[str, Kind],
-        world: World,
-        lane: Lane,
-        results: Results,
-        place: int,
-        deadline: float,
+    def _until_failure(
+        self, kinds: Mapping[str, Kind], world: World, lane: Lane, results: Results, place: int
     ) -> int:
         """Go on in a world until a plan fails, or the script ends; where to go on after that."""
         for number in range(place, len(self._script)):
             action = self._script[number]
             plan = lane.get(action.name)
-            if time.monotonic() > deadline:
+            if time.monotonic() > self._deadline:
                 return len(self._script)
             if plan is None:
                 self._forward(world, [action])

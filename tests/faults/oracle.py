@@ -34,6 +34,7 @@ STAY_SECONDS = 10.0
 DEADLINE = 90.0
 """After how many seconds a state that did not come is a failure."""
 _SHOWN = 12
+_LOOK = 0.05
 
 
 class DisagreementError(Exception):
@@ -159,15 +160,14 @@ def _quiet(worlds: Sequence[World], recorders: Sequence[Recorder], action: Actio
 def _settle(worlds: Sequence[World], action: Action) -> None:
     """Wait until nothing happens in any of these worlds, and they are the same."""
     still = max(STILL_SECONDS, action.settling)
-    begun = ready = time.monotonic()
+    begun = busy = time.monotonic()
     unlike = ["they never came to rest"]
     while time.monotonic() - begun < 2 * DEADLINE:
-        worlds[0].wait(0.2)
-        if not all(each.is_ready() for world in worlds for each in world.operators.values()):
-            # It begins its work only then.
-            ready = time.monotonic()
+        worlds[0].wait(_LOOK)
+        if not all(each.is_idle() for world in worlds for each in world.operators.values()):
+            busy = time.monotonic()
         last = max(world.last_change() for world in worlds)
-        if time.monotonic() - max(last, ready) > still:
+        if time.monotonic() - max(last, busy) > still:
             unlike = unlike_each_other(worlds)
             if not unlike:
                 return

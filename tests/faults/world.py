@@ -13,6 +13,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from stoker.api.crd import GROUP
@@ -146,6 +147,20 @@ class Operator:
             with contextlib.suppress(OSError, AssertionError):
                 self._is_ready = bool(self.process.port) and self.process.is_ready()
         return self._is_ready
+
+    def is_idle(self) -> bool:
+        """Whether it is ready and has nothing to do: none of its threads runs, or wants to.
+
+        On a busy machine a process may do nothing for seconds because it has no turn.
+        """
+        if not self.is_ready():
+            return False
+        threads = Path(f"/proc/{self.process.process.pid}/task").glob("*/stat")
+        try:
+            return all(each.read_text().rpartition(") ")[2][:1] != "R" for each in threads)
+        except OSError:
+            # A thread has ended meanwhile.
+            return False
 
     def log(self) -> str:
         """What it and those before it said at last."""
