@@ -11,6 +11,7 @@ import json
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ _RULES: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Write:
-    """One request that could change something."""
+    """One request that could change something; when it came and when it was done, since 1970."""
 
     verb: str
     resource: str
@@ -42,6 +43,8 @@ class Write:
     agent: str
     user: str
     status: int
+    received: float
+    done: float
 
     def __str__(self) -> str:
         what = f"{self.resource}/{self.subresource}" if self.subresource else self.resource
@@ -121,4 +124,10 @@ def _write(event: dict[str, Any]) -> Write:
         agent=event.get("userAgent", ""),
         user=(event.get("impersonatedUser") or event["user"]).get("username", ""),
         status=(event.get("responseStatus") or {}).get("code", 0),
+        received=_seconds(event["requestReceivedTimestamp"]),
+        done=_seconds(event["stageTimestamp"]),
     )
+
+
+def _seconds(time_: str) -> float:
+    return datetime.fromisoformat(time_).timestamp()

@@ -15,6 +15,7 @@ import contextlib
 import http.client
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -158,6 +159,18 @@ class Cluster:
             path = f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}"
             with _absent_is_fine():
                 self.api.request("DELETE", path, {"gracePeriodSeconds": 0})
+
+    def signal(self, name: str, number: signal.Signals) -> None:
+        """Signal a process of the control plane, by its name in `components.NAMES`.
+
+        The cluster goes on without one that is killed, until `restart`.
+        """
+        self._host.signal(name, number)
+
+    def restart(self, name: str, *flags: str) -> None:
+        """Start a process of the control plane that was killed, with more flags than it had."""
+        commands = components.command_lines(self._binaries, self._layout())
+        self._host.run(name, [*commands[name], *flags])
 
     def until(self, what: str, condition: Callable[[], T], seconds: float = DEADLINE) -> T:
         """Wait for a condition, as :func:`tools.waiting.until` does, while the cluster lives."""

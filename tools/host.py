@@ -55,8 +55,15 @@ class Host:
 
     def run(self, name: str, argv: list[str]) -> None:
         """Have the supervisor run a process, with a log of that name."""
+        self._tell(name=name, argv=argv)
+
+    def signal(self, name: str, number: int) -> None:
+        """Have the supervisor signal a process; one that is killed may be run again."""
+        self._tell(name=name, signal=number)
+
+    def _tell(self, **command: object) -> None:
         self.check()
-        self._input.write(json.dumps({"name": name, "argv": argv}).encode() + b"\n")
+        self._input.write(json.dumps(command).encode() + b"\n")
         self._input.flush()
 
     def spawn(

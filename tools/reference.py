@@ -131,8 +131,8 @@ def _cell(text: str) -> str:
 
 _ABOUT_METRICS = """\
 Names, types and labels are those of prometheus-operator v0.94.1, so that dashboards and alerts go
-on working; `prometheus_operator_task_faults_total` is stoker's own. Both processes also have the
-usual `process_…` metrics of their own."""
+on working; those that say so are stoker's own. Both processes also have the usual `process_…`
+metrics of their own."""
 
 
 def metrics_page() -> str:

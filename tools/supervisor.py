@@ -1,9 +1,10 @@
 """Owns the processes of one cluster, so that none outlives it.
 
 It reads commands from its standard input, one JSON object per line: ``{"name": …, "argv": […]}``
-starts a process that logs to ``<name>.log``. The end of the input is the end of the cluster: the
-caller closed it, or died in whatever way. SIGTERM does the same. When a process ends by itself,
-that is written to ``failed`` and the cluster ends too: half of a control plane only confuses.
+starts a process that logs to ``<name>.log``, ``{"name": …, "signal": 9}`` signals one. The end of
+the input is the end of the cluster: the caller closed it, or died in whatever way. SIGTERM does the
+same. When a process ends by itself, that is written to ``failed`` and the cluster ends too: half of
+a control plane only confuses. One that was killed on command may be started again.
 
 In a PID namespace it is process 1 and the kernel kills all others with it. Without one, each
 process asks the kernel to be killed with the supervisor, and leads a group that is killed at stop.
@@ -45,7 +46,10 @@ class Supervisor:
         *lines, self._input = (self._input + data).split(b"\n")
         for line in lines:
             command = json.loads(line)
-            self._start(command["name"], command["argv"])
+            if "signal" in command:
+                self._signal(command["name"], command["signal"])
+            else:
+                self._start(command["name"], command["argv"])
 
     def end(self, *, well: bool) -> None:
         """Let the cluster end; the first reason counts."""
@@ -74,13 +78,21 @@ class Supervisor:
             )
         self._processes[name] = process
         file = os.pidfd_open(process.pid)
-        asyncio.get_running_loop().add_reader(file, self._ended, name, file)
+        asyncio.get_running_loop().add_reader(file, self._ended, name, process, file)
 
-    def _ended(self, name: str, file: int) -> None:
+    def _signal(self, name: str, number: int) -> None:
+        process = self._processes[name]
+        process.send_signal(number)
+        if number == signal.SIGKILL:
+            # Whoever starts it again finds its port and its data free.
+            process.wait()
+            del self._processes[name]
+
+    def _ended(self, name: str, process: subprocess.Popen[bytes], file: int) -> None:
         asyncio.get_running_loop().remove_reader(file)
         os.close(file)
-        if not self._end.done():
-            status = self._processes[name].wait()
+        status = process.wait()
+        if not self._end.done() and self._processes.get(name) is process:
             # Renamed into place, as the caller may look at any time.
             scratch = self._directory / f"{FAILED_FILE}.new"
             scratch.write_text(f"{name} {status}")

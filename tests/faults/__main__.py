@@ -4,6 +4,8 @@
     python -m tests.faults crash --worlds 8      # killed before and after each write
     python -m tests.faults server watch --minutes 30 --seed 7
     python -m tests.faults crash --only "storage grows"
+    python -m tests.faults machines replicas --rounds 1
+    python -m tests.faults rights soak --changes 50000
 
 Users do things to a small world (`script.py`), one after the other. What must come of each is known
 from two runs without faults; they are kept, for as long as neither the operator nor this package
@@ -30,11 +32,12 @@ from pathlib import Path
 from typing import Any
 
 from tests.faults.campaign import Campaign, Results
-from tests.faults.kinds import KINDS
+from tests.faults.kinds import KINDS, RUNS
 from tests.faults.oracle import DisagreementError, Expected, expectations, load, save
-from tests.faults.plans import Lane, Outcome, Plan
+from tests.faults.plans import Kind, Lane, Outcome, Plan
+from tests.faults.runs import Run
 from tests.faults.script import NAMES, SCRIPT, Action
-from tests.faults.world import FIRST_VERSION, VERSIONS, Ground, new_ground
+from tests.faults.world import FIRST_VERSION, VERSIONS, new_ground
 from tools import cache
 from tools.host import ROOT
 from tools.progress import say
@@ -48,18 +51,17 @@ _DECISIVE = ("oracle", "script", "state", "world")
 def main(arguments: list[str] | None = None) -> int:
     """Run the classes that are named, and tell what came of them."""
     options = _parser().parse_args(arguments)
-    chosen = (
-        list(KINDS) if ALL in options.kind else [each for each in options.kind if each != QUIET]
-    )
-    script = _script(options.after, options.only)
+    chosen = [*KINDS, *RUNS] if ALL in options.kind else options.kind
+    walks = [each for each in chosen if each in KINDS]
     try:
-        with new_ground(version=options.scrapeconfig_version) as ground:
-            expected = _expected(ground, script, fresh=options.fresh or QUIET in options.kind)
-            _describe(expected)
-            worst = 0
-            for name in chosen:
-                worst = max(worst, _run(ground, name, script, expected, options))
+        worst = max((_run_alone(each, options) for each in chosen if each in RUNS), default=0)
+        if not walks and QUIET not in chosen:
             return worst
+        script = _script(options.after, options.only)
+        fresh = options.fresh or QUIET in options.kind
+        expected = _expected(script, options.scrapeconfig_version, fresh=fresh)
+        _describe(expected)
+        return max([worst, *(_run(name, script, expected, options) for name in walks)])
     except DisagreementError as error:
         say(f"two runs without faults differ, so nothing can be said: {error}")
         return 2
@@ -76,13 +78,14 @@ def _script(after: Sequence[str], only: Sequence[str]) -> list[Action]:
     return [each for each in SCRIPT if each.name in named]
 
 
-def _expected(ground: Ground, script: Sequence[Action], *, fresh: bool) -> list[Expected]:
+def _expected(script: Sequence[Action], version: str, *, fresh: bool) -> list[Expected]:
     """What must come of each action: kept from before, or found out."""
-    path = cache.root() / "faults" / f"{_digest(script, ground.version)}.json"
+    path = cache.root() / "faults" / f"{_digest(script, version)}.json"
     if path.exists() and not fresh:
         say(f"what must come of each action is known: {path}")
         return load(path)
-    found = expectations(ground, script, say)
+    with new_ground(version=version) as ground:
+        found = expectations(ground, script, say)
     path.parent.mkdir(parents=True, exist_ok=True)
     save(path, found)
     return found
@@ -103,27 +106,42 @@ def _describe(expected: Sequence[Expected]) -> None:
     say(f"{len(expected)} actions, {writes} different writes, {seconds:.0f} s without faults")
 
 
+# --- A class with a world of its own --------------------------------------------------------------
+
+
+def _run_alone(name: str, options: argparse.Namespace) -> int:
+    begun = time.monotonic()
+    told = RUNS[name].run(say, options.changes, options.seed)
+    say(f"--- {name}, {(time.monotonic() - begun) / 60:.1f} minutes")
+    say(told.text)
+    say(f"failures: {len(told.problems)}")
+    for problem in told.problems:
+        say(f"- {problem}")
+    return 1 if told.problems else 0
+
+
 # --- One class ------------------------------------------------------------------------------------
 
 
 def _run(
-    ground: Ground,
     name: str,
     script: Sequence[Action],
     expected: Sequence[Expected],
     options: argparse.Namespace,
 ) -> int:
     kind = KINDS[name]
-    campaign = Campaign(ground, script, expected, say)
     rounds = max(options.rounds, (options.round or 0) + 1)
     lanes = _chosen(kind.lanes(expected, options.seed, rounds), options)
-    say(f"{name}: {sum(map(len, lanes))} plans in {len(lanes)} walks, {options.worlds} worlds")
-    results = campaign.run(KINDS, lanes, options.worlds, options.minutes * 60)
-    histories = {
-        id(each): campaign.shortest(kind, each, options.shrink) if options.shrink else None
-        for each in _distinct(results.failures)
-    }
-    _summarise(name, results, histories, ground.version)
+    worlds = min(options.worlds, kind.worlds)
+    say(f"{name}: {sum(map(len, lanes))} plans in {len(lanes)} walks, {worlds} worlds")
+    with kind.ground(options.scrapeconfig_version) as ground:
+        campaign = Campaign(ground, script, expected, say)
+        results = campaign.run(KINDS, lanes, worlds, options.minutes * 60)
+        histories = {
+            id(each): campaign.shortest(kind, each, options.shrink) if options.shrink else None
+            for each in _distinct(results.failures)
+        }
+    _summarise(name, results, histories, options.scrapeconfig_version)
     _keep(name, results, options.report)
     return 1 if results.failures or results.broken else 0
 
@@ -200,18 +218,20 @@ def _keep(name: str, results: Results, report: str) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
+    every: list[Kind | Run] = [*KINDS.values(), *RUNS.values()]
     parser = argparse.ArgumentParser(
         "python -m tests.faults",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="classes:\n" + "\n".join(f"  {name:9}{kind.help}" for name, kind in KINDS.items()),
+        epilog="classes:\n" + "\n".join(f"  {each.name:9}{each.help}" for each in every),
     )
-    kinds = (QUIET, *KINDS, ALL)
+    kinds = (QUIET, *KINDS, *RUNS, ALL)
     parser.add_argument("kind", nargs="+", choices=kinds, metavar="CLASS", help=", ".join(kinds))
     parser.add_argument("--seed", type=int, default=0, help="what is left to chance (0)")
     parser.add_argument(
         "--rounds", type=int, default=4, help="walks through the script that are left to chance (4)"
     )
+    parser.add_argument("--changes", type=int, default=0, help="how many the soak is long (50,000)")
     parser.add_argument("--worlds", type=int, default=8, help="how many at once (8)")
     parser.add_argument("--minutes", type=float, default=600, help="no new plan after so many")
     parser.add_argument(

@@ -207,8 +207,9 @@ def tried(  # noqa: PLR0913, PLR0917 - a plan, and all that it is judged by
         for line in world.lines.values():
             line.heal()
     verdict = trial.verdict(stay)
-    log = "\n".join(each.log() for each in world.operators.values()) if verdict.problems else ""
-    return Outcome(plan, verdict.problems, verdict.seconds, fault.done, log)
+    problems = [*verdict.problems, *fault.problems(world)]
+    log = "\n".join(each.log() for each in world.operators.values()) if problems else ""
+    return Outcome(plan, problems, verdict.seconds, fault.done, log)
 
 
 def forwarded(world: World, trial: Trial, action: Action) -> None:

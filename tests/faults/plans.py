@@ -10,11 +10,12 @@ import random
 import shlex
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
 from tests.faults.oracle import Expected, Trial
-from tests.faults.world import World
+from tests.faults.world import Ground, World, new_ground
 
 
 class Plan(NamedTuple):
@@ -72,12 +73,23 @@ class Fault:
         """Let it happen after the action, and return when it is over: nothing is harmed then."""
         raise NotImplementedError
 
+    def problems(self, world: World) -> list[str]:
+        """What else must not have happened meanwhile, and did; asked at the very end."""
+        del world
+        return []
+
 
 class Kind:
     """A class of faults: its plans, and what they do."""
 
     name: ClassVar[str]
     help: ClassVar[str]
+    worlds: ClassVar[int] = 100
+    """How many worlds can be harmed at once."""
+
+    def ground(self, version: str) -> AbstractContextManager[Ground]:
+        """What its worlds stand on; the version is that of ScrapeConfigs."""
+        return new_ground(version=version)
 
     def lanes(self, expected: Sequence[Expected], seed: int, rounds: int) -> list[Lane]:
         """All plans of a campaign, as walks through the script."""

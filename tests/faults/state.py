@@ -31,7 +31,10 @@ _DROPPED = frozenset(
         "deletionGracePeriodSeconds",
     }
 )
-_TIMES = frozenset({"lastTransitionTime", "lastProbeTime", "lastUpdateTime", "lastObservedTime"})
+# Also the uids of others, as nodes have them in each cluster.
+_TIMES = frozenset(
+    {"uid", "lastTransitionTime", "lastProbeTime", "lastUpdateTime", "lastObservedTime"}
+)
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _UID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 # It is named after a hash of the namespaces.
@@ -175,7 +178,7 @@ def _owners(found: Object, alive: Mapping[str, str]) -> list[str]:
 
 
 def _timeless(value: Any, generation: int | None) -> Any:
-    """A value without times, and with generations told as the present one or another."""
+    """A value without times and uids, and with generations told as the present one or another."""
     if isinstance(value, dict):
         if isinstance(value.get("bindings"), list):
             # Whoever decides first is first.

@@ -29,6 +29,7 @@ from tools.crds import install_crds
 
 Object = dict[str, Any]
 
+NODES = 4
 PLACES = ("home", "team", "apart")
 OPERATORS = ("main", "other")
 FIRST_VERSION = "v1alpha1"
@@ -92,7 +93,7 @@ def ground(cluster: Cluster, version: str = FIRST_VERSION) -> Iterator[Ground]:
 
 
 @contextmanager
-def new_ground(nodes: int = 4, version: str = FIRST_VERSION) -> Iterator[Ground]:
+def new_ground(nodes: int = NODES, version: str = FIRST_VERSION) -> Iterator[Ground]:
     """A cluster of its own."""
     with Cluster.start(nodes=nodes) as cluster, ground(cluster, version) as made:
         yield made

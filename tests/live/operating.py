@@ -54,9 +54,9 @@ class Running:
         # An operator that is installed has compiled bytecode; many are started here.
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         page = "--status-page-address=127.0.0.1:0"
-        command = [sys.executable, "-m", "stoker", "operator", page, *flags]
+        usual = (page, "--web.listen-address=127.0.0.1:0", "--log-level=debug")
         self.process = subprocess.Popen(
-            [*command, "--web.listen-address=127.0.0.1:0", "--log-level=debug"],
+            [sys.executable, "-m", "stoker", "operator", *usual, *flags],
             env=environment,
             stdout=self._log_file,
             stderr=self._log_file,

@@ -37,6 +37,8 @@ ACTIONS = (
     "two shards",
     "one shard, the other is deleted",
 )
+# Machines, of which several worlds share the harm, are in `test_faults_machines`.
+CLASSES = ("crash", "server", "watch")
 CRASH_WALKS = 3
 DEADLINE = 15 * 60.0
 
@@ -56,13 +58,13 @@ def results() -> Iterator[Results]:
     with new_ground(nodes=2) as ground:
         expected = expectations(ground, script, print)
         lanes = crashes(expected)
-        for name in ("server", "watch"):
+        for name in CLASSES[1:]:
             lanes += KINDS[name].lanes(expected, SEED, rounds=1)
         campaign = Campaign(ground, script, expected, print)
         yield campaign.run(KINDS, lanes, len(lanes), DEADLINE)
 
 
-@pytest.mark.parametrize("kind", [*KINDS])
+@pytest.mark.parametrize("kind", CLASSES)
 def test_a_run_with_faults_ends_in_the_state_of_a_run_without(results: Results, kind: str) -> None:
     """After each action, and it stays so; nothing is deleted, made anew or rolled without need."""
     assert not results.broken, "\n".join(results.broken)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import re
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -233,3 +234,27 @@ def test_a_list_that_is_never_answered_as_a_stream_is_asked_for_in_pages(
     asked, seconds = asyncio.run(main())
     assert asked == ["stream", "pages"]
     assert seconds < 10
+
+
+def test_what_an_operator_keeps_can_be_seen() -> None:
+    """A world that stays as large must not cost more and more; who looks from outside can tell."""
+    metrics = OperatorMetrics()
+    settings = OperatorSettings(leader=LeaderSettings(enabled=False, namespace="stoker"))
+
+    async def main() -> str:
+        api = cast(Client, Api("one", "two"))
+        operator = Operator(api, api, settings, Capabilities(), metrics)
+        cache = operator._tools.caches.owned["ConfigMap"]
+        task = asyncio.create_task(cache.run())
+        await cache.ready()
+        text = metrics.registry.text()
+        task.cancel()
+        return text
+
+    text = run(main()).replace("prometheus_operator_", "")
+    assert 'cache_entries{cache="configmaps"} 2\n' in text
+    assert 'cache_entries{cache="servicemonitors.monitoring.coreos.com"} 0\n' in text
+    assert 'cache_entries{cache="written"} 0\n' in text
+    assert re.search(r"^tasks [1-9]", text, re.MULTILINE)
+    assert re.search(r"^allocated_blocks [1-9]\d{4}", text, re.MULTILINE)
+    assert re.search(r'^cache_bytes\{cache="regexes"\} \d', text, re.MULTILINE)

@@ -35,6 +35,7 @@ from stoker.run.caches import Caches
 from stoker.run.checks import AwaitedError
 from stoker.run.consolidation import Consolidation
 from stoker.run.events import Events
+from stoker.run.footprint import watch_footprint
 from stoker.run.judgements import Judgements, is_managed
 from stoker.run.kinds import WORKLOADS
 from stoker.run.kubelet import Kubelets
@@ -115,6 +116,7 @@ class Operator:
             name: metrics.controller(kind.controller) for name, kind in WORKLOADS.items()
         }
         self._tools = self._made_tools(client, status_client, capabilities)
+        watch_footprint(metrics, self._tools)
         self._sight = Sight(self._tools.caches, self._is_ours)
         self._triggers = self._made_triggers()
         self._reconciler = Reconciler(self._tools, self._triggers)

@@ -105,6 +105,11 @@ class Values:
         self._is_wanted: Callable[[ObjectKey], bool] = lambda _: True
         self._arrived: Callable[[ObjectKey], None] = lambda _: None
 
+    @property
+    def entries(self) -> int:
+        """How many were read."""
+        return len(self._contents)
+
     def listen(
         self, is_wanted: Callable[[ObjectKey], bool], arrived: Callable[[ObjectKey], None]
     ) -> None:

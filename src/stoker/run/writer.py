@@ -109,6 +109,11 @@ class Writer:
         # An object may belong to several workloads.
         self._turns: defaultdict[ObjectId, asyncio.Lock] = defaultdict(asyncio.Lock)
 
+    @property
+    def entries(self) -> int:
+        """Of how many objects it is known that they are right."""
+        return len(self._checked)
+
     def is_written(self, kind: str, metadata: ObjectMeta) -> bool:
         """Whether this is the version of an object that was written or found right."""
         checked = self._checked.get(_identity(kind, metadata))

@@ -29,10 +29,31 @@ _WORKLOAD: Final = ("controller", "namespace", "name")
 
 TABLE: Final = (
     Row(
+        "allocated_blocks",
+        Gauge,
+        (),
+        "Blocks of memory that Python has in use: what grows while the cluster does not is lost; "
+        "one of our own.",
+    ),
+    Row(
         "build_info",
         Gauge,
         ("branch", "goarch", "goos", "goversion", "revision", "tags", "version"),
         "What is running; always 1. The language's version stands under `goversion`.",
+    ),
+    Row(
+        "cache_bytes",
+        Gauge,
+        ("cache",),
+        "How much is remembered of what was worked out from texts, as estimated; one of our own.",
+    ),
+    Row(
+        "cache_entries",
+        Gauge,
+        ("cache",),
+        "How many objects are known: of each resource that is watched, `contents` of Secrets and "
+        "ConfigMaps that were read, and objects that were `written` or found right; "
+        "one of our own.",
     ),
     Row("feature_gate", Gauge, ("name",), "Whether a feature is on (1) or off (0)."),
     Row("kubelet_managed_resource", Gauge, ("resource",), "Whether a kind of object is kept."),
@@ -108,6 +129,7 @@ TABLE: Final = (
         ("task",),
         "Tasks of the operator that ended unforeseen and began anew; one of our own.",
     ),
+    Row("tasks", Gauge, (), "Tasks that go on in the operator; one of our own."),
     Row(
         "triggered_total",
         Counter,
