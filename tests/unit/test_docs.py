@@ -87,6 +87,14 @@ def simple_commands(line: str) -> Iterator[list[str]]:
     yield words
 
 
+@pytest.mark.parametrize("page", ["docs/reliability.md", "docs/sequences.md"])
+def test_the_tests_that_hold_a_promise_exist(page: str) -> None:
+    """A promise names who pushes against it."""
+    named = set(re.findall(r"\btest_\w+\.py\b", (ROOT / page).read_text()))
+    assert len(named) > 5
+    assert named <= {path.name for path in (ROOT / "tests").rglob("test_*.py")}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=str)
 def test_every_command_is_understood(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No page names a command, an option or a value that does not exist. Nothing is run."""
