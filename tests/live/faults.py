@@ -157,8 +157,16 @@ class Wire(_InThread):
 
     async def _stop(self) -> None:
         if self._server:
+            await self._accept_no_more()
             self._server.close()
         await self._cut()
+
+    async def _accept_no_more(self) -> None:
+        """Let the event loop finish what it has accepted: with a closed server it would lose it."""
+        for listening in self._server.sockets if self._server else ():
+            self._loop.remove_reader(listening.fileno())
+        for _ in range(3):
+            await asyncio.sleep(0)
 
     async def _cut(self) -> None:
         for writer in self._writers:

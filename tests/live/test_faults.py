@@ -41,6 +41,7 @@ ACTIONS = (
 CLASSES = ("crash", "server", "watch")
 CRASH_WALKS = 3
 DEADLINE = 15 * 60.0
+_MOST_REACHED = 0.8
 
 
 def crashes(expected: Sequence[Expected]) -> list[Lane]:
@@ -69,7 +70,8 @@ def test_a_run_with_faults_ends_in_the_state_of_a_run_without(results: Results, 
     """After each action, and it stays so; nothing is deleted, made anew or rolled without need."""
     assert not results.broken, "\n".join(results.broken)
     mine = [each for each in results.outcomes if each.plan.kind == kind]
-    assert sum(sum(each.faults.values()) for each in mine) >= len(mine)
+    # A write that a plan aims at may not be needed, so that no harm is done: few are so.
+    assert sum(each.reached for each in mine) >= _MOST_REACHED * len(mine)
     failed = [each for each in mine if each.problems]
     for each in failed:
         print(each.plan, each.plan.command(), *each.problems, each.log[-4000:], sep="\n")
