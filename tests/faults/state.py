@@ -31,8 +31,8 @@ _DROPPED = frozenset(
         "deletionGracePeriodSeconds",
     }
 )
-# Also the uids of others, as nodes have them in each cluster.
-_TIMES = frozenset(
+# Nodes have other uids in each cluster, and some objects say them.
+_OF_A_RUN = frozenset(
     {"uid", "lastTransitionTime", "lastProbeTime", "lastUpdateTime", "lastObservedTime"}
 )
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
@@ -184,7 +184,7 @@ def _timeless(value: Any, generation: int | None) -> Any:
             # Whoever decides first is first.
             value = value | {"bindings": sorted(value["bindings"], key=_bound)}
         made = {
-            name: _timeless(one, generation) for name, one in value.items() if name not in _TIMES
+            name: _timeless(one, generation) for name, one in value.items() if name not in _OF_A_RUN
         }
         if "observedGeneration" in made:
             made["observedGeneration"] = made["observedGeneration"] == generation or "another"
