@@ -21,7 +21,6 @@ from stoker.build.hashing import INPUT_HASH
 from tests.live.faults import Gateway, status
 from tests.live.operating import Object, Running, World, prometheus, resource, service_monitor
 from tests.live.test_operator import found
-from tests.live.test_operator_faults import configuration
 from tests.live.test_operator_storage import bind, claimed, storage, storage_class
 from tools.cluster import Cluster
 
@@ -50,14 +49,12 @@ class Harmed:
     `writes` are those since `expect`, and one of them `is_met`.
     """
 
-    def __init__(
-        self, cluster: Cluster, gateway: Gateway, namespaces: list[str], *flags: str
-    ) -> None:
+    def __init__(self, cluster: Cluster, gateway: Gateway, namespaces: list[str]) -> None:
         self.writes: list[str] = []
         self._cluster = cluster
         self._gateway = gateway
         places = f"--namespaces={','.join(namespaces)}"
-        self._flags = (places, "--leader-election=false", *flags)
+        self._flags = (places, "--leader-election=false")
         self._harm: Harm | None = None
         self._operator: Running | None = None
         self._counted: dict[int, int] = {}
@@ -136,7 +133,6 @@ class Sequence:
     is_done: Callable[[World], object]
     # Whether pods must be the same afterwards.
     same_pods: bool = True
-    flags: tuple[str, ...] = ()
 
 
 def _restart(world: World) -> None:
@@ -211,28 +207,10 @@ def _is_taken_over(world: World) -> None:
         assert "PrometheusOperator" not in {each["manager"] for each in _own_entries(metadata)}
 
 
-def _make_monitored(world: World) -> None:
-    world.put(prometheus("main", replicas=0))
-
-
-def _monitor(world: World) -> None:
-    world.put(service_monitor("shop"))
-
-
-def _is_consolidated(world: World) -> None:
-    world.settled_now("prometheus", "main")
-    text = configuration(world)
-    assert "/servicemonitor-shop-0" in text
-    assert "serviceMonitor/" not in text
-
-
 SEQUENCES = {
     "a replacement": Sequence(_make_stored, _grow, _has_grown),
     "a shard fewer": Sequence(_make_sharded, _drop_shard, _is_dropped, same_pods=False),
     "an adoption": Sequence(_make_plain, _take_over, _is_taken_over),
-    "a consolidation": Sequence(
-        _make_monitored, _monitor, _is_consolidated, flags=("--consolidate-monitors",)
-    ),
 }
 
 
@@ -342,7 +320,7 @@ def test_a_sequence_that_is_interrupted_ends_as_one_that_is_not(
 ) -> None:
     """Whatever comes in between which two writes, the next process or attempt goes on."""
     sequence, first = SEQUENCES[name], new_namespace()
-    with Harmed(crds, gateway, [first], *sequence.flags) as harmed:
+    with Harmed(crds, gateway, [first]) as harmed:
         [world] = _made(crds, sequence, [first])
         world.until_still()
         harmed.expect(None)
@@ -354,7 +332,7 @@ def test_a_sequence_that_is_interrupted_ends_as_one_that_is_not(
     plans = list(_plans(steps))
     places = [new_namespace() for _ in plans]
     failures = []
-    with Harmed(crds, gateway, places, *sequence.flags) as harmed:
+    with Harmed(crds, gateway, places) as harmed:
         worlds = _made(crds, sequence, places)
         for plan, world in zip(plans, worlds, strict=True):
             before = _pods(world)
