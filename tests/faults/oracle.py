@@ -30,6 +30,8 @@ from tests.faults.world import Ground, History, World
 
 QUIET_WORLDS = 2
 STILL_SECONDS = 2.5
+# What an operator has to do, it does at once, if it has a turn.
+IDLE_SECONDS = 0.8
 STAY_SECONDS = 10.0
 """For how long nothing may be written where the whole of it is looked at."""
 DEADLINE = 90.0
@@ -167,8 +169,9 @@ def _settle(worlds: Sequence[World], action: Action) -> None:
         worlds[0].wait(_LOOK)
         if not all(each.is_idle() for world in worlds for each in world.operators.values()):
             busy = time.monotonic()
-        last = max(world.last_change() for world in worlds)
-        if time.monotonic() - max(last, busy) > still:
+        last = max(begun, *(world.last_change() for world in worlds))
+        now = time.monotonic()
+        if now - last > still and now - busy > IDLE_SECONDS:
             unlike = unlike_each_other(worlds)
             if not unlike:
                 return
