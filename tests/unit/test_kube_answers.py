@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,20 @@ READERS: dict[str, Callable[[Client], Awaitable[object]]] = {
 }
 
 
+@asynccontextmanager
+async def answered(
+    answer: Callable[[web.Request], Awaitable[web.Response]],
+) -> AsyncIterator[Client]:
+    """A client of a server that answers everything so."""
+    app = web.Application()
+    app.router.add_route("*", "/{any:.*}", answer)
+    async with (
+        TestServer(app) as server,
+        Client(Access(str(server.make_url("")).rstrip("/"))) as client,
+    ):
+        yield client
+
+
 @pytest.mark.parametrize("read", READERS.values(), ids=READERS)
 @pytest.mark.parametrize("body", [b'{"kind": "List", "items": [{"meta', b"<html>", b"[]"])
 def test_half_an_answer_is_not_a_fault_of_ours(
@@ -62,12 +77,7 @@ def test_half_an_answer_is_not_a_fault_of_ours(
         return web.Response(body=body, content_type="application/json")
 
     async def main() -> None:
-        app = web.Application()
-        app.router.add_route("*", "/{any:.*}", answer)
-        async with (
-            TestServer(app) as server,
-            Client(Access(str(server.make_url("")).rstrip("/"))) as client,
-        ):
+        async with answered(answer) as client:
             with pytest.raises(StokerError) as caught:
                 await read(client)
         assert isinstance(caught.value, Unavailable | StoppedError)
@@ -106,12 +116,7 @@ def test_that_one_object_is_gone_is_not_believed_from_before_it_was_seen(
         return web.json_response({"metadata": {"resourceVersion": "7"}, "items": []})
 
     async def main() -> None:
-        app = web.Application()
-        app.router.add_route("*", "/{any:.*}", answer)
-        async with (
-            TestServer(app) as server,
-            Client(Access(str(server.make_url("")).rstrip("/"))) as client,
-        ):
+        async with answered(answer) as client:
             if believed:
                 assert await client.find(SERVICE, "shop", "cart", seen=seen) is None
             else:
