@@ -18,6 +18,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Final
 
 from msgspec import Struct
@@ -26,6 +27,7 @@ from msgspec.structs import replace
 from stoker.kube.backoff import GRANT_SECONDS, Backoff
 from stoker.kube.client import Client
 from stoker.kube.errors import Forbidden, NotFound, asked_wait
+from stoker.kube.hedging import sooner_of_two
 from stoker.kube.versions import is_older
 from stoker.logs import logger
 from stoker.run.content import ABSENT, RESOURCES, Content, content_of, problem_of
@@ -39,6 +41,8 @@ _ASKED_AGAIN: Final = 100
 _READS: Final = 2
 # After so many failures in a row a read is not waited for: another soon after the first may do.
 _FAILURES: Final = 2
+# One that nobody answers for so long at the start is sent once more beside the first.
+_ANSWERED_SECONDS: Final = 0.2
 # How often it is looked whether reads that are waited for still go well.
 _LOOK_SECONDS: Final = 0.1
 _AGAIN: Final = Backoff(first=0.25, longest=60.0)
@@ -299,7 +303,7 @@ class Values:
             try:
                 limited = not at_once or key in self._problems
                 async with self._lanes.turn(self._lane(key), limited=limited):
-                    self._contents[key] = await self._read_latest(key)
+                    self._contents[key] = await self._read_latest(key, start=start)
                 return
             except Exception as error:
                 if self._patience is None:
@@ -318,11 +322,14 @@ class Values:
         if self._lanes.answered >= self._begun.get(key, math.inf):
             self._failed_alone.add(key)
 
-    async def _read_latest(self, key: ObjectKey) -> Content:
+    async def _read_latest(self, key: ObjectKey, *, start: bool) -> Content:
         """Read an object; stale if it changed again and again meanwhile."""
+        # A connection may have been lost on the way, and nobody says so; what is in use must not
+        # be left out for that.
+        patience = _ANSWERED_SECONDS if start else None
         for _ in range(_READS):
             self._told.pop(key, None)
-            content = await self._read(key)
+            content = await sooner_of_two(partial(self._read, key), patience)
             told = self._told.get(key)
             if told is None or content.version == told or is_older(told, content.version):
                 return content
