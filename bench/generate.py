@@ -22,9 +22,10 @@ from bench.world import monitor
 from stoker.api.decode import convert
 from stoker.api.monitors import ServiceMonitor
 from stoker.api.prometheus import PrometheusSpec
-from stoker.generate.fragments import KeptConfiguration, ResourceKey
+from stoker.generate.fragments import KeptConfiguration
 from stoker.generate.prometheus import fragment
 from stoker.generate.stream import gzip_member
+from stoker.ref import Ref, ref_of
 from stoker.select.assets import Contents
 from stoker.select.choice import Monitor, applicable
 from stoker.select.workload import Workload
@@ -138,8 +139,8 @@ def _changed(number: int, seconds: int) -> ServiceMonitor:
     return convert(ServiceMonitor, one)
 
 
-def _key(one: Monitor) -> ResourceKey:
-    return "ServiceMonitor", f"{one.metadata.namespace}/{one.metadata.name}"
+def _key(one: Monitor) -> Ref:
+    return ref_of(one)
 
 
 def _median(works: list[Callable[[], Any]]) -> float:

@@ -28,10 +28,10 @@ from bench.alone import RUNS, best, peak, reached, timed
 from stoker.api.decode import convert
 from stoker.api.prometheus import PrometheusSpec
 from stoker.api.rules import PrometheusRule
-from stoker.generate.fragments import ResourceKey
 from stoker.generate.rulebook import KeptRules, prometheus_terms
 from stoker.generate.rules import MOUNTED_BY_PROMETHEUS, Enforcement, rule_file
 from stoker.promql import parse
+from stoker.ref import Ref
 from stoker.select.workload import Workload
 
 SIZES = (1_000, 10_000)
@@ -180,14 +180,14 @@ def _measured(size: int) -> dict[str, float]:
     }
 
 
-def _filled(rules: dict[ResourceKey, PrometheusRule]) -> KeptRules:
+def _filled(rules: dict[Ref, PrometheusRule]) -> KeptRules:
     kept = KeptRules(TERMS, MOUNTED_BY_PROMETHEUS)
     kept.put_all(rules)
     kept.config_maps()
     return kept
 
 
-def _change(kept: KeptRules, key: ResourceKey, rule: PrometheusRule) -> None:
+def _change(kept: KeptRules, key: Ref, rule: PrometheusRule) -> None:
     before = kept.config_maps()
     kept.put(key, rule)
     for old, new in zip(before, kept.config_maps(), strict=True):
@@ -216,8 +216,8 @@ def _rule(number: int, lasting: str = "10m", metric: str = "") -> PrometheusRule
     return convert(PrometheusRule, {"metadata": metadata, "spec": {"groups": groups}})
 
 
-def _key(number: int) -> ResourceKey:
-    return "PrometheusRule", f"team-{number % NAMESPACES}/service-{number}"
+def _key(number: int) -> Ref:
+    return Ref("PrometheusRule", f"team-{number % NAMESPACES}", f"service-{number}")
 
 
 if __name__ == "__main__":

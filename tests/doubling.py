@@ -32,6 +32,7 @@ from stoker.generate.prometheus import fragment
 from stoker.generate.rules import Enforcement, rule_file
 from stoker.limits import LIMITS, Limits
 from stoker.offline.problems import problems
+from stoker.ref import Ref
 from stoker.select.assets import Contents
 from stoker.select.workload import Workload
 from stoker.settings import Capabilities
@@ -48,7 +49,7 @@ _WORKLOAD: Final = Workload(
 )
 _READER: Final = prometheus_reader(_WORKLOAD)
 _REVIEWER: Final = Reviewer(rules_reader("utf8"), UNLIMITED)
-_ASSETS: Final = Contents({("Secret", "tenant", "s"): {"k": "http://a", "text": "x" * 100}})
+_ASSETS: Final = Contents({Ref("Secret", "tenant", "s"): {"k": "http://a", "text": "x" * 100}})
 
 
 class Sort(NamedTuple):
@@ -203,7 +204,7 @@ def read_typed(found: Any) -> None:
         spec: Object = {"alertmanagerConfigSelector": {}}
         owner = convert(Alertmanager, {"metadata": metadata, "spec": spec})
         kept = KeptAlerting(owner, _ASSETS, limits=UNLIMITED)
-        kept.put((kind, "tenant/x"), found, _ASSETS)
+        kept.put(Ref(kind, "tenant", "x"), found, _ASSETS)
     else:
         judge(_WORKLOAD, found, _ASSETS)
         fragment(found, _WORKLOAD, _ASSETS)

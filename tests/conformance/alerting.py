@@ -19,7 +19,7 @@ from stoker.generate.alertmanager.config import (
 )
 from stoker.generate.alertmanager.draft import AlertDraft
 from stoker.generate.alertmanager.frame import whole_text
-from stoker.generate.alertmanager.kept import KIND, KeptAlerting, judged
+from stoker.generate.alertmanager.kept import KeptAlerting, judged
 from stoker.generate.alertmanager.load import loaded
 from stoker.generate.alertmanager.receivers.http import HTTP, http_config
 from stoker.generate.alertmanager.sanitize import sanitized
@@ -28,7 +28,7 @@ from stoker.generate.alertmanager.table import Section, read_section
 from stoker.generate.alertmanager.yamltext import words_of
 from stoker.generate.alertmanager.zero import without_zero_durations
 from stoker.generate.block import text_of
-from stoker.generate.fragments import ResourceKey
+from stoker.ref import Ref, ref_of
 from stoker.settings import DEFAULT_ALERTMANAGER_VERSION
 from stoker.validate.syntax import web_url_problem
 from stoker.validate.verdicts import Verdict
@@ -107,7 +107,7 @@ def _with_configs(given: dict[str, Any]) -> str:
     alertmanager, contents = _asking(given), contents_of(given)
     source = config_source(alertmanager)
     own = {source.key: given["baseConfig"]}
-    contents.objects[source.kind, source.namespace, source.name] = own
+    contents.objects[source.ref] = own
     base = base_of(alertmanager, None, contents)
     configs = dict(map(_keyed, (given["alertmanagerConfigs"] or {}).values()))
     terms = terms_of(alertmanager)
@@ -128,9 +128,9 @@ def _asking(given: dict[str, Any], **more: Any) -> Alertmanager:
     return convert(Alertmanager, {**declared, "spec": spec | more})
 
 
-def _keyed(value: dict[str, Any]) -> tuple[ResourceKey, AlertmanagerConfig]:
+def _keyed(value: dict[str, Any]) -> tuple[Ref, AlertmanagerConfig]:
     config = convert(AlertmanagerConfig, without_nulls(value))
-    return (KIND, f"{config.metadata.namespace}/{config.metadata.name}"), config
+    return ref_of(config), config
 
 
 @replays("alertmanager-provision")

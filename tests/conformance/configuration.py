@@ -21,6 +21,7 @@ from stoker.generate.prometheus import (
     agent_config,
     server_config,
 )
+from stoker.ref import Ref
 from stoker.select.assets import CONFIG_MAP, SECRET, Contents
 from stoker.select.workload import Workload
 from stoker.settings import Capabilities
@@ -72,8 +73,8 @@ def _fault(given: dict[str, Any], *, agent: bool) -> str | None:
 
 def _rejection(error: str, found: Configuration) -> Outcome:
     """Whether the peer complained of the resource that we left out."""
-    (_, key), problem = next(iter(found.rejected.items()))
-    if error and key.split("/")[-1] in error:
+    key, problem = next(iter(found.rejected.items()))
+    if error and key.name in error:
         return error_outcome({"error": error}, str(problem))
     return Outcome(f"expected {error or 'success'}, got {key}: {problem}")
 
@@ -120,12 +121,12 @@ def workload_of(given: dict[str, Any], *, agent: bool = False) -> Workload:
 
 def contents_of(given: dict[str, Any]) -> Contents:
     """The Secrets and ConfigMaps of a case."""
-    objects: dict[tuple[str, str, str], Mapping[str, str | bytes]] = {}
+    objects: dict[Ref, Mapping[str, str | bytes]] = {}
     for kind, field in ((SECRET, "secrets"), (CONFIG_MAP, "configMaps")):
         for one in given.get(field) or ():
             metadata = one["metadata"]
             data = one.get("data") or {}
-            objects[kind, metadata.get("namespace", ""), metadata["name"]] = {
+            objects[Ref(kind, metadata.get("namespace", ""), metadata["name"])] = {
                 key: base64.b64decode(value).decode() if kind == SECRET else value
                 for key, value in data.items()
             }

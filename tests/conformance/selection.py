@@ -84,7 +84,7 @@ def selection(case: Case, context: Context) -> Outcome:
 
 
 def _disagreement(expect: dict[str, Any], selected: Selection) -> Iterator[str]:
-    actual = {"/".join(verdict.key[1:]): verdict for verdict in selected.verdicts}
+    actual = {verdict.ref.path: verdict for verdict in selected.verdicts}
     for name, recorded in expect["resources"].items():
         yield from _other_verdict(name, recorded, actual[name])
     yield from differences(expect["tlsAssets"] or {}, encoded(selected.files.items()), "files")

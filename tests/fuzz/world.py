@@ -21,6 +21,7 @@ from stoker.api.admit import admit
 from stoker.api.crd import GROUP
 from stoker.api.kinds import kind_called, version_of
 from stoker.errors import DecodeError
+from stoker.ref import Ref
 from stoker.select.assets import CONFIG_MAP, SECRET, Contents
 from stoker.select.workload import Scraper
 from stoker.settings import Capabilities
@@ -183,7 +184,7 @@ def assets() -> Contents:
     """The same Secret and ConfigMap in every namespace."""
     values = vault(*_key_pair())
     kinds = (SECRET, CONFIG_MAP)
-    return Contents({(kind, name, VAULT): values for kind in kinds for name in NAMESPACES})
+    return Contents({Ref(kind, name, VAULT): values for kind in kinds for name in NAMESPACES})
 
 
 def _key_pair() -> tuple[str, str]:

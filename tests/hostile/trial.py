@@ -20,8 +20,9 @@ from msgspec import Struct
 from stoker.api.admit import Admission, admit
 from stoker.api.convert import typed
 from stoker.api.kinds import version_of
-from stoker.decide import Kept, kept_of, key_of
+from stoker.decide import Kept, kept_of
 from stoker.errors import DecodeError
+from stoker.ref import ref_of
 from stoker.select.assets import Contents
 from stoker.settings import Capabilities
 from stoker.validate.findings import Reason
@@ -102,7 +103,7 @@ def _beside_neighbour(payload: Payload, resource: Any, judged: Payload | None) -
     """
     kind = "Alertmanager" if payload.kind == "AlertmanagerConfig" else "Prometheus"
     kept, before = _kept(kind, payload.workload)
-    assets, key = Contents(contents(payload.vault)), key_of(resource)
+    assets, key = Contents(contents(payload.vault)), ref_of(resource)
     kept.put_all({key: resource}, assets)
     found = kept.verdict(key)
     assert found
@@ -151,7 +152,7 @@ def _kept(kind: str, name: str) -> tuple[Kept, Made]:
     wanted = [
         each for each in resources if (type(each).__name__ == "AlertmanagerConfig") == alerting
     ]
-    kept.put_all({key_of(each): each for each in wanted}, assets)
+    kept.put_all({ref_of(each): each for each in wanted}, assets)
     assert all(verdict.accepted for verdict in kept.verdicts.values()), kept.verdicts
     return kept, _made(kept, assets)
 

@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from stoker.api.crd import GROUP
+from stoker.ref import Ref
 from tests.hostile.payload import ATTACKER, VAULT, Json
 from tests.hostile.payload import VERSIONS as _VERSIONS
 
@@ -196,11 +197,11 @@ def secrets(vaults: Mapping[str, Mapping[str, str | bytes]]) -> list[Json]:
     return made
 
 
-def contents(extra: Mapping[str, str | bytes]) -> dict[tuple[str, str, str], Any]:
+def contents(extra: Mapping[str, str | bytes]) -> dict[Ref, Any]:
     """The same for the core: what the neighbour's and the attacker's Secrets hold."""
     values = {NEIGHBOUR: vault(), ATTACKER: {**vault(), **extra}}
     return {
-        (kind, namespace, VAULT): held
+        Ref(kind, namespace, VAULT): held
         for namespace, held in values.items()
         for kind in ("Secret", "ConfigMap")
     }

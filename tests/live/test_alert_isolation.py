@@ -24,6 +24,7 @@ from stoker.api.alertmanager import Alertmanager
 from stoker.api.amconfig import v1alpha1
 from stoker.api.decode import convert
 from stoker.generate.alertmanager.kept import KIND, KeptAlerting
+from stoker.ref import Ref, ref_of
 from stoker.select.assets import Missing, Source
 from stoker.settings import DEFAULT_ALERTMANAGER_VERSION
 from stoker.validate.findings import Reason
@@ -136,7 +137,7 @@ def alerting(
     made = KeptAlerting(convert(Alertmanager, value), values, deny_files=deny_files)
     for tenant in TENANTS:
         made.put(
-            (KIND, f"{tenant}/config"), config_of(tenant, "config", good(tenant), sink), values
+            Ref(KIND, tenant, "config"), config_of(tenant, "config", good(tenant), sink), values
         )
     return made
 
@@ -147,7 +148,7 @@ def put(made: KeptAlerting, identities: Mapping[str, Attempt], sink: str = SINK)
     for identity, attempt in identities.items():
         namespace, name = place(identity)
         config = config_of(namespace, name, attempt.spec, sink)
-        configs[KIND, f"{namespace}/{name}"] = config
+        configs[ref_of(config)] = config
     made.put_all(configs, Values(sink))
 
 
@@ -167,13 +168,13 @@ def test_each_attempt_is_taken_or_refused_at_its_place() -> None:
     put(made, ATTEMPTS)
     wrong = {}
     for identity, attempt in ATTEMPTS.items():
-        verdict = made.verdicts[KIND, "/".join(place(identity))]
+        verdict = made.verdicts[Ref(KIND, *place(identity))]
         paths = [finding.path for finding in verdict.findings]
         expected = [path for path in paths if attempt.refused and path.startswith(attempt.refused)]
         if bool(expected) != bool(attempt.refused) or (paths and not expected):
             wrong[attempt.about] = [str(finding) for finding in verdict.findings] or "taken"
     assert wrong == {}
-    assert all(made.verdicts[KIND, f"{tenant}/config"].accepted for tenant in TENANTS)
+    assert all(made.verdicts[Ref(KIND, tenant, "config")].accepted for tenant in TENANTS)
 
 
 @pytest.mark.parametrize("version", ["v0.34.0", "v0.21.0"])
@@ -374,9 +375,7 @@ class Seen:
                 alertmanager.call("/api/v2/alerts", quiet)
                 self._watch(alertmanager, sink)
         self.accepted = {
-            identity
-            for identity in attempts
-            if made.verdicts[KIND, "/".join(place(identity))].accepted
+            identity for identity in attempts if made.verdicts[Ref(KIND, *place(identity))].accepted
         }
 
     def _watch(self, alertmanager: Running, sink: Sink) -> None:
@@ -479,7 +478,5 @@ def test_files_are_read_unless_they_are_denied() -> None:
         made = alerting(deny_files=deny)
         put(made, files)
         for identity in files:
-            reasons = [
-                each.reason for each in made.verdicts[KIND, "/".join(place(identity))].findings
-            ]
+            reasons = [each.reason for each in made.verdicts[Ref(KIND, *place(identity))].findings]
             assert reasons == ([Reason.FILE_ACCESS_FORBIDDEN] if deny else [])

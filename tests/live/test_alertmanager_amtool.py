@@ -14,6 +14,7 @@ from stoker.api.amconfig import ALERTMANAGER_CONFIG, v1alpha1
 from stoker.api.decode import convert
 from stoker.errors import DecodeError
 from stoker.generate.alertmanager.kept import KIND, KeptAlerting
+from stoker.ref import Ref
 from stoker.select.assets import Missing, Source
 from tests.amtool import refusals
 from tests.conformance.alerting import configuration_text
@@ -81,7 +82,7 @@ def file_of(value: dict[str, Any]) -> str | None:
         config = convert(v1alpha1.AlertmanagerConfig, value)
     except DecodeError:
         return None
-    made.put((KIND, "team/cfg"), config, Values())
+    made.put(Ref(KIND, "team", "cfg"), config, Values())
     (verdict,) = made.verdicts.values()
     return made.text() if verdict.accepted else None
 

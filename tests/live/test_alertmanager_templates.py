@@ -7,6 +7,7 @@ from stoker.api.alertmanager import Alertmanager
 from stoker.api.amconfig import v1alpha1
 from stoker.api.decode import convert
 from stoker.generate.alertmanager.kept import KIND, KeptAlerting
+from stoker.ref import Ref
 from stoker.select.assets import Missing, Source
 from tests.amtool import refusals
 from tests.fuzz.templates import Maker
@@ -68,9 +69,9 @@ def file_of(field: str, some: list[str]) -> tuple[list[bool], str]:
         receiver = {"name": "mine", **FIELDS[field](text)}
         spec = {"route": {"receiver": "mine"}, "receivers": [receiver]}
         value = {"metadata": {"name": f"c{number}", "namespace": "team"}, "spec": spec}
-        key = (KIND, f"team/c{number}")
+        key = Ref(KIND, "team", f"c{number}")
         made.put(key, convert(v1alpha1.AlertmanagerConfig, value), Values(text))
-    verdicts = [made.verdicts[(KIND, f"team/c{number}")] for number in range(len(some))]
+    verdicts = [made.verdicts[Ref(KIND, "team", f"c{number}")] for number in range(len(some))]
     return [verdict.accepted for verdict in verdicts], made.text()
 
 

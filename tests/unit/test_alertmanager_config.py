@@ -26,6 +26,7 @@ from stoker.generate.alertmanager.zero import without_zero_durations
 from stoker.generate.block import text_of
 from stoker.generate.draft import Ignored
 from stoker.generate.fragments import OWN
+from stoker.ref import Ref, by_path, ref_of
 from stoker.select.assets import Contents, Missing, Source
 from stoker.validate.alertmanager.config import settings_of
 from stoker.validate.alertmanager.matchers import matcher_text
@@ -33,7 +34,7 @@ from stoker.version import parse_version
 
 SECRETS = Contents(
     {
-        ("Secret", "team", "s"): {
+        Ref("Secret", "team", "s"): {
             "url": "https://hooks.example.com/x\n",
             "token": "abc",
             "bot": "https://slack.com/api/chat.postMessage",
@@ -62,18 +63,13 @@ def kept(
     *configs: Any, own: str = BASE, assets: Contents = SECRETS, **spec: Any
 ) -> tuple[KeptAlerting, Contents]:
     """Keep an Alertmanager with a file of its own and AlertmanagerConfigs."""
-    objects = {**assets.objects, ("Secret", "monitoring", "alertmanager-main"): {
+    objects = {**assets.objects, Ref("Secret", "monitoring", "alertmanager-main"): {
         "alertmanager.yaml": own
     }}  # fmt: skip
     contents = Contents(objects)
     made = KeptAlerting(alertmanager(**spec), contents)
-    made.put_all({key(each): each for each in configs}, contents)
+    made.put_all({ref_of(each): each for each in configs}, contents)
     return made, contents
-
-
-def key(one: Any) -> tuple[str, str]:
-    """Name an AlertmanagerConfig."""
-    return KIND, f"{one.metadata.namespace}/{one.metadata.name}"
 
 
 def file_of(*configs: Any, **more: Any) -> Any:
@@ -86,7 +82,7 @@ def file_of(*configs: Any, **more: Any) -> Any:
 def complaint(spec: dict[str, Any], **more: Any) -> str:
     """Say why an AlertmanagerConfig is left out."""
     made, _ = kept(config(spec), **more)
-    verdict = made.verdicts[KIND, "team/cfg"]
+    verdict = made.verdicts[Ref(KIND, "team", "cfg")]
     assert not verdict.accepted
     assert "team/cfg" not in made.text()
     return verdict.message
@@ -242,7 +238,7 @@ def test_files_are_denied_to_tenants_if_the_owner_says_so() -> None:
     spec = receiver("telegramConfigs", chatID=1, botTokenFile="/etc/passwd")
     assert file_of(config(spec))["receivers"][1]["telegram_configs"][0]["bot_token_file"]
     strict = KeptAlerting(alertmanager(), SECRETS, deny_files=True)
-    strict.put(key(config(spec)), config(spec), SECRETS)
+    strict.put(ref_of(config(spec)), config(spec), SECRETS)
     (verdict,) = strict.verdicts.values()
     assert verdict.findings[0].path == "spec.receivers[0].telegramConfigs[0].botTokenFile"
 
@@ -265,8 +261,8 @@ def test_one_bad_object_is_left_out_and_reported() -> None:
     made, _ = kept(config(route()), bad)
     assert "team/cfg/r" in made.text()
     assert "team/bad" not in made.text()
-    assert made.verdicts[key(config(route()))].accepted
-    assert made.verdicts[key(bad)].findings[0].path == "spec.route.matchers[0].value"
+    assert made.verdicts[ref_of(config(route()))].accepted
+    assert made.verdicts[ref_of(bad)].findings[0].path == "spec.route.matchers[0].value"
 
 
 def test_a_piece_goes_when_its_object_does() -> None:
@@ -274,22 +270,22 @@ def test_a_piece_goes_when_its_object_does() -> None:
     first, second = config(route()), config(route(), name="second")
     made, _ = kept(first, second)
     made.take_news()
-    made.remove(key(second))
-    assert made.take_news() == {key(second)}
+    made.remove(ref_of(second))
+    assert made.take_news() == {ref_of(second)}
     assert made.text() == kept(first)[0].text()
-    assert not made.verdicts.keys() - {key(first)}
+    assert not made.verdicts.keys() - {ref_of(first)}
 
 
 def test_a_secret_that_appears_makes_its_object_acceptable() -> None:
     """Only those who read it are judged again."""
     spec = receiver("slackConfigs", apiURL={"name": "late", "key": "url"})
     made, contents = kept(config(spec), config(route(), name="other"))
-    assert not made.verdicts[key(config(spec))].accepted
-    assert ("Secret", "team", "late") in made.references
+    assert not made.verdicts[ref_of(config(spec))].accepted
+    assert Ref("Secret", "team", "late") in made.references
     made.take_news()
-    contents.objects["Secret", "team", "late"] = {"url": "https://late.example.com"}
-    made.touched([("Secret", "team", "late")], contents)
-    assert made.take_news() == {key(config(spec))}
+    contents.objects[Ref("Secret", "team", "late")] = {"url": "https://late.example.com"}
+    made.touched([Ref("Secret", "team", "late")], contents)
+    assert made.take_news() == {ref_of(config(spec))}
     assert "https://late.example.com" in made.text()
 
 
@@ -297,10 +293,13 @@ def test_the_kept_file_is_the_one_that_is_made_at_once() -> None:
     """However it came about, the text and what is compressed are the same."""
     configs = [config(route(), name=f"c{number}") for number in range(40)]
     made, contents = kept(*reversed(configs))
-    made.put(key(configs[3]), configs[3], contents)
+    made.put(ref_of(configs[3]), configs[3], contents)
     base = base_of(alertmanager(), None, contents)
     terms = terms_of(alertmanager())
-    pieces = [piece_of(each, terms, contents) for each in sorted(configs, key=key)]
+    pieces = [
+        piece_of(each, terms, contents)
+        for each in sorted(configs, key=lambda each: by_path(ref_of(each)))
+    ]
     assert made.text() == whole_text(base.tree, [joined_piece(one, base).tree for one in pieces])
     assert gzip.decompress(made.gzip()).decode() == made.text()
 
@@ -449,7 +448,7 @@ def test_an_interval_of_zero_is_left_out_of_a_route(zero: str) -> None:
     (found,) = yaml.safe_load(made.text())["route"]["routes"]
     assert "group_interval" not in found
     assert (found["group_wait"], found["routes"]) == ("0s", [{}])
-    assert made.ignored[key(one)] == (
+    assert made.ignored[ref_of(one)] == (
         Ignored("spec.route.routes[0].repeatInterval", "must not be zero"),
         Ignored("spec.route.groupInterval", "must not be zero"),
     )
@@ -484,7 +483,7 @@ def test_a_change_of_the_global_section_is_felt_by_all() -> None:
     made, contents = kept(config(receiver("opsgenieConfigs", message="x")))
     (verdict,) = made.verdicts.values()
     assert not verdict.accepted
-    secret = ("Secret", "monitoring", "alertmanager-main")
+    secret = Ref("Secret", "monitoring", "alertmanager-main")
     contents.objects[secret] = {"alertmanager.yaml": BASE + "global: {opsgenie_api_key: x}\n"}
     made.touched([secret], contents)
     (verdict,) = made.verdicts.values()
@@ -507,7 +506,7 @@ def test_what_a_version_does_not_know_is_left_out_and_reported() -> None:
     """The report has the path in the object."""
     spec = receiver("slackConfigs", apiURL=URL, timeout="5s", messageText="x")
     made, _ = kept(config(spec), version="0.30.0")
-    assert made.ignored[key(config(spec))] == (
+    assert made.ignored[ref_of(config(spec))] == (
         Ignored(
             "spec.receivers[0].slackConfigs[0].messageText", "needs Alertmanager 0.31.0 or newer"
         ),
@@ -520,7 +519,7 @@ def test_an_external_id_is_told_where_alertmanager_would_not_send_it() -> None:
     signed = {"region": "x", "roleArn": "r", "externalId": "e"}
     one = config(receiver("snsConfigs", topicARN="t", sigv4=signed))
     made, _ = kept(one, version="0.33.1")
-    (ignored,) = made.ignored[key(one)]
+    (ignored,) = made.ignored[ref_of(one)]
     assert ignored.path == "spec.receivers[0].snsConfigs[0].sigv4.externalId"
     assert "0.34.0" in ignored.reason
     assert "external_id" not in made.text()
@@ -671,7 +670,7 @@ def test_a_file_that_cannot_be_read_stops_the_alertmanager_alone() -> None:
     made, _ = kept(config(route()), own="route: {receiver: x}")
     with pytest.raises(WorkloadError, match=r"route\.receiver"):
         made.text()
-    assert made.verdicts[key(config(route()))].accepted
+    assert made.verdicts[ref_of(config(route()))].accepted
 
 
 def test_without_a_selector_the_own_file_is_handed_on_as_it_is() -> None:
@@ -686,7 +685,7 @@ def test_without_a_file_alerts_go_nowhere() -> None:
     """A Secret that is missing is one that says nothing, and is waited for."""
     made = KeptAlerting(alertmanager(), Contents())
     assert yaml.safe_load(made.text())["route"] == {"receiver": "null"}
-    assert ("Secret", "monitoring", "alertmanager-main") in made.references
+    assert Ref("Secret", "monitoring", "alertmanager-main") in made.references
 
 
 def test_a_secret_that_may_not_be_read_is_not_taken_for_missing() -> None:
@@ -723,7 +722,7 @@ def test_the_file_can_start_from_an_alertmanager_config() -> None:
     }
     asking = alertmanager(alertmanagerConfiguration=start)
     made = KeptAlerting(asking, SECRETS, root=root)
-    made.put_all({key(each): each for each in (root, config(route()))}, SECRETS)
+    made.put_all({ref_of(each): each for each in (root, config(route()))}, SECRETS)
     found = yaml.safe_load(made.text())
     assert found["global"] == {"resolve_timeout": "1m"}
     assert found["route"]["receiver"] == "monitoring/root/r"
@@ -738,7 +737,9 @@ def test_the_file_can_start_from_an_alertmanager_config() -> None:
 
 def test_a_slack_bot_of_a_global_config_names_its_url_too() -> None:
     """Alertmanager crashes where the URL for messages that change is only in `global`."""
-    beside = Contents({("Secret", "monitoring", "s"): SECRETS.objects["Secret", "team", "s"]})
+    beside = Contents(
+        {Ref("Secret", "monitoring", "s"): SECRETS.objects[Ref("Secret", "team", "s")]}
+    )
     root = config(receiver("slackConfigs", updateMessage=True), "root", "monitoring")
 
     def made(key: str) -> KeptAlerting:
@@ -770,7 +771,7 @@ def test_a_secret_that_the_global_settings_lack_is_waited_for() -> None:
     with pytest.raises(WorkloadError) as raised:
         made.text()
     assert raised.value.path == "spec.alertmanagerConfiguration.global.slackApiUrl"
-    secret = ("Secret", "monitoring", "slack")
+    secret = Ref("Secret", "monitoring", "slack")
     assert secret in made.references
     contents.objects[secret] = {"url": "https://slack.example.com"}
     made.touched([secret], contents)

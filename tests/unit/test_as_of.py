@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from stoker.api.core import Object, ObjectId, ObjectMeta
+from stoker.api.core import Object, ObjectMeta
 from stoker.kube.changes import Begin, Ready
 from stoker.kube.errors import Conflict, NotFound, Unavailable
 from stoker.kube.reading import Head, typed
@@ -30,6 +30,7 @@ from stoker.kube.resources import SECRET, Resource
 from stoker.kube.transcript import Transcript
 from stoker.kube.versions import is_older, newest
 from stoker.kube.watch import SET_BACK_SECONDS, Scope, _Watch
+from stoker.ref import Ref
 from stoker.run.caches import OWNER, owners
 from stoker.run.writer import Writer
 from tests.unit import virtual_time
@@ -192,9 +193,9 @@ class World:
 
     # --- What the operator has --------------------------------------------------------------------
 
-    def current(self, identity: ObjectId) -> ObjectMeta | None:
+    def current(self, identity: Ref) -> ObjectMeta | None:
         """What the cache has."""
-        found = self.reflector.store.get(identity[1], identity[2])
+        found = self.reflector.store.get(identity.namespace, identity.name)
         return found.metadata if found else None
 
     def saw(self, _: str, live: Object) -> bool:
@@ -284,7 +285,7 @@ class World:
     def check(self) -> None:
         """See that the cache is not behind what was answered."""
         for name, version in self.written.items():
-            found = self.current(("Secret", "shop", name))
+            found = self.current(Ref("Secret", "shop", name))
             if found is None:
                 gone = [at for at, kind, each in self.server.history if is_gone(name, kind, each)]
                 assert any(not is_older(str(at), version) for at in gone)

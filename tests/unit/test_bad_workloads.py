@@ -13,8 +13,9 @@ from stoker.api.prometheus import Prometheus, PrometheusAgent
 from stoker.api.rules import PrometheusRule
 from stoker.build.objects import MOST_SHARDS, objects_of
 from stoker.build.site import Site
-from stoker.decide import KeptScraper, key_of
+from stoker.decide import KeptScraper
 from stoker.errors import WorkloadError
+from stoker.ref import ref_of
 from stoker.select.assets import Contents
 from stoker.settings import Capabilities, ObjectSettings
 
@@ -198,7 +199,7 @@ def test_a_rule_that_is_wrong_is_left_out_and_the_rest_is_built(
 ) -> None:
     """Prometheus would load none of the rules for one that it cannot read."""
     found, site = kept({"ruleSelector": {}})
-    rules = {key_of(each): each for each in (rule("good"), rule("bad", **members))}
+    rules = {ref_of(each): each for each in (rule("good"), rule("bad", **members))}
     found.put_all(rules, NOTHING)
     good, bad = (found.verdicts[key] for key in rules)
     assert good.accepted

@@ -31,6 +31,7 @@ from stoker.limits import DEFAULTS, LIMITS, Limits, limits_with
 from stoker.offline.problems import problems
 from stoker.promql import NEWEST, ParseError, options_for, parse
 from stoker.promql.nodes import walk
+from stoker.ref import Ref
 from stoker.select.assets import Contents, Missing, Source
 from stoker.select.workload import Workload
 from stoker.settings import Capabilities
@@ -167,9 +168,7 @@ OVER = {
     ),
     "time-intervals": (alerting(muteTimeIntervals=["a"] * 30), "spec.route.muteTimeIntervals"),
 }
-SECRET: dict[tuple[str, str, str], Mapping[str, str | bytes]] = {
-    ("Secret", "tenant", "s"): {"k": "v" * 30}
-}
+SECRET: dict[Ref, Mapping[str, str | bytes]] = {Ref("Secret", "tenant", "s"): {"k": "v" * 30}}
 TOKEN = {"name": "s", "key": "k"}
 
 
@@ -324,7 +323,7 @@ class Counted:
 
 def test_a_large_value_is_not_multiplied() -> None:
     """T6: what 600 endpoints would read is counted, and nothing is built of it."""
-    large = Contents({("Secret", "tenant", "s"): {"k": "t" * 900_000}})
+    large = Contents({Ref("Secret", "tenant", "s"): {"k": "t" * 900_000}})
     given = monitor(*[{"port": "web", "bearerTokenSecret": TOKEN}] * 600)
     (finding,) = verdict(given, workload(), large)
     assert finding.reason == Reason.OVER_BUDGET
@@ -361,7 +360,7 @@ def test_writing_stops_at_the_endpoint_that_is_too_much() -> None:
 def test_files_to_mount_are_counted() -> None:
     """Certificates and keys; the same one only once."""
     pem = "-----BEGIN CERTIFICATE-----\n" + "A" * 400 + "\n-----END CERTIFICATE-----\n"
-    values = Contents({("Secret", "tenant", "s"): {"a": pem, "b": pem}})
+    values = Contents({Ref("Secret", "tenant", "s"): {"a": pem, "b": pem}})
     authority = [{"tlsConfig": {"ca": {"secret": {"name": "s", "key": key}}}} for key in "aba"]
     over = verdict(monitor(*authority), workload(file_bytes=600), values)
     assert "--resource-limits=file-bytes=" in over[-1].message

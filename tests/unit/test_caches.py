@@ -19,6 +19,7 @@ from stoker.generate.prometheus import Resources, agent_config, server_config
 from stoker.generate.rulebook import KeptRules, RuleTerms
 from stoker.generate.rules import MOUNTED_BY_PROMETHEUS
 from stoker.limits import LIMITS, Limits
+from stoker.ref import Ref
 from stoker.remembered import Remembered
 from stoker.select.assets import Contents
 from stoker.select.workload import Workload
@@ -118,7 +119,7 @@ def test_long_expressions_are_not_kept_as_trees() -> None:
     tracemalloc.start()
     for number in range(4):
         kept.put(
-            ("PrometheusRule", f"tenant/{number}"),
+            Ref("PrometheusRule", "tenant", f"{number}"),
             _rule(number, record="a", expr=f"{number}" + "+a" * 25_000),
         )
     kept.config_maps()
@@ -136,7 +137,9 @@ def test_edits_of_a_long_annotation_leave_nothing_behind() -> None:
     tracemalloc.start()
     for number in range(40):
         text = f"{number} " + "x" * 120_000
-        kept.put(("PrometheusRule", "tenant/r"), _rule(0, alert="A", annotations={"text": text}))
+        kept.put(
+            Ref("PrometheusRule", "tenant", "r"), _rule(0, alert="A", annotations={"text": text})
+        )
         kept.config_maps()
     gc.collect()
     held, _ = tracemalloc.get_traced_memory()

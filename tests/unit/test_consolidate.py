@@ -38,8 +38,9 @@ from stoker.explain.view import View
 from stoker.offline.manifests import read
 from stoker.offline.surroundings import Directory
 from stoker.offline.world import world_of
+from stoker.ref import Ref
 from stoker.select.assets import Contents
-from stoker.select.choice import Candidate, choices, chosen
+from stoker.select.choice import Candidate, choices, choices_in, chosen
 from stoker.select.standins import CONSOLIDATED_FROM, monitor_behind
 from stoker.select.workload import Scraper, Workload, workload_of
 from stoker.settings import Capabilities
@@ -201,7 +202,7 @@ WORKLOADS: dict[str, dict[str, Any]] = {
 }
 VALUES = Contents(
     {
-        ("Secret", namespace, "vault"): {"token": "t", "id": "i", "secret": "s", "ca": "c"}
+        Ref("Secret", namespace, "vault"): {"token": "t", "id": "i", "secret": "s", "ca": "c"}
         for namespace in ("shop", "monitoring")
     }
 )
@@ -234,7 +235,7 @@ def test_golden_monitors_become_scrape_configs_with_the_same_jobs(path: Path) ->
         if not isinstance(owner, Scraper):
             continue
         known = workload_of(owner, Capabilities())
-        wanted = choices(owner.spec, known.namespace)
+        wanted = choices(owner)
         for resource in chosen(wanted, world.resources, world.namespaces):
             if isinstance(resource, Monitor) and judge(known, resource, world.assets).accepted:
                 told = differences(resource, known, world.assets)
@@ -267,7 +268,7 @@ def test_generated_monitors_become_scrape_configs_with_the_same_jobs() -> None:
                 with suppress(UnicodeEncodeError):
                     for each in consolidated(resource, terms).configs:
                         assert not admit(version, manifest_of(each)).findings
-    assert min(counts[kind] for kind in ("ServiceMonitor", "PodMonitor", "Probe")) > 10
+    assert min(counts[kind] for kind in Ref("ServiceMonitor", "PodMonitor", "Probe")) > 10
 
 
 # --- Names and owners -----------------------------------------------------------------------------
@@ -347,7 +348,7 @@ def test_a_scrape_config_in_place_of_a_monitor_is_never_selected() -> None:
         for kind in ("scrapeConfig", "serviceMonitor")
         for what in ("Selector", "NamespaceSelector")
     }
-    wanted = choices(workload(**spec).spec, "monitoring")
+    wanted = choices_in("monitoring", workload(**spec).spec)
     both: list[Candidate] = [kept, monitor]
     assert chosen(wanted, both, {"shop": {}}) == [monitor]
     assert chosen(wanted, [free], {"shop": {}}) == [free]
@@ -380,7 +381,9 @@ def test_jobs_of_scrape_configs_take_the_place_of_the_monitors_own() -> None:
     assert "- job_name: scrapeConfig/shop/servicemonitor-web-0\n" in text
     assert "serviceMonitor/shop/web/0" not in text
     assert (before, ignored) == (after, still_ignored)
-    assert ignored[("ServiceMonitor", "shop/web")][0].path.endswith("trackTimestampsStaleness")
+    assert ignored[Ref("ServiceMonitor", "shop", "web")][0].path.endswith(
+        "trackTimestampsStaleness"
+    )
 
 
 def test_without_scrape_configs_to_stand_in_a_monitor_has_its_own_jobs() -> None:

@@ -20,19 +20,19 @@ from stoker.decide import (
     KeptAlertmanager,
     KeptRuler,
     decide,
-    key_of,
     objects_for,
     outline_of,
     shared_service_of,
 )
 from stoker.errors import WorkloadError
+from stoker.ref import Ref, ref_of
 from stoker.select.assets import SECRET, Contents
 from stoker.select.workload import Owner
 from stoker.settings import Capabilities, ObjectSettings
 
 CAPABILITIES, SETTINGS = Capabilities(), ObjectSettings()
 FILE = "route:\n  receiver: own\nreceivers:\n- name: own\n"
-OWN_SECRET = (SECRET, "shop", "alertmanager-main")
+OWN_SECRET = Ref(SECRET, "shop", "alertmanager-main")
 WITH_FILE = Contents({OWN_SECRET: {"alertmanager.yaml": FILE, "a.tmpl": "text"}})
 
 
@@ -81,7 +81,10 @@ def receivers(text: str) -> list[str]:
 def test_an_alertmanager_is_decided_at_once() -> None:
     """Its Secret has the packed configuration, and what lies beside that in the user's own."""
     found = decide(alertmanager(), [config("a"), config("b", "")], {}, WITH_FILE, CAPABILITIES)
-    assert [(each.key[2], each.accepted) for each in found.verdicts] == [("a", True), ("b", False)]
+    assert [(each.ref.name, each.accepted) for each in found.verdicts] == [
+        ("a", True),
+        ("b", False),
+    ]
     assert receivers(found.text) == ["own", "shop/a/team"]
     files = found.contents.config_files
     assert gzip.decompress(files.pop("alertmanager.yaml.gz")).decode() == found.text
@@ -94,7 +97,7 @@ def test_the_files_of_a_secret_are_no_ones_where_a_config_is_the_base() -> None:
     kept = KeptAlertmanager(
         alertmanager(alertmanagerConfiguration={"name": "a"}), CAPABILITIES, WITH_FILE
     )
-    kept.put_all({key_of(config("a")): config("a")}, WITH_FILE)
+    kept.put_all({ref_of(config("a")): config("a")}, WITH_FILE)
     assert list(kept.contents(WITH_FILE).config_files) == ["alertmanager.yaml.gz"]
     assert not kept.refers_to(OWN_SECRET)
 
@@ -140,7 +143,7 @@ def test_an_alertmanager_without_a_selector_misses_nothing() -> None:
     assert not KeptAlertmanager(silent, CAPABILITIES, Contents()).is_empty
     kept = KeptAlertmanager(alertmanager(), CAPABILITIES, Contents())
     assert kept.is_empty
-    kept.put_all({key_of(config("a")): config("a")}, Contents())
+    kept.put_all({ref_of(config("a")): config("a")}, Contents())
     assert not kept.is_empty
 
 
@@ -168,10 +171,10 @@ def test_piece_by_piece_is_as_at_once(history: list[tuple[str, Any, Any]]) -> No
     for what, which, how in history:
         if what == "put":
             present[which] = config(which, how)
-            kept.put_all({key_of(present[which]): present[which]}, values)
+            kept.put_all({ref_of(present[which]): present[which]}, values)
         elif what == "remove":
             present.pop(which, None)
-            kept.remove(key_of(config(which)), values)
+            kept.remove(ref_of(config(which)), values)
         elif what == "spec":
             owner = alertmanager(**which)
             kept.set_workload(owner, values)
@@ -179,7 +182,7 @@ def test_piece_by_piece_is_as_at_once(history: list[tuple[str, Any, Any]]) -> No
             values = WITH_FILE if which else Contents()
             kept.touched([OWN_SECRET], values)
     expected = decide(owner, present.values(), {}, values, CAPABILITIES)
-    verdicts = [kept.verdicts[each.kind, f"shop/{each.key[2]}"] for each in expected.verdicts]
+    verdicts = [kept.verdicts[each.ref] for each in expected.verdicts]
     assert [each.accepted for each in verdicts] == [each.accepted for each in expected.verdicts]
     if expected.problem:
         with pytest.raises(WorkloadError) as raised:
@@ -199,7 +202,7 @@ def test_a_ruler_is_decided_at_once() -> None:
     remote = [{"url": "http://receiver/api/v1/write"}]
     rules = [rule("good"), rule("bad", "sum(")]
     found = decide(ruler(remoteWrite=remote), rules, {}, Contents(), CAPABILITIES)
-    assert {each.key[2]: each.accepted for each in found.verdicts} == {"good": True, "bad": False}
+    assert {each.ref.name: each.accepted for each in found.verdicts} == {"good": True, "bad": False}
     assert "http://receiver/api/v1/write" in found.text
     assert [list(held) for held in found.contents.rule_files] == [["shop-good-uid-of-good.yaml"]]
     assert decide(ruler(), rules, {}, Contents(), CAPABILITIES).text == ""
@@ -207,29 +210,29 @@ def test_a_ruler_is_decided_at_once() -> None:
 
 def test_a_ruler_waits_for_the_secret_that_it_sends_results_with() -> None:
     """What is missing is asked for again when it comes; rules are judged meanwhile."""
-    key = (SECRET, "shop", "token")
+    key = Ref(SECRET, "shop", "token")
     token = {"credentials": {"name": "token", "key": "token"}}
     remote = [{"url": "http://receiver/api/v1/write", "authorization": token}]
     kept = KeptRuler(ruler(remoteWrite=remote), CAPABILITIES, Contents())
-    kept.put_all({key_of(rule("good")): rule("good")}, Contents())
+    kept.put_all({ref_of(rule("good")): rule("good")}, Contents())
     with pytest.raises(WorkloadError, match=r"spec\.remoteWrite"):
         kept.contents(Contents())
     assert kept.refers_to(key)
     values = Contents({key: {"token": "first"}})
-    kept.touched([("ConfigMap", "shop", "token")], values)
+    kept.touched([Ref("ConfigMap", "shop", "token")], values)
     with pytest.raises(WorkloadError, match=r"spec\.remoteWrite"):
         kept.text()
     kept.touched([key], values)
     assert "first" in kept.contents(values).remote_write
-    found = kept.verdict(key_of(rule("good")))
+    found = kept.verdict(ref_of(rule("good")))
     assert found is not None
     assert found[0].accepted
-    assert kept.take_news() == {key_of(rule("good"))}
+    assert kept.take_news() == {ref_of(rule("good"))}
     kept.set_workload(ruler(), Contents())
     assert not kept.refers_to(key)
-    kept.remove(key_of(rule("good")), Contents())
+    kept.remove(ref_of(rule("good")), Contents())
     assert kept.is_empty
-    assert kept.verdict(key_of(rule("good"))) is None
+    assert kept.verdict(ref_of(rule("good"))) is None
 
 
 def test_a_ruler_whose_version_cannot_be_read_changes_nothing() -> None:

@@ -18,11 +18,12 @@ from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig, ScrapeConfigSpec
 from stoker.build.drift import as_far_as_wanted
 from stoker.compare.consolidated import StandIns
 from stoker.compare.lines import file_diff
-from stoker.compare.overlay import Manifests, identity, overlaid
+from stoker.compare.overlay import Manifests, overlaid
 from stoker.compare.plan import Planned
 from stoker.offline.manifests import read
 from stoker.offline.surroundings import view_of
 from stoker.offline.world import World, world_of
+from stoker.ref import ref_of
 from stoker.select.assets import Source
 from stoker.select.standins import CONSOLIDATED_BY, CONSOLIDATED_FROM
 from stoker.settings import OperatorSettings
@@ -491,7 +492,7 @@ def test_a_manifest_takes_the_place_of_an_object(tmp_path: Path) -> None:
     )
     world = worlds(tmp_path, monitor("cart", {"new": "3"}), secret("login", word="b"))
     manifests = Manifests(resources=tuple(world.resources), contents=world.assets)
-    key = identity(world.resources[0])
+    key = ref_of(world.resources[0])
     merged = overlaid(there, manifests, {key: ObjectMeta(labels={"argo": "2"})})
     (found,) = merged.resources
     assert found.metadata.labels == {"argo": "2", "new": "3"}

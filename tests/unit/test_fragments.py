@@ -15,13 +15,7 @@ from stoker.api.prometheus import PrometheusAgentSpec, PrometheusSpec
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.errors import WorkloadError
 from stoker.generate import fragments, stream
-from stoker.generate.fragments import (
-    FRAME_ONLY,
-    OWN,
-    KeptConfiguration,
-    ResourceKey,
-    settings_of_jobs,
-)
+from stoker.generate.fragments import FRAME_ONLY, OWN, KeptConfiguration, settings_of_jobs
 from stoker.generate.prometheus import (
     NOTHING_ADDITIONAL,
     Additional,
@@ -32,6 +26,7 @@ from stoker.generate.prometheus import (
     fragment,
     server_config,
 )
+from stoker.ref import Ref
 from stoker.select.assets import SECRET, Contents
 from stoker.select.workload import Workload
 from stoker.validate.findings import Reason
@@ -99,20 +94,20 @@ def agent(spec: dict[str, Any] | None = None, *, daemon_set: bool = False) -> Wo
 def secrets(value: str | None) -> Contents:
     """The token of every namespace, or none."""
     tokens = {} if value is None else {"value": value}
-    return Contents({(SECRET, name.split("/")[0], "token"): tokens for name in NAMES})
+    return Contents({Ref(SECRET, name.split("/")[0], "token"): tokens for name in NAMES})
 
 
 def whole(
     workload: Workload,
-    resources: dict[ResourceKey, Resource],
+    resources: dict[Ref, Resource],
     assets: Contents,
     additional: Additional = NOTHING_ADDITIONAL,
 ) -> Configuration:
     """What is made of all resources at once."""
     accepted: dict[str, dict[str, Any]] = {field: {} for field in FIELDS.values()}
-    for (kind, name), one in resources.items():
+    for key, one in resources.items():
         if judge(workload, one, assets).accepted:
-            accepted[FIELDS[kind]][name] = one
+            accepted[FIELDS[key.kind]][key.path] = one
     config = agent_config if workload.agent else server_config
     return config(workload, Resources(**accepted), assets, additional)
 
@@ -126,7 +121,11 @@ WORKLOADS = [
     agent(daemon_set=True),
 ]
 ADDITIONAL = [NOTHING_ADDITIONAL, Additional(scrape_configs=[{"job_name": "own"}])]
-KEYS = st.tuples(st.sampled_from(list(MODELS)), st.sampled_from(NAMES))
+KEYS = st.builds(
+    lambda kind, name: Ref(kind, *name.split("/")),
+    st.sampled_from(list(MODELS)),
+    st.sampled_from(NAMES),
+)
 CHANGES = st.lists(
     st.one_of(
         st.tuples(st.just("put"), KEYS, st.integers(0, 3)),
@@ -151,13 +150,13 @@ def short_runs() -> Iterator[None]:
 def test_after_any_changes_it_is_what_would_be_made_at_once(changes: list[Any]) -> None:
     """Text, bytes, verdicts, ignored fields and references tell nothing of the way there."""
     workload, additional, assets = WORKLOADS[0], ADDITIONAL[0], secrets(None)
-    resources: dict[ResourceKey, Resource] = {}
+    resources: dict[Ref, Resource] = {}
     kept = KeptConfiguration(workload, assets)
     for name, *values in changes:
         if name == "put":
             key, number = values
-            kind, own = key
-            resources[key] = resource(kind, own, SPECS[kind][number % len(SPECS[kind])])
+            specs = SPECS[key.kind]
+            resources[key] = resource(key.kind, key.path, specs[number % len(specs)])
             kept.put(key, resources[key], assets)
         elif name == "remove":
             resources.pop(values[0], None)
@@ -180,11 +179,13 @@ def test_after_any_changes_it_is_what_would_be_made_at_once(changes: list[Any]) 
     assert kept.verdicts.keys() == resources.keys()
 
 
-def monitors(count: int) -> dict[ResourceKey, Resource]:
+def monitors(count: int) -> dict[Ref, Resource]:
     """So many ServiceMonitors of one endpoint."""
     names = [f"shop/monitor-{number:03}" for number in range(count)]
     return {
-        ("ServiceMonitor", name): resource("ServiceMonitor", name, SPECS["ServiceMonitor"][0])
+        Ref("ServiceMonitor", *name.split("/")): resource(
+            "ServiceMonitor", name, SPECS["ServiceMonitor"][0]
+        )
         for name in names
     }
 
@@ -207,9 +208,9 @@ def test_one_change_makes_one_fragment_and_one_run(monkeypatch: pytest.MonkeyPat
     kept = KeptConfiguration(server(), NOTHING)
     kept.put_all(monitors(100), NOTHING)
     assert calls.count == 100
-    key = ("ServiceMonitor", "shop/monitor-050")
+    key = Ref("ServiceMonitor", "shop", "monitor-050")
     before = kept._jobs.members()
-    kept.put(key, resource(*key, {"endpoints": [{"port": "other"}]}), NOTHING)
+    kept.put(key, resource(key.kind, key.path, {"endpoints": [{"port": "other"}]}), NOTHING)
     after = kept._jobs.members()
     assert calls.count == 101
     assert len(set(after) - set(before)) == 1
@@ -220,17 +221,19 @@ def test_one_change_makes_one_fragment_and_one_run(monkeypatch: pytest.MonkeyPat
 # --- Secrets --------------------------------------------------------------------------------------
 
 
-def reading(*names: str) -> dict[ResourceKey, Resource]:
+def reading(*names: str) -> dict[Ref, Resource]:
     """ServiceMonitors that read the token of their namespace."""
     return {
-        ("ServiceMonitor", name): resource("ServiceMonitor", name, SPECS["ServiceMonitor"][1])
+        Ref("ServiceMonitor", *name.split("/")): resource(
+            "ServiceMonitor", name, SPECS["ServiceMonitor"][1]
+        )
         for name in names
     }
 
 
 def accepted(kept: KeptConfiguration) -> set[str]:
     """The names of the resources that are in the configuration."""
-    return {name for (_, name), verdict in kept.verdicts.items() if verdict.accepted}
+    return {key.path for key, verdict in kept.verdicts.items() if verdict.accepted}
 
 
 def test_a_secret_wakes_what_read_it_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,9 +241,9 @@ def test_a_secret_wakes_what_read_it_and_nothing_else(monkeypatch: pytest.Monkey
     kept = KeptConfiguration(server(), NOTHING)
     kept.put_all(monitors(2) | reading("a/x", "b/x"), NOTHING)
     assert accepted(kept) == {"shop/monitor-000", "shop/monitor-001"}
-    assert kept.references == {(SECRET, "a", "token"), (SECRET, "b", "token")}
+    assert kept.references == {Ref(SECRET, "a", "token"), Ref(SECRET, "b", "token")}
     calls = Calls(monkeypatch)
-    kept.touched([(SECRET, "a", "token"), (SECRET, "shop", "other")], secrets("secret"))
+    kept.touched([Ref(SECRET, "a", "token"), Ref(SECRET, "shop", "other")], secrets("secret"))
     assert calls.count == 1
     assert accepted(kept) == {"shop/monitor-000", "shop/monitor-001", "a/x"}
     assert "bearer_token: secret" in kept.text()
@@ -251,7 +254,7 @@ def test_a_secret_that_changed_elsewhere_makes_no_work(monkeypatch: pytest.Monke
     kept = KeptConfiguration(server(), NOTHING)
     kept.put_all(reading("a/x"), secrets("secret"))
     calls = Calls(monkeypatch)
-    other = Contents({(SECRET, "a", "token"): {"value": "secret", "more": "new"}})
+    other = Contents({Ref(SECRET, "a", "token"): {"value": "secret", "more": "new"}})
     kept.touched(other.objects, other)
     assert calls.count == 0
 
@@ -260,10 +263,10 @@ def test_a_reference_is_forgotten_with_its_last_reader() -> None:
     """Nothing wakes for it any more."""
     kept = KeptConfiguration(server(), NOTHING)
     kept.put_all(reading("a/x", "a/y"), secrets("secret"))
-    kept.remove(("ServiceMonitor", "a/x"))
-    assert kept.references == {(SECRET, "a", "token")}
-    key = ("ServiceMonitor", "a/y")
-    kept.put(key, resource(*key, SPECS["ServiceMonitor"][0]), secrets("secret"))
+    kept.remove(Ref("ServiceMonitor", "a", "x"))
+    assert kept.references == {Ref(SECRET, "a", "token")}
+    key = Ref("ServiceMonitor", "a", "y")
+    kept.put(key, resource(key.kind, key.path, SPECS["ServiceMonitor"][0]), secrets("secret"))
     assert kept.references == set()
 
 
@@ -276,11 +279,11 @@ def test_the_workload_has_its_own_references() -> None:
     """Without them there is no configuration; with them only the frame is made again."""
     kept = KeptConfiguration(server(REMOTE), NOTHING)
     kept.put_all(monitors(2), NOTHING)
-    assert kept.references == {(SECRET, "shop", "store")}
+    assert kept.references == {Ref(SECRET, "shop", "store")}
     assert [str(finding) for finding in kept.findings]
     with pytest.raises(WorkloadError, match="there is no Secret shop/store"):
         kept.gzip()
-    found = Contents({(SECRET, "shop", "store"): {"user": "me", "word": "secret"}})
+    found = Contents({Ref(SECRET, "shop", "store"): {"user": "me", "word": "secret"}})
     kept.touched(found.objects, found)
     assert kept.findings == ()
     assert "username: me" in kept.text()
@@ -290,8 +293,8 @@ def test_the_workload_has_its_own_references() -> None:
 def test_files_to_mount_are_those_of_the_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     """They come and go with verdicts."""
     kept = KeptConfiguration(server(), NOTHING)
-    key = ("ServiceMonitor", "a/x")
-    plain = judge(server(), resource(*key, SPECS["ServiceMonitor"][0]), NOTHING)
+    key = Ref("ServiceMonitor", "a", "x")
+    plain = judge(server(), resource(key.kind, key.path, SPECS["ServiceMonitor"][0]), NOTHING)
     with_file = structs.replace(plain, files={"0_a_tls_ca": "text"})
     monkeypatch.setattr(fragments, "judge", lambda *_: with_file)
     assert kept.asset_files == {}
@@ -401,8 +404,8 @@ def test_what_the_version_does_not_know_is_told_for_each() -> None:
     """The workload's own under a key of its own, and only while it is so."""
     spec = {"version": "v2.30.0", "nameValidationScheme": "Legacy"}
     kept = KeptConfiguration(server(spec), NOTHING)
-    key = ("PodMonitor", "a/x")
-    kept.put(key, resource(*key, SPECS["PodMonitor"][2]), NOTHING)
+    key = Ref("PodMonitor", "a", "x")
+    kept.put(key, resource(key.kind, key.path, SPECS["PodMonitor"][2]), NOTHING)
     assert set(kept.ignored) == {OWN, key}
     kept.set_workload(server(), NOTHING)
     assert kept.ignored == {}
@@ -416,8 +419,8 @@ NAMESAKE = Additional(scrape_configs=[{"job_name": "serviceMonitor/a/x/0"}, {"jo
 def test_a_job_that_an_additional_one_has_the_name_of_is_left_out() -> None:
     """Prometheus would refuse the whole file; so all others load, and the verdict tells (G5)."""
     kept = KeptConfiguration(server(), NOTHING, NAMESAKE)
-    key = ("ServiceMonitor", "a/x")
-    found = monitors(3) | {key: resource(*key, SPECS["ServiceMonitor"][0])}
+    key = Ref("ServiceMonitor", "a", "x")
+    found = monitors(3) | {key: resource(key.kind, key.path, SPECS["ServiceMonitor"][0])}
     kept.put_all(found, NOTHING)
     (finding,) = kept.verdicts[key].findings
     assert finding.reason == Reason.DUPLICATE
@@ -431,8 +434,8 @@ def test_a_job_that_an_additional_one_has_the_name_of_is_left_out() -> None:
 def test_an_agent_on_every_node_has_no_additional_jobs_to_clash_with() -> None:
     """They would be scraped once for each node, so they are not there."""
     kept = KeptConfiguration(agent(daemon_set=True), NOTHING, NAMESAKE)
-    key = ("ServiceMonitor", "a/x")
-    kept.put(key, resource(*key, SPECS["ServiceMonitor"][0]), NOTHING)
+    key = Ref("ServiceMonitor", "a", "x")
+    kept.put(key, resource(key.kind, key.path, SPECS["ServiceMonitor"][0]), NOTHING)
     assert kept.verdicts[key].accepted
 
 
@@ -460,14 +463,14 @@ def test_a_resource_that_cannot_be_written_has_a_verdict_that_says_why(
             }
         ]
     }
-    key = ("ScrapeConfig", "a/x")
-    one = resource(*key, spec)
+    key = Ref("ScrapeConfig", "a", "x")
+    one = resource(key.kind, key.path, spec)
     passed = structs.replace(judge(server(), one, NOTHING), findings=(), reads={})
     monkeypatch.setattr(fragments, "judge", lambda *_: passed)
     kept = KeptConfiguration(server(), NOTHING)
     kept.put(key, one, NOTHING)
     assert "there is no Secret a/absent" in kept.verdicts[key].message
-    assert kept.references == {(SECRET, "a", "absent")}
+    assert kept.references == {Ref(SECRET, "a", "absent")}
     assert kept.text() == whole(server(), {}, NOTHING).text
 
 
@@ -475,11 +478,11 @@ def test_a_resource_that_no_secret_could_hold_is_left_out(monkeypatch: pytest.Mo
     """It would keep everybody else's from being published."""
     monkeypatch.setattr(fragments, "LARGEST_PIECE", 600)
     kept = KeptConfiguration(server(), NOTHING)
-    key = ("ScrapeConfig", "a/x")
+    key = Ref("ScrapeConfig", "a", "x")
     targets = [f"{number * number}.shop:{number}" for number in range(500)]
-    kept.put(key, resource(*key, {"staticConfigs": [{"targets": targets}]}), NOTHING)
-    small = ("ScrapeConfig", "a/y")
-    kept.put(small, resource(*small, SPECS["ScrapeConfig"][0]), NOTHING)
+    kept.put(key, resource(key.kind, key.path, {"staticConfigs": [{"targets": targets}]}), NOTHING)
+    small = Ref("ScrapeConfig", "a", "y")
+    kept.put(small, resource(small.kind, small.path, SPECS["ScrapeConfig"][0]), NOTHING)
     assert "more than the" in kept.verdicts[key].message
     assert kept.verdicts[small].accepted
     assert "500" not in kept.text()

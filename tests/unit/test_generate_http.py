@@ -21,18 +21,19 @@ from stoker.api.prometheus import PrometheusSpec
 from stoker.generate.draft import Draft
 from stoker.generate.http import authorization, basic_auth, oauth2, put_proxy, sigv4, tls_config
 from stoker.generate.order import in_order
+from stoker.ref import Ref
 from stoker.select.assets import Contents, Source
 from stoker.select.workload import Workload
 
 ASSETS = Contents(
     {
-        ("Secret", "shop", "login"): {
+        Ref("Secret", "shop", "login"): {
             "user": "anna",
             "word": "h:unter2",
             "token": "t0k",
             "nothing": "",
         },
-        ("ConfigMap", "shop", "client"): {"id": "shop-client"},
+        Ref("ConfigMap", "shop", "client"): {"id": "shop-client"},
     }
 )
 

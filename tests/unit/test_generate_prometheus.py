@@ -20,6 +20,7 @@ from stoker.generate.prometheus import (
     server_frame,
     whole_text,
 )
+from stoker.ref import Ref
 from stoker.select.assets import Contents
 from stoker.select.workload import Workload
 from stoker.settings import Capabilities
@@ -186,7 +187,7 @@ def test_a_resource_that_cannot_be_written_is_left_out_and_reported() -> None:
         server(), Resources(probes=ALL.probes, scrape_configs={"shop/cart": AZURE}), NOTHING
     )
     assert kinds(found.text) == ["probe"]
-    assert list(found.rejected) == [("ScrapeConfig", "shop/cart")]
+    assert list(found.rejected) == [Ref("ScrapeConfig", "shop", "cart")]
     assert [source.name for source in found.reads] == ["absent"]
 
 
@@ -201,8 +202,8 @@ def test_what_was_ignored_is_told_for_each_resource() -> None:
     found = server_config(server(spec), resources, NOTHING)
     paths = {key: [one.path for one in fields] for key, fields in found.ignored.items()}
     assert paths == {
-        ("", ""): ["spec.nameValidationScheme"],
-        ("ServiceMonitor", "shop/cart"): ["spec.endpoints[0].enableHttp2"],
+        Ref("", "", ""): ["spec.nameValidationScheme"],
+        Ref("ServiceMonitor", "shop", "cart"): ["spec.endpoints[0].enableHttp2"],
     }
 
 

@@ -18,6 +18,7 @@ from stoker.generate.limits import merged_tls
 from stoker.generate.relabel import relabel_configs
 from stoker.generate.scrape import pod_monitor_jobs, probe_job, service_monitor_jobs
 from stoker.generate.sharding import sharding_steps
+from stoker.ref import Ref
 from stoker.select.assets import Contents
 from stoker.select.workload import Workload
 from stoker.settings import Capabilities
@@ -25,8 +26,8 @@ from stoker.settings import Capabilities
 PLAIN = Capabilities(topology_sharding=False, shard_retention=False)
 TOKENS = Contents(
     {
-        ("Secret", "shop", "login"): {"token": "of the shop"},
-        ("Secret", "monitoring", "login"): {"token": "of the workload"},
+        Ref("Secret", "shop", "login"): {"token": "of the shop"},
+        Ref("Secret", "monitoring", "login"): {"token": "of the workload"},
     }
 )
 TOKEN = {"name": "login", "key": "token"}

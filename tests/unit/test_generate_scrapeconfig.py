@@ -15,6 +15,7 @@ from stoker.generate.discovery.kubernetes import attach_metadata
 from stoker.generate.discovery.rows import Each
 from stoker.generate.draft import Draft
 from stoker.generate.scrapeconfig import scrape_config_job
+from stoker.ref import Ref
 from stoker.select.assets import Contents
 from stoker.select.workload import Workload
 from stoker.settings import Capabilities
@@ -23,13 +24,13 @@ from tests.unit.discovery_examples import EXAMPLES, OAUTH2, key
 
 SECRETS = Contents(
     {
-        ("Secret", "team", "cloud"): {
+        Ref("Secret", "team", "cloud"): {
             "id": "me",
             "password": "pa55",
             "token": "t0ken",
             "uuid": "22222222-2222-2222-2222-222222222222",
         },
-        ("ConfigMap", "team", "cloud"): {"client": "us"},
+        Ref("ConfigMap", "team", "cloud"): {"client": "us"},
     }
 )
 

@@ -18,11 +18,12 @@ from stoker.generate.sections import (
     storage_section,
     tracing_section,
 )
+from stoker.ref import Ref
 from stoker.select.assets import Contents
 from stoker.select.workload import Workload
 from stoker.settings import Capabilities
 
-SECRETS = Contents({("Secret", "shop", "login"): {"user": "ann", "password": "yes"}})
+SECRETS = Contents({Ref("Secret", "shop", "login"): {"user": "ann", "password": "yes"}})
 ALL = Capabilities()
 
 

@@ -20,6 +20,7 @@ from stoker.kube.reading import Head, typed
 from stoker.kube.reflector import Reflector
 from stoker.kube.resources import CONFIG_MAP
 from stoker.kube.watch import Scope
+from stoker.ref import Ref
 from stoker.run.events import Events, Subject
 from stoker.run.namespaces import read_one_by_one
 from stoker.run.values import Patience, Values
@@ -101,7 +102,7 @@ async def _events(client: Client) -> None:
 
 async def _values(client: Client) -> None:
     values = Values(client, lambda _key: False, Patience(), lambda _key: True)
-    await values._read_until_known(("Secret", "a", "b"), start=False)
+    await values._read_until_known(Ref("Secret", "a", "b"), start=False)
 
 
 async def _task(client: Client) -> None:

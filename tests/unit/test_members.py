@@ -11,10 +11,10 @@ from stoker.api.core import LabelSelector, LabelSelectorRequirement
 from stoker.api.decode import convert
 from stoker.api.prometheus import PrometheusAgentSpec, PrometheusSpec
 from stoker.api.thanosruler import ThanosRulerSpec
-from stoker.select.choice import Choice
-from stoker.select.choice import choices as choices_of
+from stoker.ref import Ref
+from stoker.select.choice import Choice, choices_in
 from stoker.select.labels import EVERYTHING, NOTHING, Selector, selector_of
-from stoker.select.members import Members, ObjectKey, SelectorIndex, WorkloadKey
+from stoker.select.members import Members, SelectorIndex
 from stoker.select.namespaces import Scope
 
 Labels = Mapping[str, str]
@@ -46,11 +46,9 @@ def selectors(draw: st.DrawFn) -> Selector:
     return draw(st.sampled_from((selector_of(declared), EVERYTHING, NOTHING)))
 
 
-object_keys = st.builds(
-    ObjectKey, st.sampled_from(KINDS), st.sampled_from(NAMES), st.sampled_from(NAMES)
-)
+object_keys = st.builds(Ref, st.sampled_from(KINDS), st.sampled_from(NAMES), st.sampled_from(NAMES))
 workload_keys = st.builds(
-    WorkloadKey, st.just("Prometheus"), st.sampled_from(NAMES), st.sampled_from(NAMES)
+    Ref, st.just("Prometheus"), st.sampled_from(NAMES), st.sampled_from(NAMES)
 )
 choices = st.builds(
     Choice,
@@ -82,7 +80,7 @@ class Naive:
         if value is not None:
             self.known[what][key] = value
 
-    def members(self) -> dict[WorkloadKey, frozenset[ObjectKey]]:
+    def members(self) -> dict[Ref, frozenset[Ref]]:
         """What each workload takes."""
         return {
             workload: frozenset(
@@ -91,7 +89,7 @@ class Naive:
             for workload, wanted in self.known["workload"].items()
         }
 
-    def takes(self, wanted: Choice | None, key: ObjectKey) -> bool:
+    def takes(self, wanted: Choice | None, key: Ref) -> bool:
         """Whether a choice takes a resource."""
         if wanted is None:
             return False
@@ -130,9 +128,9 @@ def test_members_are_those_of_the_naive_scan_after_every_change(
             assert woken == changed | holders
 
 
-def prometheus(name: str) -> WorkloadKey:
+def prometheus(name: str) -> Ref:
     """A workload in the namespace `monitoring`."""
-    return WorkloadKey("Prometheus", "monitoring", name)
+    return Ref("Prometheus", "monitoring", name)
 
 
 def test_a_changed_monitor_wakes_only_the_workloads_that_choose_it() -> None:
@@ -141,7 +139,7 @@ def test_a_changed_monitor_wakes_only_the_workloads_that_choose_it() -> None:
     for team in range(100):
         wanted = Choice(equal(team=str(team)), EVERYTHING, "monitoring")
         members.put_workload(prometheus(f"team-{team}"), {"ServiceMonitor": wanted})
-    key = ObjectKey("ServiceMonitor", "shop", "api")
+    key = Ref("ServiceMonitor", "shop", "api")
     assert members.put_resource(key, {"team": "7"}) == {prometheus("team-7")}
     assert members.put_resource(key, {"team": "8"}) == {
         prometheus("team-7"),
@@ -155,7 +153,7 @@ def test_a_changed_monitor_wakes_only_the_workloads_that_choose_it() -> None:
 def test_labels_of_a_namespace_bring_monitors_in_and_out() -> None:
     """Who selects namespaces by label follows them."""
     members = Members()
-    key = ObjectKey("PodMonitor", "shop", "api")
+    key = Ref("PodMonitor", "shop", "api")
     wanted = Choice(EVERYTHING, equal(monitored="yes"), "monitoring")
     members.put_resource(key, {})
     members.put_workload(prometheus("main"), {"PodMonitor": wanted})
@@ -169,27 +167,27 @@ def test_labels_of_a_namespace_bring_monitors_in_and_out() -> None:
 
 def test_a_config_that_is_called_by_its_name_needs_no_labels() -> None:
     """And only the one beside the Alertmanager is meant; a selector may take others."""
-    members, main = Members(), WorkloadKey("Alertmanager", "monitoring", "main")
+    members, main = Members(), Ref("Alertmanager", "monitoring", "main")
     spec: dict[str, Any] = {"alertmanagerConfiguration": {"name": "root"}}
-    members.put_workload(main, choices_of(convert(AlertmanagerSpec, spec), "monitoring"))
+    members.put_workload(main, choices_in("monitoring", convert(AlertmanagerSpec, spec)))
     root, other = (
-        ObjectKey("AlertmanagerConfig", namespace, "root") for namespace in ("monitoring", "shop")
+        Ref("AlertmanagerConfig", namespace, "root") for namespace in ("monitoring", "shop")
     )
     assert members.put_resource(root, {}) == {main}
     assert members.put_resource(other, {}) == frozenset()
     spec["alertmanagerConfigSelector"] = {}
     spec["alertmanagerConfigNamespaceSelector"] = {}
-    members.put_workload(main, choices_of(convert(AlertmanagerSpec, spec), "monitoring"))
+    members.put_workload(main, choices_in("monitoring", convert(AlertmanagerSpec, spec)))
     assert members.members(main) == {root, other}
-    members.put_workload(main, choices_of(AlertmanagerSpec(), "monitoring"))
+    members.put_workload(main, choices_in("monitoring", AlertmanagerSpec()))
     assert members.members(main) == frozenset()
 
 
 def test_only_what_is_called_by_its_name_may_lie_out_of_scope() -> None:
     """Where flags narrow what is selected, whatever comes first, resource or workload."""
-    main = WorkloadKey("Alertmanager", "monitoring", "main")
+    main = Ref("Alertmanager", "monitoring", "main")
     root, beside, tenant = (
-        ObjectKey("AlertmanagerConfig", namespace, name)
+        Ref("AlertmanagerConfig", namespace, name)
         for namespace, name in (("monitoring", "root"), ("monitoring", "more"), ("shop", "more"))
     )
     wanted = {"AlertmanagerConfig": Choice(EVERYTHING, EVERYTHING, "monitoring", "root")}
@@ -215,17 +213,15 @@ def test_a_changed_rule_wakes_who_evaluates_it() -> None:
         "ThanosRuler": convert(ThanosRulerSpec, asked | {"ruleNamespaceSelector": {}}),
     }
     for kind, spec in specs.items():
-        key = WorkloadKey(kind, "monitoring", "main")
-        members.put_workload(key, choices_of(spec, "monitoring"))
-    prometheus, ruler = (
-        WorkloadKey(kind, "monitoring", "main") for kind in ("Prometheus", "ThanosRuler")
-    )
-    near, far = (ObjectKey("PrometheusRule", name, "alerts") for name in ("monitoring", "shop"))
+        key = Ref(kind, "monitoring", "main")
+        members.put_workload(key, choices_in("monitoring", spec))
+    prometheus, ruler = (Ref(kind, "monitoring", "main") for kind in ("Prometheus", "ThanosRuler"))
+    near, far = (Ref("PrometheusRule", name, "alerts") for name in ("monitoring", "shop"))
     assert members.put_resource(near, {"team": "shop"}) == {prometheus, ruler}
     assert members.put_resource(far, {"team": "shop"}) == {ruler}
     assert members.put_resource(far, {"team": "bank"}) == {ruler}
     assert members.members(ruler) == {near}
-    assert members.put_workload(prometheus, choices_of(PrometheusSpec(), "monitoring")) is True
+    assert members.put_workload(prometheus, choices_in("monitoring", PrometheusSpec())) is True
     assert members.users(near) == {ruler}
 
 
@@ -234,13 +230,13 @@ def test_a_namespace_that_is_not_known_yet_has_its_name_as_a_label() -> None:
     members = Members()
     wanted = Choice(EVERYTHING, equal(**{"kubernetes.io/metadata.name": "shop"}), "monitoring")
     members.put_workload(prometheus("main"), {"Probe": wanted})
-    assert members.put_resource(ObjectKey("Probe", "shop", "web"), {}) == {prometheus("main")}
+    assert members.put_resource(Ref("Probe", "shop", "web"), {}) == {prometheus("main")}
 
 
 def test_a_deleted_workload_is_forgotten() -> None:
     """It has no members, and nothing wakes it."""
     members = Members()
-    key = ObjectKey("Probe", "monitoring", "web")
+    key = Ref("Probe", "monitoring", "web")
     members.put_workload(prometheus("main"), {"Probe": Choice(EVERYTHING, None, "monitoring")})
     members.put_resource(key, {})
     assert members.put_workload(prometheus("main"), None) is True

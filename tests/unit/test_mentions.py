@@ -8,9 +8,10 @@ import pytest
 
 from stoker.api.decode import convert
 from stoker.api.monitors import ServiceMonitor
-from stoker.decide import kept_of, key_of
+from stoker.decide import kept_of
 from stoker.offline.manifests import read
 from stoker.offline.world import world_of
+from stoker.ref import Ref, ref_of
 from stoker.select.assets import Missing, Source
 from stoker.select.mentions import MOST_VALUES, mentioned
 from stoker.settings import Capabilities
@@ -29,7 +30,7 @@ class Asked:
         self.sources.add(source)
         return Missing(source, object_exists=False)
 
-    def all_of(self, _kind: str, _namespace: str, _name: str) -> dict[str, str | bytes]:
+    def all_of(self, _ref: Ref) -> dict[str, str | bytes]:
         """Nothing."""
         return {}
 
@@ -42,8 +43,8 @@ def test_whatever_is_asked_for_was_mentioned(case: Path) -> None:
         for resource in world.resources:
             asked = Asked()
             kept = kept_of(workload, Capabilities(), Asked(), None)
-            kept.put_all({key_of(resource): resource}, asked)
-            named = {(each.kind, each.namespace, each.name) for each in asked.sources}
+            kept.put_all({ref_of(resource): resource}, asked)
+            named = {each.ref for each in asked.sources}
             assert named <= mentioned(resource.spec, resource.metadata.namespace or "")
 
 
@@ -67,9 +68,9 @@ def test_all_ways_to_name_an_object_are_known() -> None:
         {"bearerTokenSecret": {"name": "", "key": ""}},
     )
     assert mentioned(found.spec, "shop") == {
-        ("Secret", "shop", "token"),
-        ("ConfigMap", "shop", "ca"),
-        ("Secret", "shop", "header"),
+        Ref("Secret", "shop", "token"),
+        Ref("ConfigMap", "shop", "ca"),
+        Ref("Secret", "shop", "header"),
     }
 
 

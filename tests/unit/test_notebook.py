@@ -7,11 +7,11 @@ import pytest
 
 from stoker.api.core import Object
 from stoker.kube.errors import ApiError, Forbidden, NotFound, Unavailable
+from stoker.ref import Ref
 from stoker.run.notebook import Note, Notebook
-from stoker.select.members import WorkloadKey
 from tests.unit import virtual_time
 
-WORKLOAD = WorkloadKey("Prometheus", "shop", "main")
+WORKLOAD = Ref("Prometheus", "shop", "main")
 WANTED: Object = {"kind": "StatefulSet", "metadata": {"namespace": "shop", "name": "main"}}
 NOTE = Note(WORKLOAD, "owner", "old", WANTED, {}, [])
 TEXT = msgspec.json.encode(NOTE).decode()
@@ -92,7 +92,7 @@ def test_a_note_that_cannot_be_read_is_passed_over() -> None:
     odd = TEXT.replace("Prometheus", "Something")
     server = Server({"a": "{", "b": '{"wanted": 1}', "c": odd, "shop.main": TEXT})
 
-    async def run() -> set[WorkloadKey]:
+    async def run() -> set[Ref]:
         mine = notebook(server)
         await mine.look()
         return mine.workloads()

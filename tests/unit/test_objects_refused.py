@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from stoker.api.core import Object, identity_of
+from stoker.api.core import Object
 from stoker.api.decode import convert
 from stoker.errors import WorkloadError
 from stoker.kube.errors import ApiError, Conflict, Forbidden, Invalid, Unavailable
+from stoker.ref import Ref, ref_of_manifest
 from stoker.run.caches import Running
 from stoker.run.objects import Objects, Refused, can_do_with, is_refusal
 
@@ -46,7 +47,7 @@ class Cluster:
             get=lambda _, name: convert(Running, by_name[name]) if name in by_name else None
         )
         owned = dict.fromkeys(("StatefulSet", "DaemonSet"), SimpleNamespace(store=store))
-        caches = SimpleNamespace(owned=owned, exists=lambda identity: identity[2] in by_name)
+        caches = SimpleNamespace(owned=owned, exists=lambda identity: identity.name in by_name)
         self.tools: Any = SimpleNamespace(writer=self, caches=caches, client=None)
 
     async def check(self, wanted: Object) -> None:
@@ -82,7 +83,7 @@ def test_what_is_beside_a_refused_set_is_written() -> None:
     assert "/apis/x" in refused.message
     assert "spec.y: wrong" in refused.message
     # What they mount must stay with them, whether or not it is wanted.
-    assert ("Secret", "shop", "old") in refused.mounted
+    assert Ref("Secret", "shop", "old") in refused.mounted
 
 
 @pytest.mark.parametrize(
@@ -112,7 +113,7 @@ def test_where_there_are_no_pods_yet_nobody_can_misread_anything() -> None:
     problem = WorkloadError("spec.storage", "there is no StorageClass `x`")
     told = Cluster([], checks=set(), writes=set()).put(a_set("a"), a_set("b"), problem=problem)
     assert told.message.count("StorageClass") == 1
-    assert told.errors.keys() == {identity_of(a_set("a")), identity_of(a_set("b"))}
+    assert told.errors.keys() == {ref_of_manifest(a_set("a")), ref_of_manifest(a_set("b"))}
 
 
 def test_nothing_relies_on_what_was_refused() -> None:

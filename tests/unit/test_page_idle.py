@@ -27,6 +27,7 @@ from stoker.page.answers import Item
 from stoker.page.desk import Desk
 from stoker.page.index import Query
 from stoker.page.judged import Judged
+from stoker.ref import Ref
 from stoker.select.labels import DOES_NOT_EXIST, EXISTS, IN, NOT_IN, Requirement, Selector
 from stoker.select.workload import workload_of
 from stoker.settings import OperatorSettings
@@ -204,7 +205,7 @@ def test_the_first_line_says_that_prometheus_has_none(tmp_path: Path) -> None:
 def test_a_judged_workload_is_asked_for_its_own_reason() -> None:
     """What was found beforehand wins; nothing is looked up for what is not used."""
     owner, resource = convert(Prometheus, prometheus()), counted(0)
-    key = ("ServiceMonitor", "shop/cart")
+    key = Ref("ServiceMonitor", "shop", "cart")
     idle = Judged(owner=owner, title="x", idle={key: "no Service"})
     assert idle.made_of(resource) == (State.NO_TARGETS, "no Service")
     assert replace(idle, held="paused").made_of(resource) == (State.HELD, "paused")

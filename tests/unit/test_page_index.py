@@ -9,11 +9,10 @@ from stoker.api.common import Binding, BindingCondition, ConfigResourceStatus
 from stoker.api.core import ObjectMeta
 from stoker.api.monitors import PodMonitor, ServiceMonitor
 from stoker.api.prometheus import Prometheus
-from stoker.decide import key_of
 from stoker.explain.answer import State
-from stoker.generate.fragments import ResourceKey
 from stoker.page.index import Entry, Index, IndexMaker, Query
 from stoker.page.judged import Judged
+from stoker.ref import Ref, ref_of
 from stoker.select.choice import Candidate
 from stoker.validate.findings import Finding, Reason
 from stoker.validate.verdicts import Verdict
@@ -51,10 +50,10 @@ class Cluster:
     def __init__(self, number: int = 200) -> None:
         self.resources: list[Candidate] = [monitor(each) for each in range(number)]
         self.held = ""
-        self.idle: dict[ResourceKey, str] = {}
+        self.idle: dict[Ref, str] = {}
         self.titles: tuple[str, ...] = TITLES
         self.verdicts = {
-            title: {key_of(each): (Verdict(key_of(each)[1], each), ()) for each in self.resources}
+            title: {ref_of(each): (Verdict(ref_of(each).path, each), ()) for each in self.resources}
             for title in TITLES
         }
 
@@ -77,8 +76,8 @@ class Cluster:
 
     def judge(self, resource: Candidate, *findings: Finding) -> None:
         """Let the first workload judge."""
-        key = key_of(resource)
-        self.verdicts[TITLES[0]][key] = (Verdict(key[1], resource, findings), ())
+        key = ref_of(resource)
+        self.verdicts[TITLES[0]][key] = (Verdict(key.path, resource, findings), ())
 
     # --- What may happen ---
 
@@ -109,7 +108,7 @@ class Cluster:
 
     def idles(self) -> None:
         """A workload finds nothing to scrape for a resource."""
-        self.idle = {key_of(self.resources[11]): "no Service"}
+        self.idle = {ref_of(self.resources[11]): "no Service"}
 
     def rests(self) -> None:
         """Nothing happens."""

@@ -3,6 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stoker.ref import Ref
 from stoker.select.assets import Source
 from stoker.select.references import References
 
@@ -17,9 +18,9 @@ def test_only_readers_are_woken() -> None:
     kept: References[str] = References()
     kept.put("cart", [secret("login", "user"), secret("login", "password")])
     kept.put("search", [secret("token")])
-    assert kept.readers("Secret", "shop", "login") == {"cart"}
-    assert kept.readers("Secret", "other", "login") == frozenset()
-    assert kept.readers("ConfigMap", "shop", "login") == frozenset()
+    assert kept.readers(Ref("Secret", "shop", "login")) == {"cart"}
+    assert kept.readers(Ref("Secret", "other", "login")) == frozenset()
+    assert kept.readers(Ref("ConfigMap", "shop", "login")) == frozenset()
 
 
 def test_what_is_no_longer_read_wakes_nobody() -> None:
@@ -27,10 +28,10 @@ def test_what_is_no_longer_read_wakes_nobody() -> None:
     kept: References[str] = References()
     kept.put("cart", [secret("login")])
     kept.put("cart", [secret("token")])
-    assert kept.readers("Secret", "shop", "login") == frozenset()
+    assert kept.readers(Ref("Secret", "shop", "login")) == frozenset()
     kept.remove("cart")
     kept.remove("cart")
-    assert kept.readers("Secret", "shop", "token") == frozenset()
+    assert kept.readers(Ref("Secret", "shop", "token")) == frozenset()
 
 
 NAMES = st.sampled_from("abc")
@@ -46,4 +47,4 @@ def test_readers_are_those_of_the_last_word(changes: list[tuple[str, set[str]]])
         last[reader] = names
     for name in "abc":
         expected = {reader for reader, names in last.items() if name in names}
-        assert kept.readers("Secret", "shop", name) == expected
+        assert kept.readers(Ref("Secret", "shop", name)) == expected

@@ -15,7 +15,6 @@ from stoker.api.thanosruler import ThanosRulerSpec
 from stoker.decide import decide
 from stoker.errors import WorkloadError
 from stoker.generate import rulebook
-from stoker.generate.fragments import ResourceKey
 from stoker.generate.rulebook import KeptRules, RuleTerms, prometheus_terms, thanos_terms
 from stoker.generate.rules import (
     CONFIG_MAP_LIMIT,
@@ -24,6 +23,7 @@ from stoker.generate.rules import (
     file_name,
     rule_file,
 )
+from stoker.ref import Ref
 from stoker.select.assets import Contents
 from stoker.select.workload import Workload
 from stoker.settings import Capabilities
@@ -38,9 +38,9 @@ def terms(version: str = "v3.14.0", **members: Any) -> RuleTerms:
     return prometheus_terms(Workload(namespace="ops", name="main", spec=spec))
 
 
-def key_of(name: str) -> ResourceKey:
+def key_of(name: str) -> Ref:
     """The key of a PrometheusRule of the namespace `shop`."""
-    return "PrometheusRule", f"shop/{name}"
+    return Ref("PrometheusRule", "shop", name)
 
 
 def rule(
@@ -107,7 +107,7 @@ def test_a_rule_that_is_rejected_has_a_verdict_and_the_others_have_files() -> No
     good, bad = kept.verdicts[key_of("good")], kept.verdicts[key_of("bad")]
     assert isinstance(good, Verdict)
     assert good.accepted
-    assert good.key == ("PrometheusRule", "shop", "good")
+    assert good.ref == Ref("PrometheusRule", "shop", "good")
     assert [one.path for one in bad.findings] == ["spec.groups[0].rules[0].expr"]
     assert bad.reason == "InvalidConfiguration"
     assert list(texts(kept.config_maps())) == ["shop-good-1.yaml"]
@@ -382,7 +382,7 @@ def test_any_history_leads_to_what_is_made_at_once(
 ) -> None:
     """Verdicts, ignored fields and texts are those of a fresh one; no ConfigMap is overfull."""
     kept, current = KeptRules(TERMS[0], MOUNTED_BY_PROMETHEUS), TERMS[0]
-    wanted: dict[ResourceKey, PrometheusRule] = {}
+    wanted: dict[Ref, PrometheusRule] = {}
     for batch in history:
         for change in batch:
             if isinstance(change, RuleTerms):
@@ -439,7 +439,7 @@ def test_a_decision_has_the_rules_and_names_their_config_maps() -> None:
     scraper = convert(Prometheus, {"metadata": metadata, "spec": spec})
     candidates = [rule("good"), rule("bad", "up =="), rule("far", namespace="bank")]
     decision = decide(scraper, candidates, {}, Contents(), Capabilities())
-    assert [(one.key[2], one.accepted) for one in decision.verdicts] == [
+    assert [(one.ref.name, one.accepted) for one in decision.verdicts] == [
         ("bad", False),
         ("good", True),
     ]

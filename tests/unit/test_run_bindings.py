@@ -11,13 +11,14 @@ import pytest
 from stoker.api.decode import convert
 from stoker.api.monitors import ServiceMonitor
 from stoker.api.prometheus import Prometheus
-from stoker.decide import KeptScraper, key_of
+from stoker.decide import KeptScraper
 from stoker.kube.errors import NotFound
+from stoker.ref import Ref, ref_of
 from stoker.run.judgements import Judgements, Standing
 from stoker.run.operator import Operator
 from stoker.select.choice import Choice
 from stoker.select.labels import EVERYTHING
-from stoker.select.members import Members, ObjectKey, WorkloadKey
+from stoker.select.members import Members
 from stoker.settings import Capabilities
 from stoker.status.bindings import (
     BoundWorkload,
@@ -34,7 +35,7 @@ from stoker.validate.findings import INVALID_CONFIGURATION, Reason
 from tests.unit.test_status import NOON, verdict
 from tests.unit.virtual_time import run
 
-MAIN = WorkloadKey("Prometheus", "shop", "main")
+MAIN = Ref("Prometheus", "shop", "main")
 PAGE = Path(__file__).parents[2] / "docs" / "status.md"
 
 
@@ -62,7 +63,7 @@ def published() -> tuple[Judgements, KeptScraper]:
     scraper = convert(Prometheus, {"metadata": {"name": "main", "namespace": "shop"}, "spec": {}})
     kept = KeptScraper(scraper, Capabilities(), NoValues())
     bad = monitor("bad", relabelings=[{"action": "replace", "regex": "(", "targetLabel": "a"}])
-    kept.put_all({key_of(each): each for each in (monitor("good"), bad)}, NoValues())
+    kept.put_all({ref_of(each): each for each in (monitor("good"), bad)}, NoValues())
     # Only what was published is asked for here.
     unused: Any = None
     return Judgements(unused, unused, unused, unused), kept
@@ -71,18 +72,18 @@ def published() -> tuple[Judgements, KeptScraper]:
 def test_nothing_is_known_of_a_workload_before_it_has_published() -> None:
     """Whether a resource applies is neither yes nor no then, so no binding is removed too early."""
     judgements, kept = published()
-    good, other = ObjectKey("ServiceMonitor", "shop", "good"), ObjectKey("Probe", "shop", "good")
+    good, other = Ref("ServiceMonitor", "shop", "good"), Ref("Probe", "shop", "good")
     assert judgements.applies(good, MAIN) is None
     judgements.publish(MAIN, kept, kept.take_news())
     assert judgements.applies(good, MAIN) is True
     assert judgements.applies(other, MAIN) is False
-    assert judgements.forget(MAIN) == {good, ObjectKey("ServiceMonitor", "shop", "bad")}
+    assert judgements.forget(MAIN) == {good, Ref("ServiceMonitor", "shop", "bad")}
     assert judgements.applies(good, MAIN) is None
 
 
 def test_the_cause_of_a_delay_is_news_for_those_that_it_was_not_told() -> None:
     """For all of them when it is another cause; else for what came or went, in its time."""
-    monitors = [ObjectKey("ServiceMonitor", "shop", name) for name in ("a", "b", "c")]
+    monitors = [Ref("ServiceMonitor", "shop", name) for name in ("a", "b", "c")]
     members = Members()
     wanted = {"ServiceMonitor": Choice(EVERYTHING, None, "shop")}
     members.put_workload(MAIN, wanted)
@@ -106,12 +107,10 @@ def test_the_cause_of_a_delay_is_news_for_those_that_it_was_not_told() -> None:
 
 
 @pytest.mark.parametrize(("seconds", "delayed"), [(5.0, []), (60.0, [MAIN])])
-def test_who_waits_for_its_turn_after_a_start_says_so(
-    seconds: float, delayed: list[WorkloadKey]
-) -> None:
+def test_who_waits_for_its_turn_after_a_start_says_so(seconds: float, delayed: list[Ref]) -> None:
     """Not at once: most are reconciled within seconds, and each resource would be written twice."""
 
-    async def main() -> list[WorkloadKey]:
+    async def main() -> list[Ref]:
         first, begun, told = {MAIN}, asyncio.Event(), []
 
         async def reconciled() -> None:
@@ -163,7 +162,7 @@ class Elsewhere:
         store, selected = SimpleNamespace(ready=ready), SimpleNamespace(label_selector="a=b")
         self.workloads = {"Prometheus": SimpleNamespace(store=store, scope=selected)}
 
-    def workload(self, _key: WorkloadKey) -> None:
+    def workload(self, _key: Ref) -> None:
         """None has the labels."""
 
     def workload_scope(self, _kind: str) -> Any:
@@ -204,7 +203,7 @@ def test_names_of_workloads_that_are_not_ours_are_not_remembered_for_ever() -> N
         cluster: Any = Elsewhere(*names)
         judgements = Judgements(cluster, unused, unused, cluster)
         for name in names:
-            await judgements.standing(WorkloadKey("Prometheus", "shop", name))
+            await judgements.standing(Ref("Prometheus", "shop", name))
             await asyncio.sleep(1)
         return len(judgements._anothers)
 
@@ -217,11 +216,11 @@ def test_resources_are_counted_by_what_changed() -> None:
     judgements.publish(MAIN, kept, kept.take_news())
     assert judgements.counts(MAIN) == {"ServiceMonitor": (1, 1)}
     fixed = monitor("bad")
-    kept.put_all({key_of(fixed): fixed}, NoValues())
+    kept.put_all({ref_of(fixed): fixed}, NoValues())
     assert judgements.counts(MAIN) == {"ServiceMonitor": (1, 1)}, "not published yet"
     judgements.publish(MAIN, kept, kept.take_news())
     assert judgements.counts(MAIN) == {"ServiceMonitor": (2, 0)}
-    kept.remove(key_of(fixed), NoValues())
+    kept.remove(ref_of(fixed), NoValues())
     judgements.publish(MAIN, kept, kept.take_news())
     assert judgements.counts(MAIN) == {"ServiceMonitor": (1, 0)}
 

@@ -11,15 +11,15 @@ from stoker.api.prometheus import Prometheus
 from stoker.errors import WorkloadError
 from stoker.kube.backoff import GRANT_SECONDS
 from stoker.kube.errors import Forbidden, Unavailable
-from stoker.run.held import Held, resource_key
+from stoker.ref import Ref
+from stoker.run.held import Held
 from stoker.run.triggers import Changes
 from stoker.run.values import Values
 from stoker.select.assets import SECRET
-from stoker.select.members import ObjectKey
 from stoker.settings import Capabilities
 from tests.unit.virtual_time import run
 
-JOBS = (SECRET, "shop", "jobs")
+JOBS = Ref(SECRET, "shop", "jobs")
 BROKEN, WELL = "YTogYg==", "LSBqb2JfbmFtZTogYQ=="  # a: b, - job_name: a
 
 
@@ -51,7 +51,7 @@ def test_a_workload_waits_for_the_secret_that_it_cannot_be_read_with(is_new: boo
             await held.refresh(prometheus(), Changes(own=True), frozenset())
             # Another workload has read it already.
             view = values.view()
-            view.all_of(*JOBS)
+            view.all_of(JOBS)
             await values.load(view)
             assert not held.refers_to(JOBS)
         owner = prometheus(additionalScrapeConfigs={"name": "jobs", "key": "jobs.yaml"})
@@ -85,7 +85,7 @@ class Faltering(Server):
         return await super().get()
 
 
-WEB = ObjectKey("ServiceMonitor", "shop", "web")
+WEB = Ref("ServiceMonitor", "shop", "web")
 
 
 def monitor() -> ServiceMonitor:
@@ -113,7 +113,7 @@ def test_a_secret_that_could_not_be_read_is_read_the_next_time() -> None:
         with pytest.raises(Unavailable):
             await held.refresh(prometheus(), changes, members)
         kept = await held.refresh(prometheus(), changes, members)
-        return kept.verdicts[resource_key(WEB)].accepted
+        return kept.verdicts[WEB].accepted
 
     assert asyncio.run(main())
 
@@ -147,9 +147,7 @@ def test_a_secret_that_was_refused_is_asked_for_again() -> None:
 
         async def accepted() -> list[bool]:
             return [
-                (await each.refresh(prometheus(), Changes(), members))
-                .verdicts[resource_key(WEB)]
-                .accepted
+                (await each.refresh(prometheus(), Changes(), members)).verdicts[WEB].accepted
                 for each in workloads
             ]
 

@@ -15,13 +15,13 @@ from stoker.errors import WorkloadError
 from stoker.kube.backoff import GRANT_SECONDS
 from stoker.kube.client import answer_as
 from stoker.kube.errors import ApiError, Forbidden, NotFound, Unavailable, error_of
+from stoker.ref import Ref
 from stoker.run.content import Content
-from stoker.run.held import Held, resource_key
+from stoker.run.held import Held
 from stoker.run.lanes import Lanes
 from stoker.run.triggers import Changes
 from stoker.run.values import Patience, Values, is_name
 from stoker.select.assets import SECRET, Missing, Source
-from stoker.select.members import ObjectKey
 from stoker.settings import Capabilities
 from stoker.validate.findings import Reason
 from tests.unit.virtual_time import run
@@ -120,12 +120,12 @@ class Server:
         return await self.answers.get(name, well())()
 
 
-def key(name: str) -> ObjectKey:
+def key(name: str) -> Ref:
     """A monitor."""
-    return ObjectKey("ServiceMonitor", "shop", name)
+    return Ref("ServiceMonitor", "shop", name)
 
 
-def monitor(each: ObjectKey) -> ServiceMonitor:
+def monitor(each: Ref) -> ServiceMonitor:
     """A monitor that needs the Secret of its own name."""
     token = {"name": each.name, "key": "token"}
     return convert(
@@ -151,11 +151,11 @@ class World:
             self.server,  # type: ignore[arg-type]
             lambda _: False,
             Patience(),
-            lambda each: not each[2].startswith("absent"),
+            lambda each: not each.name.startswith("absent"),
         )
         self.held = Held(self.values, monitor, Capabilities())
         self.arrived: list[str] = []
-        self.values.listen(self.held.refers_to, lambda found: self.arrived.append(found[2]))
+        self.values.listen(self.held.refers_to, lambda found: self.arrived.append(found.name))
 
     async def refresh(
         self,
@@ -165,14 +165,14 @@ class World:
     ) -> dict[str, bool]:
         """Take up monitors of these names; which are accepted."""
         members = frozenset(map(key, names))
-        noted = {(SECRET, "shop", name) for name in values}
+        noted = {Ref(SECRET, "shop", name) for name in values}
         changes = Changes(bool(spec), True, resources=set(members), values=noted)
         kept = await self.held.refresh(prometheus(**spec), changes, members)
-        return {name.partition("/")[2]: each.accepted for (_, name), each in kept.verdicts.items()}
+        return {found.name: each.accepted for found, each in kept.verdicts.items()}
 
     def changed(self, name: str, version: str) -> None:
         """The watch tells of a Secret."""
-        self.values.changed((SECRET, "shop", name), version)
+        self.values.changed(Ref(SECRET, "shop", name), version)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -183,7 +183,7 @@ def test_one_secret_that_cannot_be_read_concerns_who_names_it(fault: str) -> Non
         world = World(bad=FAULTS[fault])
         assert await world.refresh("bad", "good") == {"bad": False, "good": True}
         assert world.held.kept is not None
-        verdict = world.held.kept.verdicts[resource_key(key("bad"))]
+        verdict = world.held.kept.verdicts[key("bad")]
         assert "shop/bad cannot be read: the API server" in verdict.message
         assert "hunter2" not in verdict.message
         assert {each.reason for each in verdict.findings} == {Reason.NOT_READABLE}
@@ -204,7 +204,7 @@ def test_a_value_that_was_read_stays_while_it_cannot_be_read_again(fault: str) -
         assert world.held.kept is not None
         assert "bearer_token: well" in world.held.kept.text()
         outdated = dict(world.values.outdated())
-        assert "hunter2" not in outdated.pop((SECRET, "shop", "bad"))
+        assert "hunter2" not in outdated.pop(Ref(SECRET, "shop", "bad"))
         assert not outdated
         if fault == "never":
             return
@@ -250,7 +250,7 @@ def test_what_nobody_wants_any_longer_is_not_tried_again() -> None:
         found = await world.refresh("gone", "good", values={"gone"})
         assert found == {"gone": False, "good": True}
         assert world.held.kept is not None
-        said = world.held.kept.verdicts[resource_key(key("gone"))].message
+        said = world.held.kept.verdicts[key("gone")].message
         assert "there is no Secret shop/gone" in said
         await asyncio.sleep(120)
         before = len(world.server.asked)
@@ -399,7 +399,7 @@ def test_values_are_read_while_others_are_judged() -> None:
     async def main() -> bool:
         world, asked = World(), dict[str, set[str]]()
 
-        def find(each: ObjectKey) -> ServiceMonitor:
+        def find(each: Ref) -> ServiceMonitor:
             asked[each.name] = set(world.server.asked)
             return monitor(each)
 
@@ -419,7 +419,7 @@ def test_what_dear_resources_name_is_read_before_they_are_judged() -> None:
     async def main() -> list[bool]:
         world, asked = World(), list[bool]()
 
-        def find(each: ObjectKey) -> ServiceMonitor:
+        def find(each: Ref) -> ServiceMonitor:
             asked.append(each.name in world.server.asked)
             return monitor(each)
 
@@ -486,7 +486,7 @@ def test_a_secret_that_changes_faster_than_it_is_read_holds_up_nobody() -> None:
         assert await world.refresh("bad", "good") == {"bad": True, "good": True}
         assert loop.time() - begun < 1
         assert world.server.asked.count("bad") == 2
-        found = world.values.find((SECRET, "shop", "bad"))
+        found = world.values.find(Ref(SECRET, "shop", "bad"))
         assert found is not None
         assert found.stale
         world.server.answers["bad"] = well("bGFzdA==", "1000")
@@ -529,7 +529,7 @@ def test_a_name_that_no_secret_can_have_is_not_asked_for(name: str, is_one: bool
         assert bool(view.unread) == is_one
         assert isinstance(found, Missing)
         assert len(str(found)) < 400
-        assert is_one or world.values.find((SECRET, "shop", name)) == Content()
+        assert is_one or world.values.find(Ref(SECRET, "shop", name)) == Content()
 
     run(main())
 
@@ -557,7 +557,7 @@ def test_the_workloads_own_secret_keeps_its_value_and_says_why() -> None:
             world.changed("jobs", "2")
             await world.refresh("good", values={"jobs"})
             assert "job_name: a\n" in kept.text()
-            assert list(dict(world.values.outdated())) == [(SECRET, "shop", "jobs")]
+            assert list(dict(world.values.outdated())) == [Ref(SECRET, "shop", "jobs")]
 
     run(main())
 
@@ -568,7 +568,7 @@ def test_without_patience_a_failure_is_an_error() -> None:
     async def main() -> None:
         server = Server(bad=FAULTS["500"])
         view = Values(server, lambda _: False).view()  # type: ignore[arg-type]
-        view.all_of(SECRET, "shop", "bad")
+        view.all_of(Ref(SECRET, "shop", "bad"))
         with pytest.raises(ApiError, match="500"):
             await view._values.load(view)
 

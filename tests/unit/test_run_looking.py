@@ -11,6 +11,7 @@ from stoker.api.prometheus import Prometheus
 from stoker.explain.reconciled import reported_failure
 from stoker.kube.errors import Forbidden, NotFound
 from stoker.page.desk import Desk
+from stoker.ref import Ref
 from stoker.run.looking import Inside, Looking
 from stoker.run.rivals import Rivals
 from stoker.select.members import Members
@@ -58,7 +59,7 @@ def rivals(server: Any) -> Rivals:
     return Rivals(server)
 
 
-MAIN = ("Prometheus", "shop", "main")
+MAIN = Ref("Prometheus", "shop", "main")
 
 
 def test_two_operators_are_seen_by_who_wrote_the_status() -> None:
@@ -83,7 +84,7 @@ def test_only_what_changed_is_asked_for() -> None:
         assert server.asked[2:] == ["main"]
         assert found.names[MAIN] == ("PrometheusOperator", "stoker")
         await found.look([owner("other")])
-        assert list(found.names) == [("Prometheus", "shop", "other")]
+        assert list(found.names) == [Ref("Prometheus", "shop", "other")]
 
     asyncio.run(look())
 

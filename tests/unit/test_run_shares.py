@@ -1,8 +1,8 @@
 """Which changes a workload takes up now, and which wait."""
 
+from stoker.ref import Ref
 from stoker.run.shares import RATE, Shares
 from stoker.run.triggers import Changes
-from stoker.select.members import ObjectKey
 
 
 class World:
@@ -10,7 +10,7 @@ class World:
 
     def __init__(self, *dear: str) -> None:
         self.now = 100.0
-        self.shares = Shares(lambda key: key[2] in dear, lambda: self.now)
+        self.shares = Shares(lambda key: key.name in dear, lambda: self.now)
 
     def passed(self, changes: Changes, seconds: float) -> tuple[set[str], Changes]:
         """One pass: what it took up, which takes so long for each, and what is left."""
@@ -18,15 +18,15 @@ class World:
         if not now:
             self.now += wait
             return set(), later
-        taken = {each.name for each in now.resources} | {each[2] for each in now.values}
+        taken = {each.name for each in now.resources} | {each.name for each in now.values}
         self.now += seconds * max(1, len(taken))
         self.shares.charge(now, seconds * max(1, len(taken)))
         return taken, later
 
 
-def changed(*names: str, namespace: str = "evil") -> set[ObjectKey]:
+def changed(*names: str, namespace: str = "evil") -> set[Ref]:
     """Monitors of these names."""
-    return {ObjectKey("ServiceMonitor", namespace, name) for name in names}
+    return {Ref("ServiceMonitor", namespace, name) for name in names}
 
 
 def test_what_comes_alone_is_taken_up_at_once() -> None:
@@ -83,11 +83,11 @@ def test_who_changes_something_all_the_time_has_a_part_of_the_time() -> None:
         for step in range(4000):
             rest.merge(Changes(resources=changed("flood")))
             if step % 40 == 0:
-                rest.merge(Changes(values={("Secret", "shop", "calm")}))
+                rest.merge(Changes(values={Ref("Secret", "shop", "calm")}))
             before = world.now
             taken, rest = world.passed(rest, seconds)
             used += world.now - before if taken == {"flood"} else 0
-            waited += ("Secret", "shop", "calm") in rest.values
+            waited += Ref("Secret", "shop", "calm") in rest.values
         assert waited == 0
         assert used < (RATE + 0.1) * (world.now - begun)
 

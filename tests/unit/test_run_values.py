@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 
 from stoker.kube.errors import Unavailable
+from stoker.ref import Ref
 from stoker.run.values import Values
 from stoker.select.assets import SECRET, Missing, Source
 from tests.unit import virtual_time
 
-KEY = (SECRET, "shop", "login")
+KEY = Ref(SECRET, "shop", "login")
 SOURCE = Source(SECRET, "shop", "login", "password")
 
 
@@ -82,9 +83,9 @@ def test_an_object_can_be_had_whole() -> None:
         server.answer.set()
         values = Values(server, lambda _: False)  # type: ignore[arg-type]
         view = values.view()
-        assert view.all_of(*KEY) == {}
+        assert view.all_of(KEY) == {}
         assert await values.load(view) == {KEY}
-        return view.all_of(*KEY), view.value(Source(*KEY, "picture"))
+        return view.all_of(KEY), view.value(Source(KEY.kind, KEY.namespace, KEY.name, "picture"))
 
     whole, picture = virtual_time.run(read())
     assert whole == {"password": "first", "picture": b"\xff\xfe"}
@@ -113,7 +114,7 @@ def test_a_read_that_fails_leaves_nothing_behind() -> None:
     async def load() -> int:
         view = Values(Failing(), lambda _: False).view()  # type: ignore[arg-type]
         for name in ("broken", "slow"):
-            view.all_of(SECRET, "shop", name)
+            view.all_of(Ref(SECRET, "shop", name))
         with pytest.raises(Unavailable):
             await view._values.load(view)
         task = asyncio.current_task()

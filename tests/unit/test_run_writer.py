@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from stoker.api.core import Object, ObjectId, ObjectMeta
+from stoker.api.core import Object, ObjectMeta
 from stoker.kube.errors import ApiError, Conflict, Forbidden, NotFound, Unavailable
 from stoker.kube.resources import SECRET
+from stoker.ref import Ref
 from stoker.run.writer import Writer
 from tests.unit import virtual_time
 
@@ -66,7 +67,7 @@ class Server:
         live = self.live or {"metadata": {}}
         self.live = live | {"metadata": live["metadata"] | {"resourceVersion": str(self.version)}}
 
-    def current(self, _: ObjectId) -> ObjectMeta | None:
+    def current(self, _: Ref) -> ObjectMeta | None:
         """What a cache that is up to date would have."""
         if self.live is None:
             return None
@@ -102,7 +103,7 @@ def test_an_object_that_was_read_ahead_is_compared_without_reading_it_again() ->
         await writer.write(WANTED)
         writer.forget_all()
         server.calls.clear()
-        found = server.current(("Secret", "shop", "config"))
+        found = server.current(Ref("Secret", "shop", "config"))
         assert found
         with writer.reading_ahead([(SECRET, found)]):
             assert await writer.look(SECRET, "shop", "config") == server.live
@@ -119,7 +120,7 @@ def test_what_changes_after_it_was_read_ahead_is_looked_at_again() -> None:
         server, writer = made()
         await writer.write(WANTED)
         writer.forget_all()
-        found = server.current(("Secret", "shop", "config"))
+        found = server.current(Ref("Secret", "shop", "config"))
         assert found
         with writer.reading_ahead([(SECRET, found)]):
             await writer.look(SECRET, "shop", "config")
@@ -199,7 +200,7 @@ def test_a_touch_that_the_cache_does_not_show_yet_is_found() -> None:
     async def run() -> tuple[list[str], object]:
         server, writer = made()
         await writer.write(WANTED)
-        stale = server.current(("Secret", "shop", "config"))
+        stale = server.current(Ref("Secret", "shop", "config"))
         writer._current = lambda _: stale
         server.touch()
         server.calls.clear()

@@ -12,8 +12,9 @@ from stoker.api.prometheus_common import PrometheusCommonSpec
 from stoker.api.rules import PrometheusRule
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.api.thanosruler import ThanosRulerSpec
+from stoker.ref import Ref
 from stoker.select.assets import Contents
-from stoker.select.choice import applicable, choices, chosen
+from stoker.select.choice import applicable, choices_in, chosen
 from stoker.select.labels import (
     field_text_problem,
     label_text_problem,
@@ -108,16 +109,16 @@ def test_rules_are_chosen_by_a_prometheus_and_by_a_thanos_ruler(
     """Without a selector none; without one for namespaces, those of the own namespace."""
     asking = Workload(namespace="monitoring", name="main", spec=convert(PrometheusSpec, spec))
     assert names(applicable(asking, RULES, {})) == taken
-    ruler = choices(convert(ThanosRulerSpec, spec), "monitoring")
+    ruler = choices_in("monitoring", convert(ThanosRulerSpec, spec))
     assert names(chosen(ruler, RULES, {})) == taken
 
 
 def test_a_workload_asks_for_the_kinds_that_it_has_selectors_for() -> None:
     """An agent evaluates no rules, and a Thanos Ruler scrapes nothing."""
-    everything = choices(PrometheusSpec(), "monitoring")
-    monitors = choices(PrometheusAgentSpec(), "monitoring")
+    everything = choices_in("monitoring", PrometheusSpec())
+    monitors = choices_in("monitoring", PrometheusAgentSpec())
     assert list(everything) == [*monitors, "PrometheusRule"]
-    assert list(choices(ThanosRulerSpec(), "monitoring")) == ["PrometheusRule"]
+    assert list(choices_in("monitoring", ThanosRulerSpec())) == ["PrometheusRule"]
     agent = Workload(namespace="monitoring", name="main", spec=PrometheusAgentSpec(), agent=True)
     assert applicable(agent, RULES, {}) == []
 
@@ -132,18 +133,18 @@ def test_rules_come_after_monitors() -> None:
 
 def test_a_rejected_resource_is_a_value_beside_the_accepted_ones() -> None:
     """One bad monitor is left out and told why; the other is used."""
-    assets = Contents({("Secret", "monitoring", "login"): {"user": "me", "password": "secret"}})
+    assets = Contents({Ref("Secret", "monitoring", "login"): {"user": "me", "password": "secret"}})
     keys = {"username": {"name": "login", "key": "user"}}
     good = monitor("a", basicAuth=keys | {"password": {"name": "login", "key": "password"}})
     bad = monitor("b", basicAuth=keys | {"password": {"name": "login", "key": "word"}})
     selection = select(workload(serviceMonitorSelector={}), [bad, good], {}, assets)
-    assert [one.key for one in selection.accepted] == [("ServiceMonitor", "monitoring", "a")]
+    assert [one.ref for one in selection.accepted] == [Ref("ServiceMonitor", "monitoring", "a")]
     rejected = selection.rejected[0]
     assert rejected.reason == "InvalidConfiguration"
     assert rejected.message == (
         "spec.endpoints[0].basicAuth.password: Secret monitoring/login has no key `word`"
     )
-    assert selection.references == {("Secret", "monitoring", "login")}
+    assert selection.references == {Ref("Secret", "monitoring", "login")}
     assert "secret" not in rejected.message
 
 
@@ -151,7 +152,7 @@ def test_what_was_missing_is_a_reference_too() -> None:
     """The Secret that is not there is what to wait for."""
     one = monitor("a", "shop", bearerTokenSecret={"name": "token", "key": "t"})
     selection = Selection((judge(workload(), one, Contents()),))
-    assert selection.references == {("Secret", "shop", "token")}
+    assert selection.references == {Ref("Secret", "shop", "token")}
     assert not selection.accepted
 
 

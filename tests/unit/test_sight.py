@@ -13,12 +13,12 @@ from stoker.kube.errors import ApiError, Forbidden, NotFound
 from stoker.kube.report import LIST, Report
 from stoker.kube.resources import PROBE, SERVICE_MONITOR
 from stoker.kube.store import Store
+from stoker.ref import Ref
 from stoker.run.sight import Sight
 from stoker.select.choice import choices
-from stoker.select.members import WorkloadKey
 from stoker.status.conditions import Because
 
-MAIN = WorkloadKey("Prometheus", "shop", "main")
+MAIN = Ref("Prometheus", "shop", "main")
 KINDS = ("ServiceMonitor", "PodMonitor", "Probe", "ScrapeConfig", "PrometheusRule")
 
 
@@ -87,7 +87,7 @@ def test_a_kind_out_of_sight(
     """It concerns who asks for it; what is not installed is no reason not to be ready."""
     owner = prometheus(**spec)
     seen = sight(owner, "Probe", Watch(error, listed=listed))
-    assert seen.never_seen(choices(owner.spec, "shop")) == hidden
+    assert seen.never_seen(choices(owner)) == hidden
     assert seen.not_ready().startswith(told)
     assert bool(seen.not_ready()) is bool(told)
 
@@ -97,7 +97,7 @@ def test_a_workload_that_is_kept_is_told_until_it_is_not(error: ApiError, reason
     """In its condition and by the replica."""
     owner = prometheus(**PROBES)
     seen = sight(owner, "Probe", Watch(error, listed=False))
-    remark = seen.keep(MAIN, choices(owner.spec, "shop"), ["Probe"])
+    remark = seen.keep(MAIN, choices(owner), ["Probe"])
     assert remark.reason == reason
     assert "Prometheus shop/main stays as it is" in seen.not_ready()
     seen.release(MAIN)
@@ -111,7 +111,7 @@ def test_labels_of_namespaces_out_of_sight_hide_what_is_looked_for_by_them() -> 
     name = {"matchLabels": {"kubernetes.io/metadata.name": "shop"}}
     owner = prometheus(**by, serviceMonitorNamespaceSelector=labels, probeNamespaceSelector=name)
     seen = sight(owner, "Probe", Watch(), unlabelled=True)
-    wanted = choices(owner.spec, "shop")
+    wanted = choices(owner)
     assert seen.never_seen(wanted) == {"ServiceMonitor"}
     assert "may not list namespaces" in seen.keep(MAIN, wanted, ["ServiceMonitor"]).message
     assert SERVICE_MONITOR.kind in wanted

@@ -13,7 +13,7 @@ from stoker.api.decode import convert
 from stoker.api.prometheus import PrometheusSpec
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.errors import WorkloadError
-from stoker.generate.fragments import KeptConfiguration, ResourceKey
+from stoker.generate.fragments import KeptConfiguration
 from stoker.generate.prometheus import Additional, Frame
 from stoker.generate.split import (
     LARGEST_FILE,
@@ -25,6 +25,7 @@ from stoker.generate.split import (
     split_files,
 )
 from stoker.generate.stream import Piece
+from stoker.ref import Ref, ref_of
 from stoker.select.assets import Contents
 from stoker.select.workload import Workload
 from stoker.version import parse_version
@@ -43,14 +44,14 @@ def server(version: str = "v3.14.0") -> Workload:
     return Workload(namespace="shop", name="main", spec=convert(PrometheusSpec, spec))
 
 
-def noisy(number: int, seed: int = 0) -> tuple[ResourceKey, ScrapeConfig]:
+def noisy(number: int, seed: int = 0) -> tuple[Ref, ScrapeConfig]:
     """A ScrapeConfig that takes about 2 KB, however well it is compressed."""
     letters = random.Random(f"{number} {seed}").randbytes(1_500).hex()
     targets = [letters[start : start + 50] for start in range(0, len(letters), 50)]
     metadata = {"namespace": f"team-{number % 7}", "name": f"config-{number}"}
     spec = {"staticConfigs": [{"targets": targets}]}
-    key = f"{metadata['namespace']}/{metadata['name']}"
-    return ("ScrapeConfig", key), convert(ScrapeConfig, {"metadata": metadata, "spec": spec})
+    made = convert(ScrapeConfig, {"metadata": metadata, "spec": spec})
+    return ref_of(made), made
 
 
 def kept_of(count: int, version: str = "v3.14.0") -> KeptConfiguration:

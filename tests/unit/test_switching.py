@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from stoker.api.core import Object, ObjectMeta
 from stoker.api.decode import convert
 from stoker.api.prometheus import PrometheusAgentSpec
+from stoker.ref import Ref
 from stoker.run.caches import Running
 from stoker.run.switching import (
     Found,
@@ -21,7 +22,7 @@ from stoker.run.switching import (
 )
 from stoker.select.workload import Workload
 
-SECRET = ("Secret", "shop", "prom-agent-light-switch")
+SECRET = Ref("Secret", "shop", "prom-agent-light-switch")
 
 
 def agent(mode: str) -> Workload:
@@ -78,7 +79,7 @@ READY_DAEMON = running(
 
 
 APART_DAEMON = running(READY_DAEMON.status or {}, template=(APART_SET.spec or {})["template"])
-DAEMON = ("DaemonSet", "shop", "prom-agent-light")
+DAEMON = Ref("DaemonSet", "shop", "prom-agent-light")
 
 
 def daemon(**status: int) -> Running:
@@ -110,10 +111,10 @@ def test_stateful_sets_stay_until_there_is_an_agent_on_every_node() -> None:
     ]
     for daemons in lacking:
         switch = switch_of(agent("DaemonSet"), ON_NODES, Found([READY_SET], daemons, []))
-        assert ("StatefulSet", "shop", "prom-agent-light") in switch.kept
+        assert Ref("StatefulSet", "shop", "prom-agent-light") in switch.kept
         assert switch.waits_for
     done = switch_of(agent("DaemonSet"), ON_NODES, Found([READY_SET], [APART_DAEMON], []))
-    assert ("StatefulSet", "shop", "prom-agent-light") not in done.kept
+    assert Ref("StatefulSet", "shop", "prom-agent-light") not in done.kept
 
 
 @pytest.mark.parametrize("mode", ["DaemonSet", "StatefulSet"])
@@ -130,7 +131,7 @@ def test_new_pods_never_read_what_the_old_ones_read(mode: str) -> None:
             found = Found([], [old], usual + OWN)
         switch = switch_of(agent(mode), wanted, found)
         assert switch.apart is apart_now
-        assert {("Secret", "shop", each) for each in theirs} < switch.kept
+        assert {Ref("Secret", "shop", each) for each in theirs} < switch.kept
 
 
 @pytest.mark.parametrize("mode", ["DaemonSet", "StatefulSet"])
@@ -178,17 +179,17 @@ def test_new_pods_count_when_they_have_been_ready_for_a_while() -> None:
             template=(APART_SET.spec or {})["template"],
         )
         switch = switch_of(agent("StatefulSet"), WANTED, Found([counting], [READY_DAEMON], OWN))
-        assert (("DaemonSet", "shop", "prom-agent-light") in switch.kept) == kept
+        assert (Ref("DaemonSet", "shop", "prom-agent-light") in switch.kept) == kept
 
 
 def test_a_daemon_set_stays_until_the_stateful_sets_are_ready_on_secrets_of_their_own() -> None:
     """Pods of the DaemonSet never see the configuration for all targets."""
     usual = ["prom-agent-light", "prom-agent-light-scrape-0"]
-    kept = {("Secret", "shop", each) for each in usual}
+    kept = {Ref("Secret", "shop", each) for each in usual}
     for sets in ([], [NEW_SET]):
         switch = switch_of(agent("StatefulSet"), WANTED, Found(sets, [READY_DAEMON], usual))
         assert switch.apart
-        assert switch.kept == {("DaemonSet", "shop", "prom-agent-light")} | kept
+        assert switch.kept == {Ref("DaemonSet", "shop", "prom-agent-light")} | kept
     ready = switch_of(agent("StatefulSet"), WANTED, Found([APART_SET], [READY_DAEMON], usual + OWN))
     assert ready.apart
     assert ready.kept == kept
@@ -257,7 +258,7 @@ def test_a_change_is_held_where_pods_want_the_same_port_of_a_node(mode: str) -> 
     assert "delete" in switch.waits_for
     assert switched(agent(mode), wanted, switch) == []
     other = "StatefulSet" if mode == "DaemonSet" else "DaemonSet"
-    assert (other, "shop", "prom-agent-light") in switch.kept
+    assert Ref(other, "shop", "prom-agent-light") in switch.kept
     # The ways out: without hostNetwork, without the old ones, and where these have no pods.
     plain = ON_NODES if mode == "DaemonSet" else WANTED
     assert not switch_of(agent(mode), plain, found).held
@@ -288,7 +289,7 @@ def test_what_is_being_deleted_is_not_ready() -> None:
     for daemons, kept in (([APART_DAEMON], False), ([going], True)):
         found = Found([READY_SET], daemons, ["prom-agent-light", *OWN])
         switch = switch_of(agent("DaemonSet"), ON_NODES, found)
-        assert (("StatefulSet", "shop", "prom-agent-light") in switch.kept) is kept
+        assert (Ref("StatefulSet", "shop", "prom-agent-light") in switch.kept) is kept
 
 
 def test_a_change_waits_for_pods_that_are_rolled_between_the_two_secrets() -> None:
@@ -317,7 +318,7 @@ def test_a_change_goes_on_without_pods_that_are_excused_and_without_no_others() 
         new = replace(APART_DAEMON, metadata=made, status=status)
         found = Found([READY_SET], [new], ["prom-agent-light", *OWN], {"new": excused})
         switch = switch_of(agent("DaemonSet"), ON_NODES, found)
-        assert (("StatefulSet", "shop", "prom-agent-light") in switch.kept) is kept
+        assert (Ref("StatefulSet", "shop", "prom-agent-light") in switch.kept) is kept
         assert switch.starts == (frozenset({"new"}) if kept else frozenset())
     for replicas, ready, excused, kept in ((2, 1, 1, False), (1, 0, 1, True), (2, 0, 2, True)):
         counts = {"observedGeneration": 1, "updatedReplicas": replicas, "readyReplicas": ready}

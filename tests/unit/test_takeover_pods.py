@@ -16,8 +16,9 @@ from stoker.api.prometheus import Prometheus, PrometheusAgent
 from stoker.api.rules import PrometheusRule
 from stoker.api.thanosruler import ThanosRuler
 from stoker.build.drift import differences
-from stoker.decide import Existing, decide, kept_of, key_of, objects_for, shared_service_of
+from stoker.decide import Existing, decide, kept_of, objects_for, shared_service_of
 from stoker.generate.rules import CONFIG_MAP_LIMIT
+from stoker.ref import ref_of
 from stoker.select.assets import Contents
 from stoker.select.workload import Owner
 from stoker.settings import Capabilities, ObjectSettings
@@ -54,7 +55,7 @@ def ruler(**spec: Any) -> ThanosRuler:
 def objects(owner: Owner, rules: Sequence[PrometheusRule], theirs: Sequence[Files]) -> list[Object]:
     """What we make of a workload whose ConfigMaps with rules are there."""
     kept = kept_of(owner, CAPABILITIES, Contents())
-    kept.put_all({key_of(each): each for each in rules}, Contents())
+    kept.put_all({ref_of(each): each for each in rules}, Contents())
     contents = kept.contents(Contents(), Existing(rules=theirs))
     return objects_for(owner, CAPABILITIES, SETTINGS, contents)
 

@@ -17,9 +17,9 @@ from stoker.api.monitors import ServiceMonitor
 from stoker.api.prometheus import Prometheus, PrometheusAgent
 from stoker.decide import outline_of
 from stoker.kube.client import Client
+from stoker.ref import Ref
 from stoker.run.scraper_api import NotAnsweredError, ScraperApi, TooMuchError
 from stoker.run.targets import Observed, TargetRounds
-from stoker.select.members import ObjectKey, WorkloadKey
 from stoker.settings import Capabilities, ObjectSettings, OperatorSettings, TargetSettings
 from tests.unit.test_status import NOON
 
@@ -72,8 +72,8 @@ class Stage:
         self.down: set[str] = set()
         self.huge = ""
         self.odd = ""
-        self.looked: list[ObjectKey] = []
-        self.keys = [ObjectKey("ServiceMonitor", "shop", f"m{n}") for n in range(monitors)]
+        self.looked: list[Ref] = []
+        self.keys = [Ref("ServiceMonitor", "shop", f"m{n}") for n in range(monitors)]
         self.observed = Observed(wanted=True)
         self.rounds = TargetRounds(
             self._tools(requests), self._judgements(), self.observed, self.looked.extend
@@ -112,7 +112,7 @@ class Stage:
     def counted(self, workload: str, monitor: int) -> tuple[int, int] | None:
         """The targets that are known."""
         kind = "PrometheusAgent" if workload == "nodes" else "Prometheus"
-        key = WorkloadKey(kind, "shop", workload)
+        key = Ref(kind, "shop", workload)
         found = self.observed.of(key, self.keys[monitor], None)
         return None if found is None else (found.discovered, found.healthy)
 
@@ -145,11 +145,11 @@ class Stage:
         return SimpleNamespace(accepted=lambda _: list(self.keys))
 
 
-def _key(owner: Any) -> WorkloadKey:
-    return WorkloadKey(type(owner).__name__, "shop", owner.metadata.name)
+def _key(owner: Any) -> Ref:
+    return Ref(type(owner).__name__, "shop", owner.metadata.name)
 
 
-def _monitor(key: ObjectKey) -> ServiceMonitor:
+def _monitor(key: Ref) -> ServiceMonitor:
     metadata = {"namespace": key.namespace, "name": key.name}
     return convert(
         ServiceMonitor, {"metadata": metadata, "spec": {"selector": {}, "endpoints": [{}]}}

@@ -17,8 +17,8 @@ from stoker.cli.explain_text import printed
 from stoker.cli.operator_settings import operator_settings
 from stoker.errors import FieldError
 from stoker.explain.answer import Explanation
+from stoker.ref import Ref
 from stoker.run.targets import Observed
-from stoker.select.members import ObjectKey, WorkloadKey
 from stoker.status.bindings import (
     BoundWorkload,
     binding,
@@ -165,7 +165,7 @@ def test_a_binding_loses_its_targets_when_they_are_not_known() -> None:
 
 def test_what_was_told_before_counts_until_it_is_asked() -> None:
     """A restart removes nothing; a workload that cannot be asked, and the flag, do."""
-    workload, resource = WorkloadKey("Prometheus", "a", "b"), ObjectKey("Probe", "a", "c")
+    workload, resource = Ref("Prometheus", "a", "b"), Ref("Probe", "a", "c")
     told, news = TargetCounts(discovered=1), TargetCounts(discovered=2)
     observed = Observed(wanted=True)
     assert observed.of(workload, resource, told) == told

@@ -9,24 +9,24 @@ from msgspec.structs import replace
 
 from stoker.api.core import LabelSelector, ObjectMeta, OwnerReference
 from stoker.kube.reading import Head
+from stoker.ref import Ref
 from stoker.run.triggers import Changes, Triggers
 from stoker.select.choice import Choice
 from stoker.select.labels import selector_of
-from stoker.select.members import ObjectKey, WorkloadKey
 
-MAIN = WorkloadKey("Prometheus", "shop", "main")
-MONITOR = ObjectKey("ServiceMonitor", "shop", "web")
-SECRET = ("Secret", "shop", "token")
+MAIN = Ref("Prometheus", "shop", "main")
+MONITOR = Ref("ServiceMonitor", "shop", "web")
+SECRET = Ref("Secret", "shop", "token")
 
 
 class Told:
     """Triggers, and what they told."""
 
     def __init__(self) -> None:
-        self.woken: list[WorkloadKey] = []
-        self.looked: list[WorkloadKey] = []
+        self.woken: list[Ref] = []
+        self.looked: list[Ref] = []
         self.counted: list[tuple[str, str]] = []
-        self.reading: dict[tuple[str, str, str], list[WorkloadKey]] = {}
+        self.reading: dict[Ref, list[Ref]] = {}
         self.written: set[str] = set()
         self.choices: dict[str, Choice] | None = {
             "ServiceMonitor": choice(namespaces={"team": "a"})

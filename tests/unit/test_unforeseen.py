@@ -6,7 +6,8 @@ from unittest.mock import patch
 import pytest
 
 from stoker.api.convert import typed
-from stoker.decide import Kept, kept_of, key_of
+from stoker.decide import Kept, kept_of
+from stoker.ref import ref_of
 from stoker.select.assets import Contents, Source
 from stoker.settings import Capabilities
 from stoker.validate.findings import Reason
@@ -45,7 +46,7 @@ def of_kind(kind: str) -> tuple[Kept, dict[Any, Any]]:
     (given,) = (each for each in neighbours() if each["kind"] == kind)
     theirs = manifest(kind, "mallory", "shop", given["spec"])
     objects: list[Any] = [typed(given), typed(theirs)]
-    return kept_of(owner, Capabilities(), ASSETS, None), {key_of(each): each for each in objects}
+    return kept_of(owner, Capabilities(), ASSETS, None), {ref_of(each): each for each in objects}
 
 
 @pytest.mark.parametrize("kind", FAILING)

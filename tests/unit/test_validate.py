@@ -25,6 +25,7 @@ from stoker.api.scrapeconfig.discovery.hosters import IonosDiscovery, LinodeDisc
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.api.workload import WebTlsConfig
 from stoker.cli.operator_settings import operator_settings
+from stoker.ref import Ref
 from stoker.select.assets import Contents
 from stoker.select.workload import Workload
 from stoker.settings import capabilities_with
@@ -89,9 +90,9 @@ def certificate_text(private: Any) -> str:
 CERTIFICATE = certificate_text(PRIVATE)
 ASSETS = Contents(
     {
-        ("Secret", "shop", "login"): {"user": "me", "password": "x", "token": "t", "empty": ""},
-        ("Secret", "shop", "tls"): {"crt": CERTIFICATE, "key": key_text(PRIVATE), "bad": "no"},
-        ("ConfigMap", "shop", "ca"): {"crt": CERTIFICATE, "bad": "no"},
+        Ref("Secret", "shop", "login"): {"user": "me", "password": "x", "token": "t", "empty": ""},
+        Ref("Secret", "shop", "tls"): {"crt": CERTIFICATE, "key": key_text(PRIVATE), "bad": "no"},
+        Ref("ConfigMap", "shop", "ca"): {"crt": CERTIFICATE, "bad": "no"},
     }
 )
 KINDS: dict[str, tuple[Any, Any]] = {

@@ -10,6 +10,7 @@ from stoker.__main__ import main
 from stoker.offline.manifests import read
 from stoker.offline.watched import Folder
 from stoker.offline.world import World, world_of
+from stoker.ref import Ref
 from stoker.select.assets import CONFIG_MAP, SECRET, Missing, Source
 
 Output = pytest.CaptureFixture[str]
@@ -88,7 +89,7 @@ def test_an_empty_namespace_is_the_default_one(tmp_path: Path) -> None:
         )
         metadata = [each.metadata for each in (*found.workloads, *found.resources)]
         assert [each.namespace for each in metadata] == ["default", "default"]
-        assert (CONFIG_MAP, "default", "a") in found.contents
+        assert Ref(CONFIG_MAP, "default", "a") in found.contents
 
 
 def test_a_secret_may_hold_what_is_no_text(tmp_path: Path) -> None:
@@ -103,7 +104,7 @@ def test_a_secret_may_hold_what_is_no_text(tmp_path: Path) -> None:
     assert found.refused == []
     assert found.assets.value(Source(SECRET, "shop", "keys", "long")) == "word" * 40
     assert isinstance(found.assets.value(Source(SECRET, "shop", "keys", "packed")), Missing)
-    assert isinstance(found.assets.all_of(SECRET, "shop", "keys")["packed"], bytes)
+    assert isinstance(found.assets.all_of(Ref(SECRET, "shop", "keys"))["packed"], bytes)
 
 
 def test_what_render_writes_can_be_read_again(tmp_path: Path) -> None:

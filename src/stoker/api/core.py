@@ -11,9 +11,6 @@ from stoker.api.declare import NO_TEXT, Model, rule
 
 Object: TypeAlias = dict[str, Any]
 
-ObjectId: TypeAlias = tuple[str, str, str]
-"""Kind, namespace and name of an object."""
-
 _CORE = "io.k8s.api.core.v1."
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1."
 
@@ -34,12 +31,6 @@ IntOrString = Annotated[int | str, rule()]
 Int32 = Annotated[int, rule(format="int32")]
 Int64 = Annotated[int, rule(format="int64")]
 Time = Annotated[str, rule(format="date-time")]
-
-
-def identity_of(found: Object) -> ObjectId:
-    """Kind, namespace and name of an object."""
-    metadata = found["metadata"]
-    return found["kind"], metadata.get("namespace") or "", metadata["name"]
 
 
 class OwnerReference(Model):

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from stoker.offline.manifests import Manifest, Reading, Unreadable
     from stoker.offline.problems import Problem
     from stoker.offline.reports import Entry
+    from stoker.ref import Ref
     from stoker.yamltree import Places
 
 _FORMATS = ("text", "json", "github", "sarif")
@@ -132,7 +133,7 @@ def _entries(readings: "Iterable[Reading]", tally: _Tally, rules: _Rules) -> "It
     from stoker.offline.manifests import Manifest
     from stoker.offline.problems import is_node, is_ours, without_kind
 
-    known: dict[tuple[str, str, str], str] = {}
+    known: dict[Ref, str] = {}
     agents: list[Manifest] = []
     nodes: list[Manifest] = []
     for reading in readings:
@@ -185,9 +186,7 @@ def _unreadable(found: "Unreadable") -> "Entry":
     return Entry(*where, "", "", "", found.path, "error", UNREADABLE, found.reason)
 
 
-def _verdict(
-    manifest: "Manifest", known: dict[tuple[str, str, str], str], rules: _Rules
-) -> "list[Entry]":
+def _verdict(manifest: "Manifest", known: "dict[Ref, str]", rules: _Rules) -> "list[Entry]":
     """The problems of an object in the order of their lines."""
     from stoker.offline.problems import defined_twice, problems, workload_problems
 
@@ -211,8 +210,10 @@ def _entry(
     line, column = places.place(path)
     where = (manifest.source, manifest.document, line)
     severity = "warning" if problem.warning and not strict else "error"
-    subject = _identity(manifest.object)
-    return Entry(*where, *subject, path, severity, problem.reason, problem.message, column)
+    kind, namespace, name = _identity(manifest.object)
+    return Entry(
+        *where, kind, namespace, name, path, severity, problem.reason, problem.message, column
+    )
 
 
 def _places(manifest: "Manifest") -> "Places":
@@ -221,23 +222,23 @@ def _places(manifest: "Manifest") -> "Places":
     return Places(manifest.text, manifest.line)
 
 
-def _identity(manifest: dict[str, Any]) -> tuple[str, str, str]:
+def _identity(manifest: dict[str, Any]) -> "Ref":
     """Kind, namespace and name, empty where they are missing or not even text."""
+    from stoker.ref import Ref
+
     metadata = manifest.get("metadata")
     fields = metadata if isinstance(metadata, dict) else {}
-    return _text(manifest.get("kind")), _text(fields.get("namespace")), _text(fields.get("name"))
+    return Ref(*map(_text, (manifest.get("kind"), fields.get("namespace"), fields.get("name"))))
 
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _defined_before(
-    manifest: "Manifest", places: "Places", known: dict[tuple[str, str, str], str]
-) -> str:
+def _defined_before(manifest: "Manifest", places: "Places", known: "dict[Ref, str]") -> str:
     """Where an object of the same kind and name stood before, or nothing."""
     identity = _identity(manifest.object)
-    if not identity[2]:
+    if not identity.name:
         return ""
     if identity in known:
         return known[identity]

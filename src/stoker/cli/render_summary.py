@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 
-from stoker.api.core import identity_of
 from stoker.cli.terminal import harmless
 from stoker.offline.objects import Rendered
 from stoker.offline.world import Refused, World
+from stoker.ref import by_path, ref_of_manifest
 from stoker.validate.verdicts import Verdict
 
 
@@ -26,7 +26,7 @@ def _refused_lines(refused: Refused) -> Iterator[str]:
 def _lines(each: Rendered) -> Iterator[str]:
     decision = each.decision
     taken = [_named(verdict) for verdict in decision.verdicts if verdict.accepted]
-    taken += map(" ".join, decision.unjudged)
+    taken += map(str, decision.unjudged)
     rejected = [verdict for verdict in decision.verdicts if not verdict.accepted]
     version = "" if decision.problem else f" ({decision.version})"
     # What is right in itself is of no use where nothing is made of it.
@@ -40,13 +40,12 @@ def _lines(each: Rendered) -> Iterator[str]:
     yield from (f"  {word}      {name}" for name in taken)
     for verdict in rejected:
         yield from (f"  rejected  {_named(verdict)}: {found}" for found in verdict.findings)
-    for (kind, key), fields in sorted(decision.ignored.items()):
-        subject = f"{kind} {key}" if kind else each.title
+    for ref, fields in sorted(decision.ignored.items(), key=lambda one: by_path(one[0])):
+        subject = str(ref) if ref.kind else each.title
         yield from (f"  ignored   {subject}: {field.path} {field.reason}" for field in fields)
-    for kind, namespace, name in map(identity_of, each.objects):
-        yield f"  made      {kind} {namespace}/{name}"
+    for ref in map(ref_of_manifest, each.objects):
+        yield f"  made      {ref}"
 
 
 def _named(verdict: Verdict) -> str:
-    kind, namespace, name = verdict.key
-    return f"{kind} {namespace}/{name}"
+    return str(verdict.ref)

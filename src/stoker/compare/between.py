@@ -2,15 +2,15 @@
 
 from stoker.compare.change import Comparison, change_of
 from stoker.compare.consolidated import StandIns
-from stoker.compare.overlay import identity
 from stoker.compare.plan import planned
 from stoker.explain.view import View
+from stoker.ref import ref_of
 
 
 def changes_between(before: View, after: View) -> Comparison:
     """What happens to each workload that something happens to, in the order of kinds and names."""
-    old = {identity(each): each for each in before.workloads}
-    new = {identity(each): each for each in after.workloads}
+    old = {ref_of(each): each for each in before.workloads}
+    new = {ref_of(each): each for each in after.workloads}
     found, stand_ins = [], StandIns()
     for key in sorted(old.keys() | new.keys()):
         one = planned(before, old[key]) if key in old else None

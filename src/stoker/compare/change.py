@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from stoker.api.core import Object, ObjectId, identity_of
+from stoker.api.core import Object
 from stoker.compare.lines import FileDiff, file_diff
 from stoker.compare.objects import (
     Action,
@@ -16,7 +16,7 @@ from stoker.compare.objects import (
 )
 from stoker.compare.plan import Planned
 from stoker.explain.wording import counted
-from stoker.generate.fragments import ResourceKey
+from stoker.ref import Ref, by_path, ref_of_manifest
 
 _SHOWN = 3
 
@@ -79,7 +79,7 @@ class Comparison(Struct, frozen=True):
 def change_of(
     before: Planned | None,
     after: Planned | None,
-    live: Mapping[ObjectId, Object] | None = None,
+    live: Mapping[Ref, Object] | None = None,
     manager: str = "",
 ) -> Change:
     """What happens to a workload, of which there is one state at least.
@@ -128,11 +128,11 @@ def _waiting(objects: Iterable[ObjectChange]) -> Iterator[str]:
 def _objects(
     before: Planned | None,
     after: Planned | None,
-    live: Mapping[ObjectId, Object] | None,
+    live: Mapping[Ref, Object] | None,
     manager: str,
 ) -> Iterator[ObjectChange]:
-    old = {identity_of(each): each for each in (before.objects if before else ())}
-    wanted = {identity_of(each): each for each in (after.objects if after else ())}
+    old = {ref_of_manifest(each): each for each in (before.objects if before else ())}
+    wanted = {ref_of_manifest(each): each for each in (after.objects if after else ())}
     for identity, each in wanted.items():
         found = (
             changed_from_before(each, old.get(identity))
@@ -170,20 +170,16 @@ def _resources(before: Planned | None, after: Planned | None) -> dict[str, tuple
         "selected": _names(has - had),
         "deselected": _names(had - has),
         "rejected": tuple(
-            f"{_name(key)}: {new[key].message}"
-            for key in sorted(refused)
+            f"{key}: {new[key].message}"
+            for key in sorted(refused, key=by_path)
             if key not in old or old[key].accepted or old[key].message != new[key].message
         ),
         "accepted": _names(key for key in both if new[key].accepted and not old[key].accepted),
     }
 
 
-def _names(keys: Iterable[ResourceKey]) -> tuple[str, ...]:
-    return tuple(map(_name, sorted(keys)))
-
-
-def _name(key: ResourceKey) -> str:
-    return " ".join(key)
+def _names(keys: Iterable[Ref]) -> tuple[str, ...]:
+    return tuple(map(str, sorted(keys, key=by_path)))
 
 
 # --- In one sentence ------------------------------------------------------------------------------

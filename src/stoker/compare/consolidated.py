@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stoker.api.core import Object, ObjectId, ObjectMeta
+from stoker.api.core import Object, ObjectMeta
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.compare.objects import ObjectChange, changed_from_before, gone
-from stoker.compare.overlay import identity
 from stoker.compare.plan import Planned
 from stoker.consolidate import manifest_of
+from stoker.ref import Ref, ref_of
 from stoker.select.choice import Candidate
 from stoker.select.standins import CONSOLIDATED_BY, monitor_behind
 
@@ -25,18 +25,18 @@ class StandIns(Struct):
     `kept` are those of workloads for which nothing is written: theirs stay as they are.
     """
 
-    before: dict[ObjectId, ScrapeConfig] = {}
-    after: dict[ObjectId, ScrapeConfig] = {}
-    kept: set[ObjectId] = set()
+    before: dict[Ref, ScrapeConfig] = {}
+    after: dict[Ref, ScrapeConfig] = {}
+    kept: set[Ref] = set()
 
     def gather(self, before: Planned | None, after: Planned | None) -> None:
         """Count a workload in."""
-        old = _by_identity(before.stand_ins if before else ())
+        old = _by_ref(before.stand_ins if before else ())
         self.before |= old
         if after and after.blocked:
             self.kept |= old.keys()
         elif after:
-            self.after |= _by_identity(after.stand_ins)
+            self.after |= _by_ref(after.stand_ins)
 
     def changes(self) -> Iterator[ObjectChange]:
         """What happens to each, where there are no others than those that were wanted before."""
@@ -44,7 +44,7 @@ class StandIns(Struct):
 
     def changes_in_cluster(self, found: Iterable[Candidate], writer: str) -> Iterator[ObjectChange]:
         """What happens to those that there are, if an operator of this name writes."""
-        there = _by_identity(each for each in found if isinstance(each, ScrapeConfig))
+        there = _by_ref(each for each in found if isinstance(each, ScrapeConfig))
         foreign = {key for key, each in there.items() if self._is_foreign(key, each)}
         # Another operator may want what this one does not.
         others = {key for key, each in there.items() if _writer_of(each.metadata) != writer}
@@ -54,13 +54,12 @@ class StandIns(Struct):
 
     def foreign(self, found: Iterable[Candidate]) -> Iterator[str]:
         """Those that cannot be written since somebody else has one of that name, in sentences."""
-        there = _by_identity(each for each in found if isinstance(each, ScrapeConfig))
+        there = _by_ref(each for each in found if isinstance(each, ScrapeConfig))
         for key in sorted(self.after):
             if key in there and self._is_foreign(key, there[key]):
-                name = f"{key[1]}/{key[2]}"
-                yield f"ScrapeConfig {name} is not the operator's: its monitor keeps its own jobs"
+                yield f"{key} is not the operator's: its monitor keeps its own jobs"
 
-    def _is_foreign(self, key: ObjectId, found: ScrapeConfig) -> bool:
+    def _is_foreign(self, key: Ref, found: ScrapeConfig) -> bool:
         """Whether one is no operator's, or stands for another monitor than it should."""
         behind = monitor_behind(found.metadata)
         if key not in self.after:
@@ -69,7 +68,7 @@ class StandIns(Struct):
         same = behind and (not wanted or (behind.kind, behind.uid) == (wanted.kind, wanted.uid))
         return not same and not _writer_of(found.metadata)
 
-    def _changes(self, there: dict[ObjectId, ScrapeConfig]) -> Iterator[ObjectChange]:
+    def _changes(self, there: dict[Ref, ScrapeConfig]) -> Iterator[ObjectChange]:
         for key in sorted(there.keys() | self.after.keys()):
             old = _shown(there[key]) if key in there else None
             if key in self.after:
@@ -85,8 +84,8 @@ def consolidated(found: Iterable[Candidate]) -> int:
     return sum(1 for each in found if monitor_behind(each.metadata))
 
 
-def _by_identity(found: Iterable[ScrapeConfig]) -> dict[ObjectId, ScrapeConfig]:
-    return {identity(each): each for each in found}
+def _by_ref(found: Iterable[ScrapeConfig]) -> dict[Ref, ScrapeConfig]:
+    return {ref_of(each): each for each in found}
 
 
 def _shown(config: ScrapeConfig) -> Object:

@@ -9,11 +9,12 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from stoker.api.core import Object, ObjectId, identity_of
+from stoker.api.core import Object
 from stoker.build.drift import as_far_as_wanted, differences
 from stoker.build.hashing import INPUT_HASH
 from stoker.compare.lines import FileDiff, file_diff
 from stoker.generate.block import text_of
+from stoker.ref import Ref, ref_of_manifest
 
 _PACKED: Final = ".gz"
 # What is written but says nothing of its own: a word for all the rest, and whose the object is.
@@ -89,7 +90,7 @@ def changed_from_before(after: Object, before: Object | None) -> ObjectChange | 
 
 def gone(before: Object) -> ObjectChange:
     """What happens to an object that is wanted no longer."""
-    kind, namespace, name = identity_of(before)
+    kind, namespace, name = ref_of_manifest(before)
     return ObjectChange(
         kind=kind, namespace=namespace, name=name, action=Action.GONE, pods=Action.GONE
     )
@@ -101,7 +102,7 @@ def _change(
     told = tuple(path for path in paths if not path.startswith(_SILENT))
     if action is Action.CHANGED and not told:
         return None
-    identity = identity_of(wanted)
+    identity = ref_of_manifest(wanted)
     kind, namespace, name = identity
     pods = action if action is not Action.CHANGED else _pods(_number(before or {}), _number(wanted))
     stay = pods is Action.CHANGED and _number(wanted) != 0
@@ -145,8 +146,8 @@ def _waits(wanted: Object) -> bool:
 # --- How it looks ---------------------------------------------------------------------------------
 
 
-def _files(identity: ObjectId, before: Object | None, after: Object) -> Iterator[FileDiff]:
-    title = f"{identity[0]} {identity[1]}/{identity[2]}"
+def _files(identity: Ref, before: Object | None, after: Object) -> Iterator[FileDiff]:
+    title = str(identity)
     old, new = _texts(before or {}, {}), _texts(after, before or {})
     for name in sorted(old.keys() | new.keys()):
         made = file_diff(f"{title}{f' {name}' if name else ''}", old.get(name), new.get(name))

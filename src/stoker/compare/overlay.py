@@ -5,19 +5,19 @@ UID, its age, its status), and so do labels and annotations that somebody else p
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from stoker.api.core import ObjectMeta
 from stoker.explain.view import View
+from stoker.ref import Ref, ref_of
 from stoker.select.assets import Contents, Missing, Source, WholeAssets
 from stoker.select.choice import Candidate
 from stoker.select.workload import Owner
 
 T = TypeVar("T", Owner, Candidate)
-Identity: TypeAlias = tuple[str, str, str]
 
 
 class Manifests(Struct, frozen=True, kw_only=True):
@@ -29,12 +29,7 @@ class Manifests(Struct, frozen=True, kw_only=True):
     contents: Contents = Contents()
 
 
-def identity(found: Owner | Candidate) -> Identity:
-    """Kind, namespace and name."""
-    return type(found).__name__, found.metadata.namespace or "", found.metadata.name or ""
-
-
-def overlaid(view: View, manifests: Manifests, foreign: Mapping[Identity, ObjectMeta]) -> View:
+def overlaid(view: View, manifests: Manifests, foreign: Mapping[Ref, ObjectMeta]) -> View:
     """The view with manifests on top of it.
 
     `foreign` are the labels and annotations of objects that no manifest gave them.
@@ -55,11 +50,11 @@ def overlaid(view: View, manifests: Manifests, foreign: Mapping[Identity, Object
 
 
 def _replaced(
-    found: Iterable[T], manifests: Iterable[T], foreign: Mapping[Identity, ObjectMeta]
+    found: Iterable[T], manifests: Iterable[T], foreign: Mapping[Ref, ObjectMeta]
 ) -> tuple[T, ...]:
-    known = {identity(each): each for each in found}
+    known = {ref_of(each): each for each in found}
     for each in manifests:
-        key = identity(each)
+        key = ref_of(each)
         known[key] = _on_top(known[key], each, foreign.get(key)) if key in known else each
     return tuple(known.values())
 
@@ -88,10 +83,10 @@ class Overlaid(Struct, frozen=True):
 
     def value(self, source: Source) -> str | Missing:
         """The text behind a key, or why there is none."""
-        here = (source.kind, source.namespace, source.name) in self.manifests.objects
+        here = source.ref in self.manifests.objects
         return (self.manifests if here else self.below).value(source)
 
-    def all_of(self, kind: str, namespace: str, name: str) -> Mapping[str, str | bytes]:
+    def all_of(self, ref: Ref) -> Mapping[str, str | bytes]:
         """What an object holds by its keys."""
-        here = (kind, namespace, name) in self.manifests.objects
-        return (self.manifests if here else self.below).all_of(kind, namespace, name)
+        here = ref in self.manifests.objects
+        return (self.manifests if here else self.below).all_of(ref)

@@ -9,12 +9,11 @@ from msgspec.structs import replace
 from stoker.api.core import Object
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.compare.shown import shown_text
-from stoker.decide import Existing, kept_of, key_of, objects_for, shared_service_of
+from stoker.decide import Existing, kept_of, objects_for, shared_service_of
 from stoker.errors import WorkloadError
 from stoker.explain.selecting import not_managed
-from stoker.explain.standings import title_of
 from stoker.explain.view import Noting, View
-from stoker.generate.fragments import ResourceKey
+from stoker.ref import Ref, ref_of
 from stoker.select.assets import Assets
 from stoker.select.choice import Candidate, choices, chosen, is_unmanaged
 from stoker.select.namespaces import scope_of
@@ -33,8 +32,8 @@ class Planned(Struct, frozen=True, kw_only=True):
     """
 
     owner: Owner
-    verdicts: Mapping[ResourceKey, Verdict] = {}
-    unjudged: frozenset[ResourceKey] = frozenset()
+    verdicts: Mapping[Ref, Verdict] = {}
+    unjudged: frozenset[Ref] = frozenset()
     objects: tuple[Object, ...] = ()
     text: str = ""
     problem: str = ""
@@ -50,14 +49,14 @@ class Planned(Struct, frozen=True, kw_only=True):
         return "paused: nothing is written until spec.paused is unset" if paused else ""
 
     @property
-    def members(self) -> frozenset[ResourceKey]:
+    def members(self) -> frozenset[Ref]:
         """The resources that apply to it."""
         return self.unjudged.union(self.verdicts)
 
     @property
     def title(self) -> str:
         """Kind, namespace and name of the workload."""
-        return title_of(self.owner)
+        return str(ref_of(self.owner))
 
 
 def planned(
@@ -104,10 +103,10 @@ def _unread(assets: Noting) -> str:
     return str(assets.unreadable[0]) if assets.unreadable else ""
 
 
-def _applicable(view: View, owner: Owner) -> dict[ResourceKey, Candidate]:
-    wanted = choices(owner.spec, owner.metadata.namespace or "")
+def _applicable(view: View, owner: Owner) -> dict[Ref, Candidate]:
+    wanted = choices(owner)
     seen = (each for each in view.resources if _is_in_sight(view, each))
-    return {key_of(each): each for each in chosen(wanted, seen, view.namespaces)}
+    return {ref_of(each): each for each in chosen(wanted, seen, view.namespaces)}
 
 
 def _is_in_sight(view: View, resource: Candidate) -> bool:

@@ -10,11 +10,10 @@ from typing import Any
 from stoker.api.alertmanager import Alertmanager
 from stoker.errors import StokerError
 from stoker.explain.view import View
-from stoker.generate.fragments import ResourceKey
 from stoker.page.configuration import Known, Layout, Materials, layout_of, title_at
+from stoker.ref import Ref, by_path
 from stoker.select.assets import Assets
 from stoker.select.choice import RULE_KIND, Candidate
-from stoker.select.members import ObjectKey
 from stoker.select.workload import Owner
 from stoker.validate.verdicts import Verdict
 
@@ -22,7 +21,7 @@ from stoker.validate.verdicts import Verdict
 def shown_text(
     view: View,
     owner: Owner,
-    verdicts: Mapping[ResourceKey, Verdict],
+    verdicts: Mapping[Ref, Verdict],
     contents: Any,
     before: Assets | None = None,
 ) -> str:
@@ -30,14 +29,15 @@ def shown_text(
 
     Values that are not those of `before` are marked.
     """
-    used = [key for key, each in verdicts.items() if each.accepted and key[0] != RULE_KIND.name]
+    accepted = (key for key, each in verdicts.items() if each.accepted)
+    used = sorted((key for key in accepted if key.kind != RULE_KIND.name), key=by_path)
 
     def find(known: Known) -> Candidate | None:
-        found: Candidate = verdicts[known.kind, f"{known.namespace}/{known.name}"].resource
+        found: Candidate = verdicts[Ref(known.kind, known.namespace, known.name)].resource
         return found
 
     materials = Materials(
-        used=[_known(key) for key in sorted(used)],
+        used=used,
         find=find,
         assets=view.assets,
         before=before,
@@ -50,10 +50,6 @@ def shown_text(
     except StokerError as error:
         return f"# the configuration cannot be shown without the values of Secrets: {error}\n"
     return _titled(layout) if isinstance(owner, Alertmanager) else _joined(layout)
-
-
-def _known(key: ResourceKey) -> ObjectKey:
-    return ObjectKey(key[0], *key[1].split("/", 1))
 
 
 def _joined(layout: Layout) -> str:

@@ -19,14 +19,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from stoker.decide.alertmanager import KeptAlertmanager
-from stoker.decide.kept import Existing, Kept, key_of
+from stoker.decide.kept import Existing, Kept
 from stoker.decide.kinds import kept_of, objects_for, outline_of, shared_service_of
 from stoker.decide.outline import Outline
 from stoker.decide.ruler import KeptRuler
 from stoker.decide.scraper import KeptScraper
 from stoker.errors import WorkloadError
 from stoker.generate.draft import Ignored
-from stoker.generate.fragments import OWN, ResourceKey, StandIns
+from stoker.generate.fragments import OWN, StandIns
+from stoker.ref import Ref, ref_of
 from stoker.select.assets import WholeAssets
 from stoker.select.choice import Candidate, NamespaceLabels, choices, chosen
 from stoker.select.workload import Owner
@@ -45,9 +46,9 @@ __all__ = [
     "Outline",
     "decide",
     "kept_of",
-    "key_of",
     "objects_for",
     "outline_of",
+    "ref_of",
     "shared_service_of",
 ]
 
@@ -64,12 +65,12 @@ class Decision(Struct, frozen=True):
     owner: Owner
     version: str = ""
     verdicts: tuple[Verdict, ...] = ()
-    ignored: Mapping[ResourceKey, tuple[Ignored, ...]] = {}
+    ignored: Mapping[Ref, tuple[Ignored, ...]] = {}
     text: str = ""
     contents: Any = None
     problem: str = ""
     notes: tuple[Finding, ...] = ()
-    unjudged: tuple[ResourceKey, ...] = ()
+    unjudged: tuple[Ref, ...] = ()
 
 
 def decide(  # noqa: PLR0913 - what is decided, and all that it depends on
@@ -85,8 +86,8 @@ def decide(  # noqa: PLR0913 - what is decided, and all that it depends on
 
     `stand_ins` says which ScrapeConfigs are scraped in place of a monitor.
     """
-    wanted = choices(owner.spec, owner.metadata.namespace or "")
-    applicable = {key_of(each): each for each in chosen(wanted, candidates, namespaces)}
+    wanted = choices(owner)
+    applicable = {ref_of(each): each for each in chosen(wanted, candidates, namespaces)}
     try:
         kept = kept_of(owner, capabilities, assets, stand_ins)
     except WorkloadError as error:

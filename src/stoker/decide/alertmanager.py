@@ -15,10 +15,10 @@ from stoker.generate.alertmanager.config import CONFIG_FILE, config_source, term
 from stoker.generate.alertmanager.kept import KIND, KeptAlerting
 from stoker.generate.alertmanager.zero import without_zero_durations
 from stoker.generate.draft import Ignored
-from stoker.generate.fragments import OWN, ResourceKey
+from stoker.generate.fragments import OWN
+from stoker.ref import Ref
 from stoker.select.assets import WholeAssets
 from stoker.select.choice import AlertmanagerConfig, Candidate
-from stoker.select.references import ObjectKey
 from stoker.settings import Capabilities, ObjectSettings
 from stoker.validate.features import alertmanager_notes
 from stoker.validate.findings import Finding
@@ -59,7 +59,7 @@ class KeptAlertmanager:
             self._exchange_root(before, assets)
         self._look_beside(assets)
 
-    def put_all(self, resources: Mapping[ResourceKey, Candidate], assets: WholeAssets) -> None:
+    def put_all(self, resources: Mapping[Ref, Candidate], assets: WholeAssets) -> None:
         """Add or change AlertmanagerConfigs."""
         configs = {
             key: each for key, each in resources.items() if isinstance(each, AlertmanagerConfig)
@@ -68,20 +68,20 @@ class KeptAlertmanager:
             self._alerting.set_root(configs[self._root], assets)
         self._alerting.put_all(configs, assets)
 
-    def remove(self, key: ResourceKey, assets: WholeAssets) -> None:
+    def remove(self, key: Ref, assets: WholeAssets) -> None:
         """Drop an AlertmanagerConfig that is gone or no longer applies."""
         self._alerting.remove(key)
         if key == self._root:
             self._alerting.set_root(None, assets)
 
-    def touched(self, objects: Iterable[ObjectKey], assets: WholeAssets) -> None:
+    def touched(self, objects: Iterable[Ref], assets: WholeAssets) -> None:
         """Secrets and ConfigMaps were added, changed or deleted."""
         changed = set(objects)
         self._alerting.touched(changed, assets)
         if self._own_secret in changed:
             self._look_beside(assets)
 
-    def _exchange_root(self, before: ResourceKey | None, assets: WholeAssets) -> None:
+    def _exchange_root(self, before: Ref | None, assets: WholeAssets) -> None:
         """Start from another AlertmanagerConfig: that of before may now be one of the others."""
         known = self._alerting.verdicts
         root = known.get(self._root) if self._root else None
@@ -91,7 +91,7 @@ class KeptAlertmanager:
 
     def _look_beside(self, assets: WholeAssets) -> None:
         """Take what lies beside the configuration in the user's own Secret, such as templates."""
-        found = assets.all_of(*self._own_secret) if self._own_secret else {}
+        found = assets.all_of(self._own_secret) if self._own_secret else {}
         self._beside = {key: value for key, value in found.items() if key != CONFIG_FILE}
 
     # --- Answers ----------------------------------------------------------------------------------
@@ -107,7 +107,7 @@ class KeptAlertmanager:
         """The configuration before it is compressed; WorkloadError where there is none."""
         return self._alerting.text()
 
-    def take_news(self) -> set[ResourceKey]:
+    def take_news(self) -> set[Ref]:
         """The AlertmanagerConfigs that were judged or dropped since this was asked."""
         return self._alerting.take_news()
 
@@ -117,18 +117,18 @@ class KeptAlertmanager:
         return terms_of(self._alertmanager).version
 
     @property
-    def verdicts(self) -> Mapping[ResourceKey, Verdict]:
+    def verdicts(self) -> Mapping[Ref, Verdict]:
         """What became of each AlertmanagerConfig."""
         return self._alerting.verdicts
 
     @property
-    def ignored(self) -> Mapping[ResourceKey, tuple[Ignored, ...]]:
+    def ignored(self) -> Mapping[Ref, tuple[Ignored, ...]]:
         """What the version does not know, by resource; the Alertmanager's own under `OWN`."""
         _, zero = without_zero_durations(self._alertmanager.spec)
         own = (*zero, *self._alerting.ignored.get(OWN, ()))
         return {**self._alerting.ignored, OWN: own} if own else self._alerting.ignored
 
-    def verdict(self, key: ResourceKey) -> tuple[Verdict, tuple[Ignored, ...]] | None:
+    def verdict(self, key: Ref) -> tuple[Verdict, tuple[Ignored, ...]] | None:
         """What became of one AlertmanagerConfig, and what of it the version does not know."""
         found = self._alerting.verdicts.get(key)
         return None if found is None else (found, self._alerting.ignored.get(key, ()))
@@ -146,21 +146,21 @@ class KeptAlertmanager:
             alertmanager_notes(self._alertmanager.spec.enable_features or (), self.version)
         )
 
-    def refers_to(self, key: ObjectKey) -> bool:
+    def refers_to(self, key: Ref) -> bool:
         """Whether a Secret or ConfigMap was looked for, whether or not it exists."""
         return key in self._alerting.references
 
     @property
-    def _root(self) -> ResourceKey | None:
+    def _root(self) -> Ref | None:
         """The AlertmanagerConfig that the configuration starts from."""
         start = self._alertmanager.spec.alertmanager_configuration
         namespace = self._alertmanager.metadata.namespace or ""
-        return (KIND, f"{namespace}/{start.name}") if start else None
+        return Ref(KIND, namespace, start.name or "") if start else None
 
     @property
-    def _own_secret(self) -> ObjectKey | None:
+    def _own_secret(self) -> Ref | None:
         """The Secret with the configuration of the user's own, whether or not it exists."""
         if self._alertmanager.spec.alertmanager_configuration is not None:
             return None
         source = config_source(self._alertmanager)
-        return source.kind, source.namespace, source.name
+        return source.ref

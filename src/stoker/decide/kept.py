@@ -6,10 +6,9 @@ from typing import Any, Final, Protocol
 from msgspec import Struct
 
 from stoker.generate.draft import Ignored
-from stoker.generate.fragments import ResourceKey
+from stoker.ref import Ref
 from stoker.select.assets import WholeAssets
 from stoker.select.choice import Candidate
-from stoker.select.references import ObjectKey
 from stoker.validate.findings import Finding
 from stoker.validate.verdicts import Verdict
 from stoker.version import Version
@@ -42,15 +41,15 @@ class Kept(Protocol):
         """Take another state of the workload."""
         ...
 
-    def put_all(self, resources: Mapping[ResourceKey, Candidate], assets: WholeAssets) -> None:
+    def put_all(self, resources: Mapping[Ref, Candidate], assets: WholeAssets) -> None:
         """Add or change resources that apply to the workload."""
         ...
 
-    def remove(self, key: ResourceKey, assets: WholeAssets) -> None:
+    def remove(self, key: Ref, assets: WholeAssets) -> None:
         """Drop a resource that is gone or no longer applies; an unknown one is fine."""
         ...
 
-    def touched(self, objects: Iterable[ObjectKey], assets: WholeAssets) -> None:
+    def touched(self, objects: Iterable[Ref], assets: WholeAssets) -> None:
         """Secrets and ConfigMaps were added, changed or deleted."""
         ...
 
@@ -64,7 +63,7 @@ class Kept(Protocol):
         """The configuration before it is compressed; WorkloadError where there is none."""
         ...
 
-    def take_news(self) -> set[ResourceKey]:
+    def take_news(self) -> set[Ref]:
         """The resources that were judged or dropped since this was asked."""
         ...
 
@@ -74,16 +73,16 @@ class Kept(Protocol):
         ...
 
     @property
-    def verdicts(self) -> Mapping[ResourceKey, Verdict]:
+    def verdicts(self) -> Mapping[Ref, Verdict]:
         """What became of each resource."""
         ...
 
     @property
-    def ignored(self) -> Mapping[ResourceKey, tuple[Ignored, ...]]:
+    def ignored(self) -> Mapping[Ref, tuple[Ignored, ...]]:
         """What the version does not know, by resource; the workload's own under `OWN`."""
         ...
 
-    def verdict(self, key: ResourceKey) -> tuple[Verdict, tuple[Ignored, ...]] | None:
+    def verdict(self, key: Ref) -> tuple[Verdict, tuple[Ignored, ...]] | None:
         """What became of one resource, and what of it the version does not know."""
         ...
 
@@ -97,12 +96,6 @@ class Kept(Protocol):
         """What should be known of a workload that runs."""
         ...
 
-    def refers_to(self, key: ObjectKey) -> bool:
+    def refers_to(self, key: Ref) -> bool:
         """Whether a Secret or ConfigMap was looked for, whether or not it exists."""
         ...
-
-
-def key_of(resource: Candidate) -> ResourceKey:
-    """The key of a resource among all that apply to a workload."""
-    metadata = resource.metadata
-    return type(resource).__name__, f"{metadata.namespace or ''}/{metadata.name or ''}"

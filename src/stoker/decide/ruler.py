@@ -10,13 +10,13 @@ from stoker.build.alerting.site import AlertSite
 from stoker.decide.kept import NOTHING, Existing
 from stoker.errors import WorkloadError
 from stoker.generate.draft import Ignored
-from stoker.generate.fragments import OWN, ResourceKey
+from stoker.generate.fragments import OWN
 from stoker.generate.rulebook import KeptRules, thanos_terms
 from stoker.generate.rules import MOUNTED_BY_RULER
 from stoker.generate.thanosruler import RemoteWriteFile, remote_write_file
+from stoker.ref import Ref
 from stoker.select.assets import Assets, Noted
 from stoker.select.choice import Candidate
-from stoker.select.references import ObjectKey
 from stoker.settings import Capabilities, ObjectSettings
 from stoker.validate.findings import Finding
 from stoker.validate.rules import thanos_reader
@@ -51,17 +51,17 @@ class KeptRuler:
         self._ruler, self.version = ruler, version
         self._set_remote_write(assets)
 
-    def put_all(self, resources: Mapping[ResourceKey, Candidate], assets: Assets) -> None:
+    def put_all(self, resources: Mapping[Ref, Candidate], assets: Assets) -> None:
         """Add or change PrometheusRules."""
         for key, resource in resources.items():
             if isinstance(resource, PrometheusRule):
                 self._rules.put(key, resource)
 
-    def remove(self, key: ResourceKey, assets: Assets) -> None:
+    def remove(self, key: Ref, assets: Assets) -> None:
         """Drop a PrometheusRule that is gone or no longer applies."""
         self._rules.remove(key)
 
-    def touched(self, objects: Iterable[ObjectKey], assets: Assets) -> None:
+    def touched(self, objects: Iterable[Ref], assets: Assets) -> None:
         """Secrets and ConfigMaps were added, changed or deleted."""
         if self._read & set(objects):
             self._set_remote_write(assets)
@@ -73,7 +73,7 @@ class KeptRuler:
             self._remote_write = remote_write_file(self._ruler, noted, self.version)
         except WorkloadError as error:
             self._remote_write = error
-        self._read = {(each.kind, each.namespace, each.name) for each in noted.sources}
+        self._read = {each.ref for each in noted.sources}
 
     # --- Answers ----------------------------------------------------------------------------------
 
@@ -90,23 +90,23 @@ class KeptRuler:
         """The file that says where results go, if anywhere; WorkloadError where there is none."""
         return self._usable().text if self._ruler.spec.remote_write else ""
 
-    def take_news(self) -> set[ResourceKey]:
+    def take_news(self) -> set[Ref]:
         """The PrometheusRules that were judged or dropped since this was asked."""
         return self._rules.take_news()
 
     @property
-    def verdicts(self) -> Mapping[ResourceKey, Verdict]:
+    def verdicts(self) -> Mapping[Ref, Verdict]:
         """What became of each PrometheusRule."""
         return self._rules.verdicts
 
     @property
-    def ignored(self) -> Mapping[ResourceKey, tuple[Ignored, ...]]:
+    def ignored(self) -> Mapping[Ref, tuple[Ignored, ...]]:
         """What the version does not know, by resource; the ThanosRuler's own under `OWN`."""
         made = self._remote_write
         own = made.ignored if isinstance(made, RemoteWriteFile) else ()
         return {**self._rules.ignored, OWN: own} if own else self._rules.ignored
 
-    def verdict(self, key: ResourceKey) -> tuple[Verdict, tuple[Ignored, ...]] | None:
+    def verdict(self, key: Ref) -> tuple[Verdict, tuple[Ignored, ...]] | None:
         """What became of one PrometheusRule, and what of it the version does not know."""
         found = self._rules.verdicts.get(key)
         return None if found is None else (found, self._rules.ignored.get(key, ()))
@@ -121,7 +121,7 @@ class KeptRuler:
         """Nothing else should be known."""
         return ()
 
-    def refers_to(self, key: ObjectKey) -> bool:
+    def refers_to(self, key: Ref) -> bool:
         """Whether a Secret or ConfigMap was looked for, whether or not it exists."""
         return key in self._read
 

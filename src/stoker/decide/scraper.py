@@ -12,13 +12,13 @@ from stoker.build.site import Site
 from stoker.decide.kept import NOTHING, Existing
 from stoker.errors import WorkloadError
 from stoker.generate.draft import Ignored
-from stoker.generate.fragments import KeptConfiguration, ResourceKey, StandIns
+from stoker.generate.fragments import KeptConfiguration, StandIns
 from stoker.generate.prometheus import Additional
 from stoker.generate.rulebook import KeptRules, prometheus_terms
 from stoker.generate.rules import MOUNTED_BY_PROMETHEUS, names_to_mount
+from stoker.ref import Ref
 from stoker.select.assets import Assets, Missing, Source, source_of
 from stoker.select.choice import RULE_KIND, Candidate, Monitor
-from stoker.select.references import ObjectKey
 from stoker.select.workload import Scraper, Workload, workload_of
 from stoker.settings import Capabilities, ObjectSettings
 from stoker.validate.features import scraper_notes
@@ -73,7 +73,7 @@ class KeptScraper:
         self._rules.set_workload(terms)
         self._scraper, self.workload, self._additional = scraper, workload, found
 
-    def put_all(self, resources: Mapping[ResourceKey, Candidate], assets: Assets) -> None:
+    def put_all(self, resources: Mapping[Ref, Candidate], assets: Assets) -> None:
         """Add or change resources that apply to the workload."""
         monitors = {}
         for key, resource in resources.items():
@@ -83,11 +83,11 @@ class KeptScraper:
                 monitors[key] = resource
         self._configuration.put_all(monitors, assets)
 
-    def remove(self, key: ResourceKey, assets: Assets) -> None:
+    def remove(self, key: Ref, assets: Assets) -> None:
         """Drop a resource that is gone or no longer applies; an unknown one is fine."""
         self._part(key).remove(key)
 
-    def touched(self, objects: Iterable[ObjectKey], assets: Assets) -> None:
+    def touched(self, objects: Iterable[Ref], assets: Assets) -> None:
         """Secrets and ConfigMaps were added, changed or deleted."""
         changed = set(objects)
         if changed & self._additional_objects():
@@ -109,7 +109,7 @@ class KeptScraper:
             rule_files=rule_files,
         )
 
-    def take_news(self) -> set[ResourceKey]:
+    def take_news(self) -> set[Ref]:
         """The resources that were judged or dropped since this was asked."""
         return self._configuration.take_news() | self._rules.take_news()
 
@@ -123,16 +123,16 @@ class KeptScraper:
         return self.workload.version
 
     @property
-    def verdicts(self) -> Mapping[ResourceKey, Verdict]:
+    def verdicts(self) -> Mapping[Ref, Verdict]:
         """What became of each resource; a copy."""
         return {**self._configuration.verdicts, **self._rules.verdicts}
 
     @property
-    def ignored(self) -> Mapping[ResourceKey, tuple[Ignored, ...]]:
+    def ignored(self) -> Mapping[Ref, tuple[Ignored, ...]]:
         """What the version does not know, by resource; the workload's own under `OWN`; a copy."""
         return {**self._configuration.ignored, **self._rules.ignored}
 
-    def verdict(self, key: ResourceKey) -> tuple[Verdict, tuple[Ignored, ...]] | None:
+    def verdict(self, key: Ref) -> tuple[Verdict, tuple[Ignored, ...]] | None:
         """What became of one resource, and what of it the version does not know."""
         part = self._part(key)
         found = part.verdicts.get(key)
@@ -143,15 +143,15 @@ class KeptScraper:
         """Whether no resource applies to the workload."""
         return not self._configuration.verdicts and not self._rules.verdicts
 
-    def _part(self, key: ResourceKey) -> KeptConfiguration | KeptRules:
-        return self._rules if key[0] == RULE_KIND.name else self._configuration
+    def _part(self, key: Ref) -> KeptConfiguration | KeptRules:
+        return self._rules if key.kind == RULE_KIND.name else self._configuration
 
     @property
     def notes(self) -> tuple[Finding, ...]:
         """What should be known of a workload that runs."""
         return tuple(scraper_notes(self._scraper.spec, self.workload.version))
 
-    def refers_to(self, key: ObjectKey) -> bool:
+    def refers_to(self, key: Ref) -> bool:
         """Whether a Secret or ConfigMap was looked for, whether or not it exists."""
         return key in self._configuration.references or key in self._additional_objects()
 
@@ -162,9 +162,9 @@ class KeptScraper:
             self._mounted = mounted
             self._configuration.set_workload(self.workload, assets, self._additional, mounted)
 
-    def _additional_objects(self) -> frozenset[ObjectKey]:
+    def _additional_objects(self) -> frozenset[Ref]:
         sources = (source for _, _, source in additional_sources(self.workload))
-        return frozenset((each.kind, each.namespace, each.name) for each in sources)
+        return frozenset(each.ref for each in sources)
 
 
 # --- Configuration in Prometheus' own syntax ------------------------------------------------------

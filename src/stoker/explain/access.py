@@ -17,6 +17,7 @@ from stoker.explain.view import Need, View
 from stoker.generate.draft import Draft
 from stoker.generate.limits import attached_metadata, scrape_class
 from stoker.generate.servicemonitor import role_of
+from stoker.ref import ref_of
 from stoker.select.workload import Scraper, Workload
 
 _SERVICES: Final = ("", "services")
@@ -48,7 +49,7 @@ def access_of(view: View, scraper: Scraper, resource: Any, workload: Workload) -
         return None
     answers = [(need, view.surroundings.allowed(need)) for need in needs]
     return Access(
-        workload=f"{type(scraper).__name__} {workload.namespace}/{workload.name}",
+        workload=str(ref_of(scraper)),
         account=account,
         lacks=tuple(str(need) for need, answer in answers if answer is False),
         unknown=tuple(str(need) for need, answer in answers if answer is None),

@@ -9,6 +9,7 @@ from stoker.explain.answer import Explanation
 from stoker.explain.resource import explained
 from stoker.explain.view import View
 from stoker.explain.workload import explained_workload
+from stoker.ref import Ref, ref_of
 from stoker.select.choice import Candidate
 from stoker.select.workload import Owner
 from stoker.spelling import nearest
@@ -98,6 +99,4 @@ def not_found(kind: str, key: str, known: Iterable[str], unseen: str = "") -> st
 
 
 def _is_it(found: Owner | Candidate, kind: str, namespace: str, name: str) -> bool:
-    metadata = found.metadata
-    here = (type(found).__name__, metadata.namespace or "", metadata.name or "")
-    return here == (kind, namespace, name)
+    return ref_of(found) == Ref(kind, namespace, name)

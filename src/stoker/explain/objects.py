@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from stoker.api.core import IntOrString, LabelSelector, ObjectMeta
 from stoker.api.declare import Model, names
+from stoker.ref import ref_of
 from stoker.select.labels import Selector, selector_of
 from stoker.select.nodes import Placing, Taint, absence
 
@@ -28,7 +29,7 @@ class Named(Model):
     @property
     def title(self) -> str:
         """Kind, namespace and name."""
-        return f"{type(self).__name__} {self.namespace}/{self.name}"
+        return str(ref_of(self))
 
     @property
     def namespace(self) -> str:

@@ -14,11 +14,12 @@ from stoker.explain.reach import reach_of, scraped_by_nobody, unreached_words
 from stoker.explain.reconciled import AT_REST, is_at_rest
 from stoker.explain.remarks import remark
 from stoker.explain.selecting import can_select
-from stoker.explain.standings import standings, title_of
+from stoker.explain.standings import standings
 from stoker.explain.targets import search_of
 from stoker.explain.view import Masked, View
 from stoker.explain.wording import counted
 from stoker.generate.fragments import jobs_of
+from stoker.ref import ref_of
 from stoker.select.choice import AlertmanagerConfig, Candidate, Monitor
 from stoker.select.workload import Owner, Scraper, workload_of
 
@@ -201,7 +202,7 @@ def _searches(view: View, resource: Candidate, scrapers: Iterable[Scraper]) -> I
         workload = workload_of(scraper, view.capabilities)
         search = search_of(view, resource, workload, reach_of(view, scraper))
         if search is not None:
-            alike.setdefault(search, []).append(title_of(scraper))
+            alike.setdefault(search, []).append(str(ref_of(scraper)))
     for search, workloads in alike.items():
         yield replace(search, workloads=tuple(workloads))
 
@@ -218,11 +219,11 @@ def _notes(view: View, scrapers: Iterable[Scraper]) -> Iterator[str]:
     for scraper in scrapers:
         shards = scraper.spec.shards or 1
         if shards > 1:
-            yield f"{title_of(scraper)} divides the targets among {shards} shards"
+            yield f"{ref_of(scraper)} divides the targets among {shards} shards"
         if reach := reach_of(view, scraper):
-            yield f"each pod of {title_of(scraper)} scrapes the targets of its own node"
+            yield f"each pod of {ref_of(scraper)} scrapes the targets of its own node"
             if not reach.unknown:
-                yield f"{title_of(scraper)} {reach.words}"
+                yield f"{ref_of(scraper)} {reach.words}"
 
 
 def _job(view: View, resource: Candidate, owners: list[Owner]) -> str:

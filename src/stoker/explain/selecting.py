@@ -55,7 +55,7 @@ def can_select(kind: str, owner: type[Any]) -> bool:
 
 def _is_named(owner: Owner, resource: Candidate) -> bool:
     """Whether a workload calls the resource by its name."""
-    wanted = choices(owner.spec, owner.metadata.namespace or "").get(type(resource).__name__)
+    wanted = choices(owner).get(type(resource).__name__)
     metadata = resource.metadata
     return wanted is not None and wanted.names(metadata.namespace or "", metadata.name or "")
 

@@ -5,13 +5,13 @@ from functools import cache
 
 from stoker.api.common import Binding
 from stoker.api.kinds import kind_called
-from stoker.decide import Decision, decide, key_of
+from stoker.decide import Decision, decide
 from stoker.explain.answer import Cause, Reason, Standing, State, TargetError, Targets
 from stoker.explain.nearness import distance
-from stoker.explain.objects import Named
 from stoker.explain.reconciled import fatal_among, why_not_reconciled
 from stoker.explain.selecting import can_select, first_reason
 from stoker.explain.view import Noting, View
+from stoker.ref import ref_of
 from stoker.select.choice import UNMANAGED, Candidate, choices, is_unmanaged
 from stoker.select.workload import Owner
 
@@ -36,19 +36,13 @@ def standings(view: View, resource: Candidate) -> list[tuple[Owner, Standing]]:
 
 def _miss(owner: Owner, resource: Candidate) -> float:
     """By how much the labels miss what a workload asks for: a typing error is nearer than none."""
-    wanted = choices(owner.spec, owner.metadata.namespace or "").get(type(resource).__name__)
+    wanted = choices(owner).get(type(resource).__name__)
     return distance(wanted.labels, resource.metadata.labels or {}) if wanted else 1.0
-
-
-def title_of(found: Owner | Candidate | Named) -> str:
-    """Kind, namespace and name of an object."""
-    metadata = found.metadata
-    return f"{type(found).__name__} {metadata.namespace or ''}/{metadata.name or ''}"
 
 
 def _passed_over(owner: Owner, reason: Reason) -> Standing:
     return Standing(
-        workload=title_of(owner),
+        workload=str(ref_of(owner)),
         version=owner.spec.version or "",
         state=State.NOT_SELECTED,
         cause=reason.cause,
@@ -66,9 +60,9 @@ def _judged(view: View, owner: Owner, resource: Candidate) -> Standing:
     if state is State.UNCLEAR and reported == _ACCEPTED:
         # The operator may read more than we.
         state, reason = State.USED, Reason(Cause.NONE, "")
-    ignored = decision.ignored.get(key_of(resource), ())
+    ignored = decision.ignored.get(ref_of(resource), ())
     return Standing(
-        workload=title_of(owner),
+        workload=str(ref_of(owner)),
         version=decision.version or owner.spec.version or "",
         state=state,
         cause=reason.cause,

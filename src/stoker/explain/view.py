@@ -15,6 +15,7 @@ from stoker.consolidate import stand_ins_of
 from stoker.explain.objects import EndpointSlice, Ingress, Node, PodGroup, Service
 from stoker.explain.shelves import Labelled, Shelf, Shelves
 from stoker.generate.fragments import StandIns
+from stoker.ref import Ref
 from stoker.select.assets import SECRET, Assets, Missing, Source, WholeAssets
 from stoker.select.choice import Candidate, NamespaceLabels
 from stoker.select.labels import Selector
@@ -121,7 +122,7 @@ class View(Struct, frozen=True, kw_only=True):
     settings: OperatorSettings = OperatorSettings()
     capabilities: Capabilities = Capabilities()
     labels_unknown: str = ""
-    rivals: Mapping[tuple[str, str, str], tuple[str, ...]] = {}
+    rivals: Mapping[Ref, tuple[str, ...]] = {}
     rivals_unknown: str = ""
     brief: bool = False
     reaches: dict[int, Any] = {}
@@ -154,9 +155,9 @@ class Noting(Struct):
             self.unreadable.append(found)
         return found
 
-    def all_of(self, kind: str, namespace: str, name: str) -> Mapping[str, str | bytes]:
+    def all_of(self, ref: Ref) -> Mapping[str, str | bytes]:
         """What an object holds by its keys."""
-        return self.assets.all_of(kind, namespace, name)
+        return self.assets.all_of(ref)
 
 
 class Masked(Struct, frozen=True):

@@ -13,6 +13,7 @@ from stoker.explain.reconciled import AT_REST, fatal_among, is_at_rest, why_not_
 from stoker.explain.selecting import not_managed
 from stoker.explain.view import Noting, View
 from stoker.explain.wording import counted, selector_words
+from stoker.ref import ref_of
 from stoker.select.choice import (
     SELECTED_KINDS,
     UNMANAGED,
@@ -65,7 +66,7 @@ def explained_workload(view: View, owner: Owner) -> Explanation:
 
 def selected(view: View, owner: Owner, seen: Iterable[Candidate]) -> list[Candidate]:
     """What a workload selects, even if nothing can be made of it."""
-    return chosen(choices(owner.spec, owner.metadata.namespace or ""), seen, view.namespaces)
+    return chosen(choices(owner), seen, view.namespaces)
 
 
 def explained_decision(view: View, decision: Decision, tally: Tally) -> Explanation:
@@ -80,9 +81,7 @@ def explained_decision(view: View, decision: Decision, tally: Tally) -> Explanat
         headline=headline,
         counts=counts_of(owner, tally),
         rejected=tuple(
-            f"{each.kind} {each.key[1]}/{each.key[2]}: {each.message}"
-            for each in decision.verdicts
-            if not each.accepted
+            f"{each.ref}: {each.message}" for each in decision.verdicts if not each.accepted
         ),
         ignored=tuple(f"{each.path}: {each.reason}" for each in decision.ignored.get(OWN, ())),
         conditions=tuple(_conditions(owner)),
@@ -142,14 +141,9 @@ def _problem(view: View, owner: Owner, tally: Tally) -> str:
 
 def _rivalry(view: View, owner: Owner) -> str:
     """That several operators look after a workload; empty where that is not seen."""
-    names = " and ".join(view.rivals.get(_identity(owner), ()))
+    names = " and ".join(view.rivals.get(ref_of(owner), ()))
     told = "two operators look after it; stop one, or give it a --controller-id"
     return f"{names} both write its status: {told}" if names else ""
-
-
-def _identity(owner: Owner) -> tuple[str, str, str]:
-    metadata = owner.metadata
-    return type(owner).__name__, metadata.namespace or "", metadata.name or ""
 
 
 def _summary(tally: Tally) -> str:
@@ -157,7 +151,7 @@ def _summary(tally: Tally) -> str:
 
 
 def _counts(owner: Owner, tally: Tally) -> Iterator[Count]:
-    wanted = choices(owner.spec, owner.metadata.namespace or "")
+    wanted = choices(owner)
     for kind in SELECTED_KINDS:
         if kind.name not in wanted:
             continue
@@ -194,9 +188,9 @@ def _notes(view: View, decision: Decision, unread: str) -> Iterator[str]:
         yield reach.words
     if decision.owner.spec.paused and decision.problem:
         yield f"once it is not paused, it cannot be reconciled: {decision.problem}"
-    if view.rivals_unknown and _identity(decision.owner) not in view.rivals:
-        kind, namespace, name = _identity(decision.owner)
+    if view.rivals_unknown and ref_of(decision.owner) not in view.rivals:
+        ref = ref_of(decision.owner)
         told = f"whether another operator looks after it, too, is not known: {view.rivals_unknown}"
-        yield f"{told}; `stoker explain {kind.lower()} {namespace}/{name}` asks with your rights"
+        yield f"{told}; `stoker explain {ref.kind.lower()} {ref.path}` asks with your rights"
     if unread:
         yield f"not everything can be judged from here: {unread}"

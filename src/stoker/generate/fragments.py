@@ -49,18 +49,16 @@ from stoker.generate.split import (
     too_large,
 )
 from stoker.generate.stream import Stream, gzip_member
+from stoker.ref import Ref
 from stoker.select.assets import Assets, Noted, Source
-from stoker.select.references import ObjectKey, References
+from stoker.select.references import References
 from stoker.select.workload import Workload
 from stoker.validate.budget import stopped
 from stoker.validate.findings import Finding, Reason
 from stoker.validate.unforeseen import unforeseen
 from stoker.validate.verdicts import Verdict, judge, select
 
-ResourceKey: TypeAlias = tuple[str, str]
-"""The kind of a resource and `namespace/name`."""
-
-OWN: Final[ResourceKey] = ("", "")
+OWN: Final = Ref("", "", "")
 """The workload itself, where it stands among the resources."""
 
 StandIns: TypeAlias = Callable[[Resource, Workload], Sequence[ScrapeConfig]]
@@ -157,10 +155,10 @@ class KeptConfiguration:
     ) -> None:
         self._stand_ins = stand_ins
         self._jobs: Stream[tuple[int, str]] = Stream()
-        self._verdicts: dict[ResourceKey, Verdict] = {}
-        self._ignored: dict[ResourceKey, tuple[Ignored, ...]] = {}
-        self._references: References[ResourceKey] = References()
-        self._news: set[ResourceKey] = set()
+        self._verdicts: dict[Ref, Verdict] = {}
+        self._ignored: dict[Ref, tuple[Ignored, ...]] = {}
+        self._references: References[Ref] = References()
+        self._news: set[Ref] = set()
         self._asset_files: dict[str, str] | None = None
         self._settings: tuple[Any, ...] = ()
         self.set_workload(workload, assets, additional, rule_config_maps)
@@ -193,11 +191,11 @@ class KeptConfiguration:
             self._jobs = Stream()
             self.put_all({key: verdict.resource for key, verdict in self._verdicts.items()}, assets)
 
-    def put(self, key: ResourceKey, resource: Resource, assets: Assets) -> None:
+    def put(self, key: Ref, resource: Resource, assets: Assets) -> None:
         """Add a resource that applies to the workload, or take another state of it."""
         self.put_all({key: resource}, assets)
 
-    def put_all(self, resources: Mapping[ResourceKey, Resource], assets: Assets) -> None:
+    def put_all(self, resources: Mapping[Ref, Resource], assets: Assets) -> None:
         """Add or change many resources; each run of the text is compressed once."""
         keys = sorted(resources, key=self._place)
         for start in range(0, len(keys), _AT_ONCE):
@@ -208,15 +206,15 @@ class KeptConfiguration:
                 texts[self._place(key)] = made.text or None
             self._jobs.change(texts)
 
-    def remove(self, key: ResourceKey) -> None:
+    def remove(self, key: Ref) -> None:
         """Drop a resource that is gone or no longer applies; an unknown one is fine."""
         self._note(key, None, ())
         self._jobs.remove(self._place(key))
 
-    def touched(self, objects: Iterable[ObjectKey], assets: Assets) -> None:
+    def touched(self, objects: Iterable[Ref], assets: Assets) -> None:
         """Secrets and ConfigMaps were added, changed or deleted."""
         changed = set(objects)
-        readers = {key for one in changed for key in self._references.readers(*one)}
+        readers = {key for one in changed for key in self._references.readers(one)}
         if OWN in readers:
             readers.discard(OWN)
             self._set_frame(assets)
@@ -226,7 +224,7 @@ class KeptConfiguration:
 
     # --- Answers ----------------------------------------------------------------------------------
 
-    def take_news(self) -> set[ResourceKey]:
+    def take_news(self) -> set[Ref]:
         """The resources that were judged or dropped since this was asked."""
         news, self._news = self._news, set()
         return news
@@ -253,7 +251,7 @@ class KeptConfiguration:
         return split_files(self._usable().frame, pieces, self._version, now)
 
     @property
-    def verdicts(self) -> Mapping[ResourceKey, Verdict]:
+    def verdicts(self) -> Mapping[Ref, Verdict]:
         """What became of each resource."""
         return self._verdicts
 
@@ -263,12 +261,12 @@ class KeptConfiguration:
         return self._own.findings
 
     @property
-    def ignored(self) -> Mapping[ResourceKey, tuple[Ignored, ...]]:
+    def ignored(self) -> Mapping[Ref, tuple[Ignored, ...]]:
         """What the version does not know, by resource; the workload's own under `OWN`."""
         return self._ignored
 
     @property
-    def references(self) -> AbstractSet[ObjectKey]:
+    def references(self) -> AbstractSet[Ref]:
         """The Secrets and ConfigMaps that were looked for, whether or not they exist."""
         return self._references.objects
 
@@ -313,9 +311,8 @@ class KeptConfiguration:
 
     # --- One resource -----------------------------------------------------------------------------
 
-    def _place(self, key: ResourceKey) -> tuple[int, str]:
-        kind, name = key
-        return self._order.get(kind, len(self._order)), name
+    def _place(self, key: Ref) -> tuple[int, str]:
+        return self._order.get(key.kind, len(self._order)), f"{key.namespace}/{key.name}"
 
     def _judged(self, resource: Resource, assets: Assets) -> tuple[Verdict, Fragment]:
         """What becomes of a resource, even of one that we fail on."""
@@ -352,9 +349,7 @@ class KeptConfiguration:
             return Finding("spec", Reason.INVALID_VALUE, f"its configuration {too_large(size)}")
         return None
 
-    def _note(
-        self, key: ResourceKey, verdict: Verdict | None, ignored: tuple[Ignored, ...]
-    ) -> None:
+    def _note(self, key: Ref, verdict: Verdict | None, ignored: tuple[Ignored, ...]) -> None:
         """Keep what became of a resource; nothing for one that is gone."""
         self._news.add(key)
         before = self._verdicts.pop(key, _NO_VERDICT)
@@ -366,7 +361,7 @@ class KeptConfiguration:
         self._references.put(key, after.reads)
         self._note_ignored(key, ignored)
 
-    def _note_ignored(self, key: ResourceKey, ignored: tuple[Ignored, ...]) -> None:
+    def _note_ignored(self, key: Ref, ignored: tuple[Ignored, ...]) -> None:
         self._ignored.pop(key, None)
         if ignored:
             self._ignored[key] = ignored
@@ -382,10 +377,10 @@ def _taken_names(additional: Additional) -> frozenset[str]:
     return frozenset(name for name in names if name.count("/") >= 2)
 
 
-def _is_stale(verdict: Verdict, changed: set[ObjectKey], assets: Assets) -> bool:
+def _is_stale(verdict: Verdict, changed: set[Ref], assets: Assets) -> bool:
     """Whether a value that a resource was judged or written by is another one now."""
     return any(
         assets.value(source) != value
         for source, value in verdict.reads.items()
-        if (source.kind, source.namespace, source.name) in changed
+        if source.ref in changed
     )

@@ -36,6 +36,7 @@ from stoker.generate.sections import (
     tracing_section,
 )
 from stoker.generate.sharding import divided
+from stoker.ref import Ref, ref_of
 from stoker.select.assets import Assets, Missing, Source
 from stoker.select.workload import Workload
 from stoker.validate.budget import Meter
@@ -86,12 +87,12 @@ class Frame(Struct, frozen=True):
 class Configuration(Struct, frozen=True):
     """A whole configuration, and what its reader must know.
 
-    `ignored` and `rejected` are by resource, as (kind, key); the workload's own are under ("", "").
+    `ignored` and `rejected` are by resource, the workload's own under a name of nothing.
     """
 
     text: str
-    ignored: dict[tuple[str, str], tuple[Ignored, ...]] = {}
-    rejected: dict[tuple[str, str], ResourceError] = {}
+    ignored: dict[Ref, tuple[Ignored, ...]] = {}
+    rejected: dict[Ref, ResourceError] = {}
     reads: Reads = {}
 
 
@@ -240,15 +241,15 @@ def _ignored(resource: Resource, draft: Draft) -> tuple[Ignored, ...]:
 
 def _fragments(
     workload: Workload, resources: Resources, assets: Assets
-) -> Iterator[tuple[tuple[str, str], Fragment]]:
+) -> Iterator[tuple[Ref, Fragment]]:
     for kind in kinds_of(workload):
-        for key, resource in sorted(getattr(resources, kind.field).items()):
-            yield (kind.name, key), fragment(resource, workload, assets)
+        for _, resource in sorted(getattr(resources, kind.field).items()):
+            yield ref_of(resource), fragment(resource, workload, assets)
 
 
-def _joined(frame: Frame, fragments: Iterator[tuple[tuple[str, str], Fragment]]) -> Configuration:
+def _joined(frame: Frame, fragments: Iterator[tuple[Ref, Fragment]]) -> Configuration:
     texts: list[str] = []
-    ignored = {("", ""): frame.ignored}
+    ignored = {Ref("", "", ""): frame.ignored}
     rejected = {}
     reads = dict(frame.reads)
     for key, part in fragments:

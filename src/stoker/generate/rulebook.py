@@ -29,7 +29,6 @@ from stoker.api.rules import PrometheusRule
 from stoker.api.thanosruler import ThanosRulerSpec
 from stoker.errors import WorkloadError
 from stoker.generate.draft import Ignored
-from stoker.generate.fragments import ResourceKey
 from stoker.generate.rules import (
     CONFIG_MAP_LIMIT,
     Enforcement,
@@ -41,6 +40,7 @@ from stoker.generate.rules import (
     text_size,
 )
 from stoker.limits import NO_CHANGES, Limits
+from stoker.ref import Ref
 from stoker.select.choice import RULE_KIND
 from stoker.select.workload import Workload
 from stoker.settings import DEFAULT_THANOS_VERSION
@@ -89,9 +89,9 @@ class KeptRules:
         """`mounted`: how many ConfigMaps pods mount, whether they exist or not."""
         self._terms = terms
         self._mounted = mounted
-        self._verdicts: dict[ResourceKey, Verdict] = {}
-        self._ignored: dict[ResourceKey, tuple[Ignored, ...]] = {}
-        self._news: set[ResourceKey] = set()
+        self._verdicts: dict[Ref, Verdict] = {}
+        self._ignored: dict[Ref, tuple[Ignored, ...]] = {}
+        self._news: set[Ref] = set()
         self._shelves: list[_Shelf] | None = None
         # Files that are others since the last answer, or are gone.
         self._pending: dict[str, str | None] = {}
@@ -105,7 +105,7 @@ class KeptRules:
             every = ((key, verdict.resource) for key, verdict in self._verdicts.items())
             self.put_all({key: rule for key, rule in every if _is_other(rule, before, terms)})
 
-    def put(self, key: ResourceKey, rule: PrometheusRule) -> None:
+    def put(self, key: Ref, rule: PrometheusRule) -> None:
         """Add a PrometheusRule that applies to the workload, or take another state of it."""
         made = self._made(rule)
         self.remove(key)
@@ -121,12 +121,12 @@ class KeptRules:
         except Exception as error:
             return RuleFile(file_name(rule.metadata), findings=(unforeseen(error),))
 
-    def put_all(self, rules: Mapping[ResourceKey, PrometheusRule]) -> None:
+    def put_all(self, rules: Mapping[Ref, PrometheusRule]) -> None:
         """Add or change many."""
         for key, rule in rules.items():
             self.put(key, rule)
 
-    def remove(self, key: ResourceKey) -> None:
+    def remove(self, key: Ref) -> None:
         """Drop a PrometheusRule that is gone or no longer applies; an unknown one is fine."""
         self._news.add(key)
         before = self._verdicts.pop(key, None)
@@ -152,18 +152,18 @@ class KeptRules:
         self._shelves, self._pending = [*made, *[_EMPTY] * (pinned - len(made))], {}
         return list(self._shelves)
 
-    def take_news(self) -> set[ResourceKey]:
+    def take_news(self) -> set[Ref]:
         """The PrometheusRules that were judged or dropped since this was asked."""
         news, self._news = self._news, set()
         return news
 
     @property
-    def verdicts(self) -> Mapping[ResourceKey, Verdict]:
+    def verdicts(self) -> Mapping[Ref, Verdict]:
         """What became of each PrometheusRule."""
         return self._verdicts
 
     @property
-    def ignored(self) -> Mapping[ResourceKey, tuple[Ignored, ...]]:
+    def ignored(self) -> Mapping[Ref, tuple[Ignored, ...]]:
         """What the version does not know, by PrometheusRule."""
         return self._ignored
 

@@ -29,6 +29,7 @@ from stoker.consolidate.configs import Monitor
 from stoker.errors import FieldError, StokerError
 from stoker.offline.manifests import Manifest, Reading
 from stoker.offline.world import World, world_of
+from stoker.ref import ref_of
 from stoker.select.workload import Scraper, workload_of
 from stoker.settings import Capabilities
 
@@ -63,7 +64,7 @@ def conversion(readings: Iterable[Reading], workload: str, version: str) -> Conv
     for monitor in monitors:
         made = consolidated(monitor, terms)
         objects += [manifest_of(_unowned(each)) for each in made.configs]
-        problems += [f"{_title(monitor)}: {each}" for each in made.problems]
+        problems += [f"{ref_of(monitor)}: {each}" for each in made.problems]
     versioned = list(_versioned(given)) if version else []
     objects += versioned
     done, failed = _in_version(objects, version or _OLDEST)
@@ -88,20 +89,13 @@ def _usable_terms(owner: Scraper) -> Terms:
     except ValueError as error:
         raise FieldError("spec.version", str(error)) from None
     if isinstance(found, Inexpressible):
-        metadata = owner.metadata
-        name = f"{type(owner).__name__} {metadata.namespace}/{metadata.name}"
-        raise StokerError(f"{name} keeps its monitors: {found}")
+        raise StokerError(f"{ref_of(owner)} keeps its monitors: {found}")
     return found
 
 
 def _unowned(config: ScrapeConfig) -> ScrapeConfig:
     """One that a user puts in the place of the monitor: it must not go with the monitor."""
     return replace(config, metadata=replace(config.metadata, owner_references=None))
-
-
-def _title(monitor: Monitor) -> str:
-    metadata = monitor.metadata
-    return f"{type(monitor).__name__} {metadata.namespace}/{metadata.name}"
 
 
 def _versioned(readings: list[Reading]) -> Iterator[Object]:

@@ -13,13 +13,14 @@ from typing import Any, Final, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stoker.api.core import Object, ObjectId, identity_of
+from stoker.api.core import Object
 from stoker.consolidate import manifest_of, stand_ins_of
 from stoker.decide import Decision, decide, objects_for, outline_of, shared_service_of
 from stoker.errors import WorkloadError
 from stoker.generate.split import MAIN_FILE
 from stoker.generate.stream import gzip_member
 from stoker.offline.world import World
+from stoker.ref import Ref, ref_of, ref_of_manifest
 from stoker.select.assets import SECRET
 from stoker.select.choice import UNMANAGED, is_unmanaged
 from stoker.select.workload import Owner, Scraper, workload_of
@@ -40,8 +41,7 @@ class Rendered(Struct, frozen=True):
     @property
     def title(self) -> str:
         """Kind, namespace and name of the workload."""
-        owner = self.decision.owner
-        return f"{type(owner).__name__} {owner.metadata.namespace}/{owner.metadata.name}"
+        return str(ref_of(self.decision.owner))
 
     @property
     def is_faulty(self) -> bool:
@@ -110,7 +110,7 @@ def _without_configuration(
 ) -> Any:
     """The user's Secret is left alone; an empty one lets the pods start until it is there."""
     outline = outline_of(owner, capabilities_with(settings), settings.objects)
-    exists = (SECRET, outline.namespace, outline.configuration) in world.contents
+    exists = Ref(SECRET, outline.namespace, outline.configuration) in world.contents
     return replace(contents, config_files={} if exists else {MAIN_FILE: gzip_member("")})
 
 
@@ -135,7 +135,7 @@ def _shared(world: World, owner: Owner, settings: OperatorSettings) -> Object:
     return shared_service_of(sharing, capabilities_with(settings), settings.objects)
 
 
-_Taken: TypeAlias = dict[ObjectId, Rendered]
+_Taken: TypeAlias = dict[Ref, Rendered]
 
 
 def _distinct(found: Iterable[Rendered]) -> list[Rendered]:
@@ -144,7 +144,7 @@ def _distinct(found: Iterable[Rendered]) -> list[Rendered]:
     kept = []
     for each in found:
         own = _after(each, taken)
-        taken |= {identity_of(made): own for made in own.objects}
+        taken |= {ref_of_manifest(made): own for made in own.objects}
         kept.append(own)
     return kept
 
@@ -153,13 +153,13 @@ def _after(each: Rendered, taken: _Taken) -> Rendered:
     """A workload after others: what they share is there already; nothing else may be."""
     own, notes = [], list(each.notes)
     for made in each.objects:
-        if identity_of(made) not in taken:
+        if ref_of_manifest(made) not in taken:
             own.append(made)
             continue
-        kind, namespace, name = identity_of(made)
-        other = taken[kind, namespace, name]
-        if kind not in _SHARED:
-            reason = f"{kind} {namespace}/{name} is that of {other.title}: rename one of them"
+        ref = ref_of_manifest(made)
+        other = taken[ref]
+        if ref.kind not in _SHARED:
+            reason = f"{ref} is that of {other.title}: rename one of them"
             return replace(each, objects=(), problem=reason)
-        notes.append(f"shares {kind} {namespace}/{name} with {other.title}")
+        notes.append(f"shares {ref} with {other.title}")
     return replace(each, objects=tuple(own), notes=tuple(notes))

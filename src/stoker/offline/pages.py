@@ -12,16 +12,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from stoker.consolidate import stand_ins_of
-from stoker.decide import OWN, Decision, decide, key_of
+from stoker.decide import OWN, Decision, decide
 from stoker.explain.answer import Explanation
 from stoker.explain.reconciled import why_not_reconciled
 from stoker.explain.resource import explained
 from stoker.explain.selecting import not_managed
 from stoker.explain.sorted import Sorted
-from stoker.explain.standings import title_of
 from stoker.explain.view import View
 from stoker.explain.workload import selected
-from stoker.generate.fragments import ResourceKey
 from stoker.logs import logger
 from stoker.offline.surroundings import view_of
 from stoker.offline.watched import Folder
@@ -34,6 +32,7 @@ from stoker.page.idle import idle_among
 from stoker.page.index import IndexMaker, Query
 from stoker.page.judged import Judged, held_by
 from stoker.page.overview import items_of
+from stoker.ref import Ref, ref_of
 from stoker.select.choice import SELECTED_KINDS, Candidate
 from stoker.select.namespaces import scope_of
 from stoker.select.workload import Owner
@@ -153,25 +152,25 @@ def desk_of(world: World, settings: OperatorSettings, revision: int) -> Desk:
     ]
     brief = replace(view, surroundings=Sorted(view.surroundings), brief=True)
     judged: dict[str, Judged] = {}
-    users: defaultdict[ResourceKey, list[Judged]] = defaultdict(list)
-    for owner in sorted(world.workloads, key=title_of):
+    users: defaultdict[Ref, list[Judged]] = defaultdict(list)
+    for owner in sorted(world.workloads, key=lambda each: str(ref_of(each))):
         mine = [] if not_managed(view, owner) else selected(view, owner, seen)
-        found = judged[title_of(owner)] = _judged(brief, owner, mine)
+        found = judged[str(ref_of(owner))] = _judged(brief, owner, mine)
         for each in mine:
-            users[key_of(each)].append(found)
-    known = {key_of(each): each for each in world.resources}
-    maker = IndexMaker(lambda resource: users.get(key_of(resource), ()))
+            users[ref_of(each)].append(found)
+    known = {ref_of(each): each for each in world.resources}
+    maker = IndexMaker(lambda resource: users.get(ref_of(resource), ()))
     for resource in world.resources:
         maker.add(resource)
 
     def find(kind: str, namespace: str, name: str) -> Candidate | None:
-        return known.get((kind, f"{namespace}/{name}"))
+        return known.get(Ref(kind, namespace, name))
 
     return Desk(
         revision=revision,
         view=view,
         judged=judged,
-        users=lambda resource: users.get(key_of(resource), ()),
+        users=lambda resource: users.get(ref_of(resource), ()),
         index=maker.made({title: each.kinds for title, each in judged.items()}),
         find=find,
         stand_ins=stand_ins_of if settings.consolidate_monitors else None,
@@ -180,7 +179,7 @@ def desk_of(world: World, settings: OperatorSettings, revision: int) -> Desk:
 
 def _judged(view: View, owner: Owner, mine: Sequence[Candidate]) -> Judged:
     """What a workload makes of the resources that it selects."""
-    title, version = title_of(owner), owner.spec.version or ""
+    title, version = str(ref_of(owner)), owner.spec.version or ""
     if not_managed(view, owner):
         return Judged(owner=owner, title=title, version=version)
     made = decide(owner, mine, view.namespaces, view.assets, view.capabilities)
@@ -190,7 +189,7 @@ def _judged(view: View, owner: Owner, mine: Sequence[Candidate]) -> Judged:
         title=title,
         version=made.version or version,
         verdicts={
-            key_of(each.resource): (each, made.ignored.get(key_of(each.resource), ()))
+            ref_of(each.resource): (each, made.ignored.get(ref_of(each.resource), ()))
             for each in made.verdicts
         },
         problem=problem,
@@ -202,7 +201,7 @@ def _judged(view: View, owner: Owner, mine: Sequence[Candidate]) -> Judged:
     )
 
 
-def _idle(view: View, made: Decision) -> Mapping[ResourceKey, str]:
+def _idle(view: View, made: Decision) -> Mapping[Ref, str]:
     """What a workload would use for nothing; of one that cannot be configured nobody knows."""
     if made.problem:
         return {}

@@ -13,12 +13,13 @@ from base64 import b64decode
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from stoker.api.core import Object, identity_of
+from stoker.api.core import Object
 from stoker.generate.alertmanager.config import CONFIG_FILE
 from stoker.generate.block import text_of
 from stoker.generate.thanosruler import REMOTE_WRITE_FILE
 from stoker.offline.folder import safe_name
 from stoker.offline.objects import Rendered
+from stoker.ref import ref_of_manifest
 
 NOTICE: Final = (
     "# To be read, not applied: `unpacked` is the Secret's data, decoded and unpacked.\n"
@@ -62,7 +63,7 @@ def manifest_files(objects: Iterable[Object], taken: Iterable[str] = ()) -> dict
     files: dict[str, str] = {}
     known = set(taken)
     for made in objects:
-        kind, namespace, name = identity_of(made)
+        kind, namespace, name = ref_of_manifest(made)
         path = safe_name((kind.lower(), namespace, name), _ENDING, known)
         files[path] = manifest_text(made)
         known.add(path)

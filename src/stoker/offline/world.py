@@ -24,9 +24,9 @@ from stoker.api.rules import PrometheusRule
 from stoker.errors import DecodeError
 from stoker.explain.objects import MODELS, Named
 from stoker.explain.rivals import rivals_of
-from stoker.explain.standings import title_of
 from stoker.offline.manifests import Manifest, Reading, Unreadable
 from stoker.offline.problems import is_ours, problems
+from stoker.ref import Ref, ref_of
 from stoker.select.assets import CONFIG_MAP, SECRET, Contents
 from stoker.select.choice import NAMESPACE_NAME, Candidate
 from stoker.select.workload import Owner
@@ -60,11 +60,11 @@ class World(Struct):
     workloads: list[Owner] = []
     resources: list[Candidate] = []
     namespaces: dict[str, dict[str, str]] = {}
-    contents: dict[tuple[str, str, str], Mapping[str, str | bytes]] = {}
+    contents: dict[Ref, Mapping[str, str | bytes]] = {}
     refused: list[Refused] = []
     surroundings: list[Named] = []
     unread: list[Refused] = []
-    rivals: dict[tuple[str, str, str], tuple[str, ...]] = {}
+    rivals: dict[Ref, tuple[str, ...]] = {}
     doubled: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -99,14 +99,14 @@ def settled(world: World) -> World:
 
 
 def _doubled(objects: Iterable[Owner | Candidate]) -> Iterator[tuple[str, str]]:
-    for title, count in Counter(map(title_of, objects)).items():
+    for ref, count in Counter(map(ref_of, objects)).items():
         if count > 1:
-            yield title, f"there are {count} manifests of it; the last one counts"
+            yield str(ref), f"there are {count} manifests of it; the last one counts"
 
 
 def _last(objects: Iterable[T]) -> list[T]:
     # Those without a name get one in a cluster, each another.
-    named = {title_of(each) if each.metadata.name else id(each): each for each in objects}
+    named = {str(ref_of(each)) if each.metadata.name else id(each): each for each in objects}
     return list(named.values())
 
 
@@ -160,8 +160,7 @@ def _add_ours(world: World, manifest: Manifest, version: Version) -> None:
     if isinstance(found, Owner):
         world.workloads.append(found)
         written = _metadata(manifest).get("managedFields")
-        identity = (type(found).__name__, metadata["namespace"], metadata.get("name", ""))
-        world.rivals[identity] = rivals_of(written)
+        world.rivals[ref_of(found)] = rivals_of(written)
     elif isinstance(found, Candidate):
         world.resources.append(found)
 
@@ -209,7 +208,7 @@ def _add_config_map(world: World, manifest: Manifest) -> None:
     }
     if len(values) != len(data):
         _refuse(world, manifest, "data: a value is not a string")
-    world.contents[CONFIG_MAP, namespace, name] = values
+    world.contents[Ref(CONFIG_MAP, namespace, name)] = values
 
 
 def _add_secret(world: World, manifest: Manifest) -> None:
@@ -222,7 +221,7 @@ def _add_secret(world: World, manifest: Manifest) -> None:
             _refuse(world, manifest, f"data.{key}: not base64")
     written = manifest.object.get("stringData") or {}
     values |= {key: value for key, value in written.items() if isinstance(value, str)}
-    world.contents[SECRET, namespace, name] = values
+    world.contents[Ref(SECRET, namespace, name)] = values
 
 
 def _decoded(encoded: Any) -> str | bytes:

@@ -12,7 +12,6 @@ from stoker.api.kinds import KINDS
 from stoker.decide import OWN, Decision
 from stoker.explain.answer import Explanation
 from stoker.explain.ask import not_found
-from stoker.explain.standings import title_of
 from stoker.explain.view import View
 from stoker.explain.workload import Tally, explained_decision, odd_of
 from stoker.generate.fragments import StandIns
@@ -21,6 +20,7 @@ from stoker.page.configuration import Known, Layout, Materials, layout_of
 from stoker.page.index import Found, Index, Query
 from stoker.page.judged import Judged, Users
 from stoker.page.overview import bounded, item_of, row_of
+from stoker.ref import ref_of
 from stoker.select.assets import Assets
 from stoker.select.choice import Candidate
 from stoker.spelling import nearest
@@ -76,7 +76,7 @@ class Desk(Struct, frozen=True, kw_only=True):
         decision = Decision(
             judged.owner,
             judged.version,
-            tuple(sorted(refused, key=lambda each: each.key)),
+            tuple(sorted(refused, key=lambda each: each.ref)),
             {OWN: judged.ignored},
             problem=judged.problem,
             notes=judged.notes,
@@ -108,7 +108,7 @@ class Desk(Struct, frozen=True, kw_only=True):
     def _keys(self, kind: str) -> Iterator[str]:
         for each in self.view.workloads:
             if type(each).__name__ == kind:
-                yield title_of(each).partition(" ")[2]
+                yield ref_of(each).path
         for entry in self.index.found(Query(kind=kind, limit=self.index.totals.total)).entries:
             yield f"{entry.namespace}/{entry.name}"
 

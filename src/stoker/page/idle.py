@@ -7,16 +7,15 @@ operator counts targets: the status of a resource says it then.
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
-from stoker.decide import key_of
 from stoker.explain.reach import reach_of, unreached_words
 from stoker.explain.standings import binding_of
 from stoker.explain.targets import search_of
 from stoker.explain.view import View
-from stoker.generate.fragments import ResourceKey
+from stoker.ref import Ref, ref_of
 from stoker.select.choice import Candidate
 from stoker.select.workload import Owner, Scraper, workload_of
 
-Idle: TypeAlias = tuple[ResourceKey, str]
+Idle: TypeAlias = tuple[Ref, str]
 
 
 def idle_among(view: View, owner: Owner, used: Iterable[Candidate]) -> Iterator[Idle]:
@@ -29,9 +28,9 @@ def idle_among(view: View, owner: Owner, used: Iterable[Candidate]) -> Iterator[
         if search is None or search.targets != 0:
             continue
         if search.problems:
-            yield key_of(resource), search.problems[0]
+            yield ref_of(resource), search.problems[0]
         elif search.unreached:
-            yield key_of(resource), f"no agent is there: {unreached_words(search.unreached)}"
+            yield ref_of(resource), f"no agent is there: {unreached_words(search.unreached)}"
 
 
 def none_discovered(owner: Owner, resource: Candidate) -> str:

@@ -12,11 +12,10 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
-from stoker.decide import key_of
 from stoker.explain.answer import State
-from stoker.generate.fragments import ResourceKey
 from stoker.page.answers import Totals
 from stoker.page.judged import Judged, Users, gravest
+from stoker.ref import Ref, ref_of
 from stoker.select.choice import SELECTED_KINDS, Candidate
 
 Marks: TypeAlias = tuple[tuple[str, State], ...]
@@ -208,7 +207,7 @@ class IndexMaker:
 
     def add(self, resource: Candidate) -> None:
         """Take a resource."""
-        users, key = self._users(resource), key_of(resource)
+        users, key = self._users(resource), ref_of(resource)
         basis: list[object] = [resource]
         for each in users:
             idle = each.idle.get(key) if each.idle else None
@@ -221,9 +220,7 @@ class IndexMaker:
             self._new.append(entry)
         self._entries.append(entry)
 
-    def _entry(
-        self, resource: Candidate, key: ResourceKey, users: Iterable[Judged], basis: Basis
-    ) -> Entry:
+    def _entry(self, resource: Candidate, key: Ref, users: Iterable[Judged], basis: Basis) -> Entry:
         metadata, ignored = resource.metadata, 0
         found: list[tuple[str, State]] = []
         for each in users:
@@ -232,9 +229,9 @@ class IndexMaker:
             ignored = max(ignored, count)
         # Most resources have the same workloads and states: these are kept once.
         marks, state = self._alike(tuple(found))
-        words = " ".join((*key, *(metadata.labels or {}).values()))
+        words = " ".join((key.kind, key.path, *(metadata.labels or {}).values()))
         return Entry(
-            key[0],
+            key.kind,
             metadata.namespace or "",
             metadata.name or "",
             words.lower(),

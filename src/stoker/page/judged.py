@@ -5,13 +5,12 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
-from stoker.decide import key_of
 from stoker.explain.answer import State
 from stoker.explain.reconciled import fatal_among
 from stoker.explain.standings import binding_of
 from stoker.generate.draft import Ignored
-from stoker.generate.fragments import ResourceKey
 from stoker.page.idle import none_discovered
+from stoker.ref import Ref, ref_of
 from stoker.select.choice import UNMANAGED, Candidate, choices, is_unmanaged
 from stoker.select.workload import Owner
 from stoker.settings import OperatorSettings
@@ -39,32 +38,32 @@ class Judged(Struct, frozen=True, kw_only=True):
     owner: Owner
     title: str
     version: str = ""
-    verdicts: Mapping[ResourceKey, Judgement] = {}
+    verdicts: Mapping[Ref, Judgement] = {}
     problem: str = ""
     held: str = ""
     ignored: tuple[Ignored, ...] = ()
     notes: tuple[Finding, ...] = ()
     rule_files: int = 1
-    idle: Mapping[ResourceKey, str] = {}
+    idle: Mapping[Ref, str] = {}
     known: bool = True
 
     @property
     def kinds(self) -> frozenset[str]:
         """The kinds of resources that it can select."""
-        return frozenset(choices(self.owner.spec, ""))
+        return frozenset(choices(self.owner))
 
     def made_of(self, resource: Candidate) -> tuple[State, str]:
         """What it made of a resource that it selects, and why it is of no use to it."""
-        return self._made_of(key_of(resource), resource)
+        return self._made_of(ref_of(resource), resource)
 
-    def _made_of(self, key: ResourceKey, resource: Candidate) -> tuple[State, str]:
+    def _made_of(self, key: Ref, resource: Candidate) -> tuple[State, str]:
         state, reason = self._taken(key, resource)
         idle = "" if state is not State.USED else self.idle.get(key)
         if idle is None:
             idle = none_discovered(self.owner, resource)
         return (State.NO_TARGETS, idle) if idle else (state, reason)
 
-    def _taken(self, key: ResourceKey, resource: Candidate) -> tuple[State, str]:
+    def _taken(self, key: Ref, resource: Candidate) -> tuple[State, str]:
         """Whether it took a resource, and why not."""
         found = self.verdicts.get(key)
         if found is not None and not found[0].accepted:
@@ -73,7 +72,7 @@ class Judged(Struct, frozen=True, kw_only=True):
             return State.HELD, self.held
         return (State.USED, "") if found else reported(self.owner, resource)
 
-    def state_of(self, key: ResourceKey, resource: Candidate) -> tuple[State, int]:
+    def state_of(self, key: Ref, resource: Candidate) -> tuple[State, int]:
         """What it made of a resource, and how many fields of that its version does not know."""
         found = self.verdicts.get(key)
         return self._made_of(key, resource)[0], len(found[1]) if found else 0

@@ -8,13 +8,14 @@ from msgspec.structs import replace
 from stoker.build.sets import replicas_of
 from stoker.explain.answer import Explanation, Reason, State
 from stoker.explain.selecting import can_select, first_reason
-from stoker.explain.standings import binding_of, title_of
+from stoker.explain.standings import binding_of
 from stoker.explain.view import View
 from stoker.explain.workload import Tally, counts_of, headline_of
 from stoker.generate.sharding import shard_count
 from stoker.page.answers import Item, Items, Row, Scraped
 from stoker.page.index import Entry, Found, Query
 from stoker.page.judged import Judged
+from stoker.ref import ref_of
 from stoker.select.choice import Candidate
 from stoker.select.workload import Owner, Scraper, workload_of
 from stoker.settings import Capabilities
@@ -119,7 +120,7 @@ def _headline(
     if state is State.USED:
         return ""
     if state is State.NOT_SELECTED:
-        owners = [each for each in view.workloads if not workload or title_of(each) == workload]
+        owners = [each for each in view.workloads if not workload or str(ref_of(each)) == workload]
         return why_not(view, resource, owners)
     for each in users:
         made, reason = each.made_of(resource)
@@ -132,7 +133,7 @@ def why_not(view: View, resource: Candidate, owners: Iterable[Owner]) -> str:
     """Why the nearest of some workloads does not select a resource."""
     kind, near = type(resource).__name__, resource.metadata.namespace
     able = [each for each in owners if can_select(kind, type(each))]
-    able.sort(key=lambda each: (each.metadata.namespace != near, title_of(each)))
+    able.sort(key=lambda each: (each.metadata.namespace != near, str(ref_of(each))))
     told: tuple[int, Owner, Reason] | None = None
     for owner in able[:_MOST_ASKED]:
         passed, reason = first_reason(view, owner, resource)
@@ -140,4 +141,4 @@ def why_not(view: View, resource: Candidate, owners: Iterable[Owner]) -> str:
             told = passed, owner, reason
     if told is None:
         return "there is no workload that could select it"
-    return f"{title_of(told[1])}: {told[2].text}"
+    return f"{ref_of(told[1])}: {told[2].text}"

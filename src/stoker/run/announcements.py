@@ -8,14 +8,12 @@ judged anew ──> judgements ──> bindings of the resources
 from collections.abc import Mapping
 
 from stoker.decide import Kept
-from stoker.generate.fragments import ResourceKey
+from stoker.ref import Ref
 from stoker.run.bindings import Bindings, bound_workload, cached_bindings
 from stoker.run.caches import Caches
 from stoker.run.events import RECONCILING, Events, Subject
-from stoker.run.held import object_keys
 from stoker.run.judgements import Judgements
 from stoker.run.kinds import WORKLOADS
-from stoker.select.members import ObjectKey, WorkloadKey
 from stoker.select.workload import Owner
 from stoker.status.bindings import is_told
 from stoker.status.conditions import RECONCILED, Because, bounded
@@ -41,40 +39,39 @@ class Announcements:
         self._events = events
         self._metrics = metrics
 
-    def reconciled(self, key: WorkloadKey, kept: Kept) -> set[ObjectKey]:
+    def reconciled(self, key: Ref, kept: Kept) -> set[Ref]:
         """Say what became of the resources that a workload judged anew, or dropped; which."""
         news = kept.take_news()
         self._judgements.publish(key, kept, news)
-        self._bindings.look(object_keys(news) | self._judgements.resume(key))
+        self._bindings.look(news | self._judgements.resume(key))
         self._bindings.decided(key)
         self._metrics[key.kind].manages(key.namespace, key.name, self._judgements.counts(key))
         for each in news:
             judged = kept.verdict(each)
             if judged is not None:
                 self._say(key, each, judged[0])
-        return object_keys(news)
+        return news
 
-    def _say(self, key: WorkloadKey, each: ResourceKey, verdict: Verdict) -> None:
+    def _say(self, key: Ref, each: Ref, verdict: Verdict) -> None:
         metadata, about = verdict.resource.metadata, _words(key)
         if verdict.accepted:
             self._events.settled(metadata.uid or "", about)
             return
         note = f"rejected by {about}: {verdict.message}"
-        (resource_key,) = object_keys([each])
-        if self._is_told(key, resource_key, verdict):
+        if self._is_told(key, each, verdict):
             self._events.known(metadata.uid or "", about, note)
             return
         resource = self._caches.place(verdict.kind)
         self._events.warn(Subject(resource.api_version, verdict.kind, metadata), about, note)
 
-    def _is_told(self, key: WorkloadKey, resource: ObjectKey, verdict: Verdict) -> bool:
+    def _is_told(self, key: Ref, resource: Ref, verdict: Verdict) -> bool:
         """Whether the resource itself says so already: then there was an event, too."""
         found = self._caches.resource(resource)
         if found is None or found.metadata.uid != verdict.resource.metadata.uid:
             return False
         return is_told(cached_bindings(found), bound_workload(key), verdict.message)
 
-    def failed(self, key: WorkloadKey, owner: Owner, message: str) -> None:
+    def failed(self, key: Ref, owner: Owner, message: str) -> None:
         """Say that a workload itself cannot be reconciled as it is."""
         uid, status = owner.metadata.uid or "", owner.status
         conditions = (status.conditions if status else None) or ()
@@ -83,13 +80,13 @@ class Announcements:
             return
         self.warned(key, owner, message)
 
-    def warned(self, key: WorkloadKey, owner: Owner, message: str) -> None:
+    def warned(self, key: Ref, owner: Owner, message: str) -> None:
         """Say something about a workload that its user should see."""
         resource = WORKLOADS[key.kind].resource
         subject = Subject(resource.api_version, key.kind, owner.metadata)
         self._events.warn(subject, RECONCILING, message, RECONCILING)
 
-    def delayed(self, key: WorkloadKey, why: str, reason: Because) -> None:
+    def delayed(self, key: Ref, why: str, reason: Because) -> None:
         """Let the resources of a workload know why it has not judged them, where it has not."""
         cause = Remark(reason, f"not decided yet: {why}")
         self._bindings.look(self._judgements.delay(key, cause))
@@ -98,7 +95,7 @@ class Announcements:
         """Nothing is wrong with a workload any longer."""
         self._events.settled(owner.metadata.uid or "", RECONCILING)
 
-    def forget(self, key: WorkloadKey) -> set[ObjectKey]:
+    def forget(self, key: Ref) -> set[Ref]:
         """A workload is gone, or another's now: what was said about its resources is looked at."""
         had = self._judgements.forget(key)
         self._bindings.look(had | self._judgements.resume(key))
@@ -106,5 +103,5 @@ class Announcements:
         return had
 
 
-def _words(key: WorkloadKey) -> str:
+def _words(key: Ref) -> str:
     return f"{key.kind} {key.namespace}/{key.name}"

@@ -38,6 +38,7 @@ from stoker.kube.client import Client, ListPage, Review
 from stoker.kube.errors import ApiError, Forbidden, NotFound
 from stoker.kube.reading import Head, Reader, typed
 from stoker.kube.resources import Resource
+from stoker.ref import Ref
 from stoker.run.capabilities import capabilities_of
 from stoker.run.kinds import RESOURCES, WORKLOADS
 from stoker.run.places import place_of
@@ -79,7 +80,7 @@ async def explained_in_cluster(
         settings=settings,
         capabilities=await capabilities_of(client, settings),
         labels_unknown="you may not read it, so only its name is known",
-        rivals={(kind, namespace, name): rivals},
+        rivals={Ref(kind, namespace, name): rivals},
     )
     while True:
         made = explanation(view, kind, namespace, name)

@@ -23,13 +23,13 @@ from stoker.api.crd import GROUP
 from stoker.kube.backoff import GRANT_SECONDS
 from stoker.kube.errors import Conflict, Forbidden, NotFound
 from stoker.kube.queue import KeyedQueue
+from stoker.ref import Ref, ref_from
 from stoker.run.judgements import Judgements, Standing
 from stoker.run.kinds import WORKLOADS
 from stoker.run.targets import Observed
 from stoker.run.tools import Tools
 from stoker.run.writer import MANAGER, only_at
 from stoker.select.choice import Candidate
-from stoker.select.members import ObjectKey, WorkloadKey
 from stoker.status.bindings import (
     BoundWorkload,
     ResourceIdentity,
@@ -61,17 +61,17 @@ class Bindings:
     def __init__(
         self, tools: Tools, judgements: Judgements, observed: Observed, *, enabled: bool
     ) -> None:
-        self.queue: KeyedQueue[ObjectKey] = KeyedQueue()
+        self.queue: KeyedQueue[Ref] = KeyedQueue()
         self._client = tools.status_client
         self._caches = tools.caches
         self._now = tools.now
         self._judgements = judgements
         self._observed = observed
         self._enabled = enabled
-        self._undecided: defaultdict[WorkloadKey, set[ObjectKey]] = defaultdict(set)
+        self._undecided: defaultdict[Ref, set[Ref]] = defaultdict(set)
         self._forbidden: dict[tuple[str, str], float] = {}
 
-    def look(self, keys: Iterable[ObjectKey]) -> None:
+    def look(self, keys: Iterable[Ref]) -> None:
         """Something was said, or is no longer true, about these."""
         for key in keys:
             self.queue.add(key)
@@ -86,22 +86,22 @@ class Bindings:
         """A resource is another: one that has bindings, had them or should is looked at."""
         if new is None:
             return
-        key = ObjectKey(kind, new.metadata.namespace or "", new.metadata.name or "")
+        key = ref_from(kind, new.metadata)
         if _has_bindings(new) or _has_bindings(old) or any(self._delayed(key)):
             self.queue.add(key)
 
-    def _delayed(self, key: ObjectKey) -> Iterator[tuple[WorkloadKey, Remark]]:
+    def _delayed(self, key: Ref) -> Iterator[tuple[Ref, Remark]]:
         """The workloads that select a resource and do not judge what is new, and why."""
         for workload in self._judgements.users(key):
             cause = self._judgements.delayed(workload)
             if cause is not None:
                 yield workload, cause
 
-    def decided(self, workload: WorkloadKey) -> None:
+    def decided(self, workload: Ref) -> None:
         """A workload has said what applies to it, or is gone: what waited for that is looked at."""
         self.look(self._undecided.pop(workload, ()))
 
-    async def write(self, key: ObjectKey) -> int:
+    async def write(self, key: Ref) -> int:
         """Bring the bindings of a resource up to date; how many writes it took."""
         wait = self._forbidden.get((key.kind, key.namespace), 0.0) - _clock()
         if wait > 0:
@@ -123,7 +123,7 @@ class Bindings:
             self.queue.add_after(key, max(_CONFLICT_SECONDS, error.asked_wait))
             return 0
 
-    async def _write(self, key: ObjectKey, found: Candidate) -> int:
+    async def _write(self, key: Ref, found: Candidate) -> int:
         stored, version = cached_bindings(found), found.metadata.resource_version or ""
         writes = 0
         with _event_comes():
@@ -142,7 +142,7 @@ class Bindings:
         return writes
 
     def _news(
-        self, key: ObjectKey, found: Candidate, stored: list[Object]
+        self, key: Ref, found: Candidate, stored: list[Object]
     ) -> Iterator[tuple[Object, str]]:
         """What is to be applied, and by which manager."""
         if not self._enabled:
@@ -155,7 +155,7 @@ class Bindings:
                 yield status_apply(identity, mine), manager_of(bound)
 
     def _judged(
-        self, key: ObjectKey, found: Candidate, stored: list[Object]
+        self, key: Ref, found: Candidate, stored: list[Object]
     ) -> dict[BoundWorkload, Binding]:
         """What workloads made of a resource."""
         made = {}
@@ -169,7 +169,7 @@ class Bindings:
             made[bound] = binding(bound, verdict, judged.generation or 0, ignored, targets)
         return made
 
-    def _unjudged(self, key: ObjectKey, stored: list[Object]) -> dict[BoundWorkload, Binding]:
+    def _unjudged(self, key: Ref, stored: list[Object]) -> dict[BoundWorkload, Binding]:
         """What is said for workloads that do not judge; what is known from before stays."""
         delayed = ((bound_workload(each), cause) for each, cause in self._delayed(key))
         return {
@@ -178,17 +178,17 @@ class Bindings:
             if not is_known(stored, bound)
         }
 
-    def _identity(self, key: ObjectKey, uid: str) -> ResourceIdentity:
+    def _identity(self, key: Ref, uid: str) -> ResourceIdentity:
         # In the version that is watched: the status is the same in all, but not all may be served.
         resource = self._caches.place(key.kind)
         return ResourceIdentity(resource.api_version, resource.kind, key.namespace, key.name, uid)
 
-    async def _is_stale(self, key: ObjectKey, stored: Object) -> bool:
+    async def _is_stale(self, key: Ref, stored: Object) -> bool:
         """Whether a binding must go."""
         kind = _KINDS.get(stored.get("resource", ""))
         if kind is None or stored.get("group") != GROUP:
             return False
-        workload = WorkloadKey(kind, stored.get("namespace", ""), stored.get("name", ""))
+        workload = Ref(kind, stored.get("namespace", ""), stored.get("name", ""))
         standing = await self._judgements.standing(workload)
         if standing is Standing.GONE or (standing is Standing.OURS and not self._enabled):
             return True
@@ -201,7 +201,7 @@ class Bindings:
         return applies is False
 
     async def _remove(
-        self, key: ObjectKey, stored: list[Object], stale: list[Object], version: str
+        self, key: Ref, stored: list[Object], stale: list[Object], version: str
     ) -> None:
         """Remove bindings, whoever wrote them, if the resource is still as it was seen."""
         places = [index for index, each in enumerate(stored) if each in stale]
@@ -231,7 +231,7 @@ def cached_bindings(found: Candidate) -> list[Object]:
     return made
 
 
-def bound_workload(workload: WorkloadKey) -> BoundWorkload:
+def bound_workload(workload: Ref) -> BoundWorkload:
     """A workload as bindings name it."""
     resource = WORKLOADS[workload.kind].resource
     return BoundWorkload(resource.plural, workload.namespace, workload.name)

@@ -12,7 +12,7 @@ from functools import partial, reduce
 from operator import or_
 from typing import Any, Final, TypeAlias
 
-from stoker.api.core import Object, ObjectId, ObjectMeta
+from stoker.api.core import Object, ObjectMeta
 from stoker.api.declare import Model
 from stoker.kube import resources as kube
 from stoker.kube.client import Client
@@ -22,10 +22,10 @@ from stoker.kube.reflector import Reflector
 from stoker.kube.resources import Resource
 from stoker.kube.served import Served
 from stoker.kube.watch import Scope as Watched
+from stoker.ref import Ref
 from stoker.run.kinds import RESOURCES, WORKLOADS, ResourceKind
 from stoker.run.namespaces import read_one_by_one
 from stoker.select.choice import Candidate
-from stoker.select.members import ObjectKey, WorkloadKey
 from stoker.select.namespaces import Scope, excluding, reference_scope, scope_of
 from stoker.select.workload import Owner
 from stoker.settings import OperatorSettings
@@ -149,17 +149,17 @@ class Caches:
         names = self._selected.allowed
         return names is None or any(self.namespaces.store.get("", one) is None for one in names)
 
-    def workload(self, key: WorkloadKey) -> Owner | None:
+    def workload(self, key: Ref) -> Owner | None:
         """A workload as it is now."""
         found: Owner | None = self.workloads[key.kind].store.get(key.namespace, key.name)
         return found
 
-    def resource(self, key: ObjectKey) -> Candidate | None:
+    def resource(self, key: Ref) -> Candidate | None:
         """A configuration resource as it is now."""
         found: Candidate | None = self.resources[key.kind].store.get(key.namespace, key.name)
         return found
 
-    def size(self, key: ObjectKey) -> int:
+    def size(self, key: Ref) -> int:
         """In how many bytes a configuration resource came."""
         return self.resources[key.kind].store.size(key.namespace, key.name)
 
@@ -167,7 +167,7 @@ class Caches:
         """Where configuration resources of a kind are, in the version that is watched."""
         return self.resources[kind].resource
 
-    def metadata(self, identity: ObjectId) -> ObjectMeta | None:
+    def metadata(self, identity: Ref) -> ObjectMeta | None:
         """What is known of an object that may be ours."""
         kind, namespace, name = identity
         found = self.owned[kind].store.get(namespace, name)
@@ -205,11 +205,11 @@ class Caches:
         """The objects of a kind that belong to a workload."""
         return self.owned[kind].store.by_index(OWNER, uid)
 
-    def exists(self, identity: ObjectId) -> bool:
+    def exists(self, identity: Ref) -> bool:
         """Whether a Secret or ConfigMap is known to exist."""
         return self.metadata(identity) is not None
 
-    def is_absent(self, identity: ObjectId) -> bool:
+    def is_absent(self, identity: Ref) -> bool:
         """Whether a Secret or ConfigMap is known not to exist, since it would be watched."""
         kind, namespace, name = identity
         reflector = self.owned[kind]

@@ -15,7 +15,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from stoker.api.core import Object, ObjectId, identity_of
+from stoker.api.core import Object
 from stoker.api.decode import convert
 from stoker.api.prometheus import PrometheusAgent
 from stoker.build.names import config_secret_name, daemon_set_name
@@ -23,18 +23,18 @@ from stoker.build.secrets import config_file_secret_name
 from stoker.compare.change import Change, Comparison, change_of
 from stoker.compare.consolidated import StandIns, consolidated
 from stoker.compare.objects import ObjectChange
-from stoker.compare.overlay import Manifests, identity, overlaid
+from stoker.compare.overlay import Manifests, overlaid
 from stoker.compare.plan import Planned, planned
-from stoker.decide import Existing, Outline, key_of, outline_of
+from stoker.decide import Existing, Outline, outline_of
 from stoker.errors import WorkloadError
 from stoker.explain.view import View
-from stoker.generate.fragments import ResourceKey
 from stoker.generate.rules import config_map_name
 from stoker.generate.split import file_name
 from stoker.kube import resources as kube
 from stoker.kube.client import Client
 from stoker.kube.errors import Forbidden, NotFound
 from stoker.kube.resources import Resource, resource_of
+from stoker.ref import Ref, ref_of, ref_of_manifest
 from stoker.run.caches import Running
 from stoker.run.capabilities import capabilities_of
 from stoker.run.inventory import NOWHERE, Inventory
@@ -78,19 +78,19 @@ class _Comparing:
     def __init__(self, client: Client, before: View, after: View, manifests: Manifests) -> None:
         self._client = client
         self._before, self._after = before, after
-        self._named = {identity(each) for each in manifests.workloads}
-        self._live: dict[ObjectId, Object | None] = {}
-        self._unreadable: dict[ObjectId, str] = {}
-        self._selected: set[ResourceKey] = set()
+        self._named = {ref_of(each) for each in manifests.workloads}
+        self._live: dict[Ref, Object | None] = {}
+        self._unreadable: dict[Ref, str] = {}
+        self._selected: set[Ref] = set()
         self._stand_ins = StandIns()
 
     async def changes(self) -> list[Change]:
         """What happens to each workload that something happens to."""
         self._stand_ins = StandIns()
-        old = {identity(each): each for each in self._before.workloads}
+        old = {ref_of(each): each for each in self._before.workloads}
         found = []
-        for owner in sorted(self._after.workloads, key=identity):
-            change = await self._change(old.get(identity(owner)), owner)
+        for owner in sorted(self._after.workloads, key=ref_of):
+            change = await self._change(old.get(ref_of(owner)), owner)
             if change is not None and not (change.is_nothing and not change.notes):
                 found.append(change)
         return found
@@ -98,9 +98,8 @@ class _Comparing:
     def unselected(self, manifests: Manifests) -> Iterator[str]:
         """The resources that nobody takes, for which nothing changes therefore."""
         for each in manifests.resources:
-            kind, name = key_of(each)
-            if (kind, name) not in self._selected:
-                yield f"nobody selects {kind} {name}; `stoker explain` says why"
+            if ref_of(each) not in self._selected:
+                yield f"nobody selects {ref_of(each)}; `stoker explain` says why"
 
     def consolidated(self) -> Iterator[ObjectChange]:
         """What happens to the ScrapeConfigs of monitors, if the operator keeps any."""
@@ -123,7 +122,7 @@ class _Comparing:
         after = planned(self._after, new, existing, self._before.assets)
         self._selected |= after.verdicts.keys()
         self._stand_ins.gather(before, after)
-        if before and identity(new) not in self._named and _is_same(before, after):
+        if before and ref_of(new) not in self._named and _is_same(before, after):
             return None
         switch = await self._switch(after)
         if switch is not None:
@@ -149,7 +148,7 @@ class _Comparing:
             [
                 name
                 for name in secrets
-                if await self._get(kube.SECRET, ("Secret", workload.namespace, name))
+                if await self._get(kube.SECRET, Ref("Secret", workload.namespace, name))
             ],
         )
         return switch_of(workload, after.objects, found)
@@ -158,7 +157,7 @@ class _Comparing:
         self, resource: Resource, namespace: str, names: Iterable[str]
     ) -> list[Running]:
         live = [
-            await self._get(resource, (resource.kind, namespace, name)) for name in sorted(names)
+            await self._get(resource, Ref(resource.kind, namespace, name)) for name in sorted(names)
         ]
         return [convert(Running, each) for each in live if each is not None]
 
@@ -186,7 +185,7 @@ class _Comparing:
         found: list[Mapping[str, str]] = []
         while prefix:
             name = config_map_name(prefix, len(found))
-            live = await self._get(kube.CONFIG_MAP, ("ConfigMap", namespace, name))
+            live = await self._get(kube.CONFIG_MAP, Ref("ConfigMap", namespace, name))
             if live is None:
                 break
             found.append(live.get("data") or {})
@@ -198,17 +197,17 @@ class _Comparing:
         while isinstance(owner, Scraper):
             workload = workload_of(owner, self._after.capabilities)
             name = config_file_secret_name(workload, file_name(len(names)))
-            if await self._get(kube.SECRET, ("Secret", workload.namespace, name)) is None:
+            if await self._get(kube.SECRET, Ref("Secret", workload.namespace, name)) is None:
                 break
             names.append(name)
         return names
 
-    async def _found(self, objects: Iterable[Object]) -> dict[ObjectId, Object]:
+    async def _found(self, objects: Iterable[Object]) -> dict[Ref, Object]:
         """Of these objects those that are there; what may not be read is taken to be right."""
-        wanted = {identity_of(each): each for each in objects}
+        wanted = {ref_of_manifest(each): each for each in objects}
         gate = asyncio.Semaphore(_AT_ONCE)
 
-        async def read(key: ObjectId, each: Object) -> None:
+        async def read(key: Ref, each: Object) -> None:
             async with gate:
                 await self._get(resource_of(each), key)
 
@@ -217,10 +216,10 @@ class _Comparing:
         unseen = {key: each for key, each in wanted.items() if key in self._unreadable}
         return {key: _as_ours(each) for key, each in found.items() if each is not None} | unseen
 
-    async def _get(self, resource: Resource, key: ObjectId) -> Object | None:
+    async def _get(self, resource: Resource, key: Ref) -> Object | None:
         if key not in self._live:
             try:
-                self._live[key] = await self._client.get(resource, key[1], key[2])
+                self._live[key] = await self._client.get(resource, key.namespace, key.name)
             except NotFound:
                 self._live[key] = None
             except Forbidden as error:
@@ -253,15 +252,15 @@ def _as_switched(
         return before, after
     workload = workload_of(after.owner, capabilities)
     if before is not None:
-        going = (each for each in before.objects if identity_of(each) not in switch.kept)
+        going = (each for each in before.objects if ref_of_manifest(each) not in switch.kept)
         before = replace(before, objects=tuple(going))
     return before, replace(after, objects=tuple(switched(workload, after.objects, switch)))
 
 
-def _beside(after: Planned, live: Mapping[ObjectId, Object]) -> Planned:
+def _beside(after: Planned, live: Mapping[Ref, Object]) -> Planned:
     """A plan whose objects leave others what is theirs."""
     objects = (
-        beside_others(each, live[identity_of(each)]) if identity_of(each) in live else each
+        beside_others(each, live[ref_of_manifest(each)]) if ref_of_manifest(each) in live else each
         for each in after.objects
     )
     return replace(after, objects=tuple(objects))

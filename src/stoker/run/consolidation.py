@@ -23,7 +23,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from stoker.api.convert import converted
-from stoker.api.core import Object, ObjectId, ObjectMeta
+from stoker.api.core import Object, ObjectMeta
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.consolidate import manifest_of, stand_ins_of
 from stoker.consolidate.configs import Monitor
@@ -31,11 +31,12 @@ from stoker.kube.backoff import GRANT_SECONDS
 from stoker.kube.errors import Forbidden, Invalid, NotFound
 from stoker.kube.queue import KeyedQueue
 from stoker.logs import logger
+from stoker.ref import Ref, ref_from
 from stoker.run.judgements import Judgements
 from stoker.run.standins import SCRAPE_CONFIG, belongs, found_for, monitor_key
 from stoker.run.tools import Tools
 from stoker.run.writer import MANAGER, Writer
-from stoker.select.members import Members, ObjectKey, WorkloadKey
+from stoker.select.members import Members
 from stoker.select.standins import CONSOLIDATED_BY
 from stoker.select.workload import Scraper, workload_of
 from stoker.settings import lease_name
@@ -57,9 +58,9 @@ class Consolidation:
         tools: Tools,
         judgements: Judgements,
         members: Members,
-        wake: Callable[[ObjectKey], None],
+        wake: Callable[[Ref], None],
     ) -> None:
-        self.queue: KeyedQueue[ObjectKey] = KeyedQueue()
+        self.queue: KeyedQueue[Ref] = KeyedQueue()
         self._enabled = tools.settings.consolidate_monitors
         self._client = tools.status_client
         self._caches = tools.caches
@@ -69,9 +70,9 @@ class Consolidation:
         self._members = members
         self._wake = wake
         self._writer = Writer(tools.status_client, self._metadata, tools.caches)
-        self._kept: defaultdict[ObjectKey, set[str]] = defaultdict(set)
-        self._refused: dict[ObjectId, ScrapeConfig] = {}
-        self._changed: set[ObjectKey] = set()
+        self._kept: defaultdict[Ref, set[str]] = defaultdict(set)
+        self._refused: dict[Ref, ScrapeConfig] = {}
+        self._changed: set[Ref] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._since = 0.0
         self._forbidden_until: dict[str, float] = {}
@@ -79,7 +80,7 @@ class Consolidation:
 
     # --- When -------------------------------------------------------------------------------------
 
-    def look(self, keys: Iterable[ObjectKey]) -> None:
+    def look(self, keys: Iterable[Ref]) -> None:
         """These were judged anew, or dropped."""
         for key in keys:
             if key.kind in KINDS and (self._enabled or key in self._kept):
@@ -110,7 +111,7 @@ class Consolidation:
             self.queue.add(key)
             self._note(key)
 
-    def _note(self, key: ObjectKey) -> None:
+    def _note(self, key: Ref) -> None:
         if not self._enabled or not self._caches.resources[SCRAPE_CONFIG].store.ready.is_set():
             # Nobody has looked yet.
             return
@@ -133,7 +134,7 @@ class Consolidation:
 
     # --- What -------------------------------------------------------------------------------------
 
-    async def keep(self, key: ObjectKey) -> None:
+    async def keep(self, key: Ref) -> None:
         """Bring the ScrapeConfigs of a monitor up to date."""
         wait = self._forbidden_until.get(key.namespace, 0.0) - asyncio.get_running_loop().time()
         if wait > 0:
@@ -148,7 +149,7 @@ class Consolidation:
             self._forbidden_until[key.namespace] = until
             raise
 
-    async def _keep(self, key: ObjectKey) -> None:
+    async def _keep(self, key: Ref) -> None:
         wanted, complete = self._wanted(key)
         for each in wanted.values():
             if self._differs(each):
@@ -157,7 +158,7 @@ class Consolidation:
             for name in self._kept.get(key, set()) - wanted.keys():
                 await self._delete(key.namespace, name)
 
-    def _wanted(self, key: ObjectKey) -> tuple[dict[str, ScrapeConfig], bool]:
+    def _wanted(self, key: Ref) -> tuple[dict[str, ScrapeConfig], bool]:
         """The ScrapeConfigs that a monitor should have by name, and whether these are all.
 
         They are not as long as a workload has not said what it makes of the monitor as it is now.
@@ -176,7 +177,7 @@ class Consolidation:
                 found |= {each.metadata.name or "": each for each in self._for(user, monitor)}
         return found, complete
 
-    def _for(self, user: WorkloadKey, monitor: Monitor) -> Iterable[ScrapeConfig]:
+    def _for(self, user: Ref, monitor: Monitor) -> Iterable[ScrapeConfig]:
         owner = self._caches.workload(user)
         if not isinstance(owner, Scraper):
             return ()
@@ -186,7 +187,7 @@ class Consolidation:
             # A version that cannot be read; the workload says so.
             return ()
 
-    def _is_paused(self, user: WorkloadKey) -> bool:
+    def _is_paused(self, user: Ref) -> bool:
         """Whether a workload says nothing, since its configuration stays as it is anyway."""
         owner = self._caches.workload(user)
         return owner is None or bool(owner.spec.paused)
@@ -209,11 +210,11 @@ class Consolidation:
         made = converted(manifest_of(self._signed(wanted)), api_version).object
         try:
             if await self._writer.write(made):
-                self._log.info("written", namespace=identity[1], name=identity[2])
+                self._log.info("written", namespace=identity.namespace, name=identity.name)
         except Invalid as error:
             # Until the monitor changes, it would be again. Its own job is used meanwhile.
             self._refused[identity] = wanted
-            self._log.warn("refused", namespace=identity[1], name=identity[2], err=error)
+            self._log.warn("refused", namespace=identity.namespace, name=identity.name, err=error)
 
     def _signed(self, wanted: ScrapeConfig) -> ScrapeConfig:
         signed = replace(wanted.metadata, annotations={CONSOLIDATED_BY: self._identity})
@@ -237,7 +238,7 @@ class Consolidation:
         return True
 
     async def _delete(self, namespace: str, name: str) -> None:
-        found = self._caches.resource(ObjectKey(SCRAPE_CONFIG, namespace, name))
+        found = self._caches.resource(Ref(SCRAPE_CONFIG, namespace, name))
         if found is None or found.metadata.deletion_timestamp:
             return
         if _writer_of(found.metadata) != self._identity:
@@ -245,13 +246,13 @@ class Consolidation:
         await self._writer.delete(self._caches.place(SCRAPE_CONFIG), found.metadata)
         self._log.info("deleted", namespace=namespace, name=name)
 
-    def _metadata(self, identity: ObjectId) -> ObjectMeta | None:
-        found = self._caches.resource(ObjectKey(*identity))
+    def _metadata(self, identity: Ref) -> ObjectMeta | None:
+        found = self._caches.resource(identity)
         return found.metadata if found is not None else None
 
 
-def _identity(metadata: ObjectMeta) -> ObjectId:
-    return SCRAPE_CONFIG, metadata.namespace or "", metadata.name or ""
+def _identity(metadata: ObjectMeta) -> Ref:
+    return ref_from(SCRAPE_CONFIG, metadata)
 
 
 def _name(old: Any, new: Any) -> str:

@@ -10,15 +10,15 @@ takes the pods into it and stops them, and it is deleted.
 from collections.abc import Collection
 from typing import Any
 
-from stoker.api.core import Object, ObjectId
+from stoker.api.core import Object
 from stoker.build.names import MANAGED_BY
 from stoker.kube.errors import NotFound, Unavailable
 from stoker.kube.resources import STATEFUL_SET
+from stoker.ref import Ref
 from stoker.run.kinds import WORKLOADS
 from stoker.run.notebook import Note
 from stoker.run.tools import Tools
 from stoker.run.writer import MANAGER
-from stoker.select.members import WorkloadKey
 
 
 class Finishing:
@@ -30,14 +30,14 @@ class Finishing:
         self._writer = tools.writer
         self._notebook = tools.notebook
         # What was made and is not in the caches yet.
-        self._unseen: dict[ObjectId, Note] = {}
+        self._unseen: dict[Ref, Note] = {}
 
-    async def interrupted(self) -> set[WorkloadKey]:
+    async def interrupted(self) -> set[Ref]:
         """The workloads of which a StatefulSet is being replaced."""
         await self._notebook.look()
         return self._notebook.workloads()
 
-    async def finish(self, workload: WorkloadKey, wanted: Collection[ObjectId] = ()) -> None:
+    async def finish(self, workload: Ref, wanted: Collection[Ref] = ()) -> None:
         """See to the pods of a workload, but for those of what is wanted and about to be written.
 
         Unavailable as long as that takes, or the caches do not have what was made: what comes next

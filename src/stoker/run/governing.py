@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator
 
 from stoker.api.core import Object
 from stoker.decide import shared_service_of
+from stoker.ref import Ref
 from stoker.run.caches import Caches
 from stoker.run.judgements import is_managed
 from stoker.run.tools import Tools
-from stoker.select.members import WorkloadKey
 from stoker.select.workload import Owner
 
 
@@ -16,12 +16,12 @@ def with_shared_service(tools: Tools, owner: Owner, objects: Iterable[Object]) -
     return [_shared(tools, owner) if each["kind"] == "Service" else each for each in objects]
 
 
-def governed_by(caches: Caches, namespace: str, service: str) -> Iterator[WorkloadKey]:
+def governed_by(caches: Caches, namespace: str, service: str) -> Iterator[Ref]:
     """The workloads that a user told to have this Service."""
     for kind, reflector in caches.workloads.items():
         for found in reflector.store.in_namespace(namespace):
             if found.spec.service_name == service:
-                yield WorkloadKey(kind, namespace, found.metadata.name or "")
+                yield Ref(kind, namespace, found.metadata.name or "")
 
 
 def _shared(tools: Tools, owner: Owner) -> Object:

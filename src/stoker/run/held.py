@@ -11,19 +11,18 @@ from collections.abc import Set as AbstractSet
 from itertools import islice
 from typing import Any, Final, TypeVar
 
-from stoker.decide import Kept, kept_of, key_of
+from stoker.decide import Kept, kept_of
 from stoker.errors import WorkloadError
-from stoker.generate.fragments import ResourceKey, StandIns
+from stoker.generate.fragments import StandIns
+from stoker.ref import Ref, ref_of
 from stoker.run.judging import aside, aside_dear
-from stoker.run.shares import Shares, as_tuple
+from stoker.run.shares import Shares
 from stoker.run.tools import Tools
 from stoker.run.triggers import Changes
 from stoker.run.values import Values, View
 from stoker.select.assets import CONFIG_MAP, SECRET
 from stoker.select.choice import Candidate
-from stoker.select.members import ObjectKey
 from stoker.select.mentions import mentioned
-from stoker.select.references import ObjectKey as Referenced
 from stoker.select.workload import Owner
 from stoker.settings import Capabilities
 
@@ -51,10 +50,10 @@ class Held:
     def __init__(
         self,
         values: Values,
-        find: Callable[[ObjectKey], Candidate | None],
+        find: Callable[[Ref], Candidate | None],
         capabilities: Capabilities,
         stand_ins: StandIns | None = None,
-        weigh: Callable[[ObjectKey], int] = lambda _: 0,
+        weigh: Callable[[Ref], int] = lambda _: 0,
     ) -> None:
         self._weigh = weigh
         self._stand_ins = stand_ins
@@ -64,14 +63,14 @@ class Held:
         self.kept: Kept | None = None
         self.placed = False
         # What is being looked for, or was when that failed: nothing that is kept tells of it.
-        self._asked: AbstractSet[Referenced] = frozenset()
+        self._asked: AbstractSet[Ref] = frozenset()
         # What we were not allowed to read.
-        self._refused: AbstractSet[Referenced] = frozenset()
+        self._refused: AbstractSet[Ref] = frozenset()
         # Resources and values that took long to take up.
-        self._slow: set[Referenced] = set()
+        self._slow: set[Ref] = set()
         self.shares = Shares(self._is_dear, time.monotonic)
 
-    async def refresh(self, owner: Owner, changes: Changes, members: frozenset[ObjectKey]) -> Kept:
+    async def refresh(self, owner: Owner, changes: Changes, members: frozenset[Ref]) -> Kept:
         """Take up what changed; WorkloadError where the workload itself cannot be read."""
         view = self._values.view()
         # What could not be read counted as missing, so whoever asked for it must look again.
@@ -82,7 +81,7 @@ class Held:
         first = self.kept is None
         kept = await self._set_workload(owner, changes, view)
         gone, present = self._stale(kept, changes, members)
-        self._slow.difference_update(map(as_tuple, object_keys(gone)))
+        self._slow.difference_update(gone)
         await aside(_dropped, kept, gone, view)
         await self._put(kept, present, view, start=first)
         await self._touch(kept, changes.values | missed, view)
@@ -91,7 +90,7 @@ class Held:
         self._asked, self._refused = frozenset(), frozenset(filter(kept.refers_to, refused))
         return kept
 
-    def _allowed(self) -> set[Referenced]:
+    def _allowed(self) -> set[Ref]:
         """What was refused, and is not any longer or may not be: it is asked for again then."""
         self._values.ask_again(self._asked | self._refused)
         return {key for key in self._refused if not self._values.is_refused(key)}
@@ -101,7 +100,7 @@ class Held:
         """Whether something was looked for that we are not allowed to read."""
         return any(map(self._values.is_refused, self._asked | self._refused))
 
-    def refers_to(self, key: Referenced) -> bool:
+    def refers_to(self, key: Ref) -> bool:
         """Whether a Secret or ConfigMap was looked for, whether or not it exists."""
         return key in self._asked or (self.kept is not None and self.kept.refers_to(key))
 
@@ -137,14 +136,14 @@ class Held:
             await self._values.load(view)
 
     def _stale(
-        self, kept: Kept, changes: Changes, members: frozenset[ObjectKey]
-    ) -> tuple[list[tuple[str, str]], set[ObjectKey]]:
+        self, kept: Kept, changes: Changes, members: frozenset[Ref]
+    ) -> tuple[set[Ref], set[Ref]]:
         """What is to be dropped, and what is to be made (again)."""
         looked_at = set(changes.resources)
         if changes.own or changes.members:
-            known = {_object_key(key) for key in kept.verdicts}
+            known = set(kept.verdicts)
             looked_at |= known ^ members
-        return [resource_key(key) for key in looked_at - members], looked_at & members
+        return looked_at - members, looked_at & members
 
     async def _read(self, kept: Kept, view: View, *, start: bool) -> None:
         """Read what was asked for, and let those look again who asked."""
@@ -155,7 +154,7 @@ class Held:
 
     # --- In threads -------------------------------------------------------------------------------
 
-    async def _put(self, kept: Kept, keys: Iterable[ObjectKey], view: View, *, start: bool) -> None:
+    async def _put(self, kept: Kept, keys: Iterable[Ref], view: View, *, start: bool) -> None:
         """Judge resources, small ones first; of a few it is noted how long each took."""
         keys = sorted(keys, key=lambda key: (self._weigh(key), key))
         if start:
@@ -163,11 +162,11 @@ class Held:
             await self._with_reads(aside_dear(_ask_ahead, resources, view), view, start=start)
         for some in self._batches(keys):
             found = {key: each for key in some if (each := self._find(key)) is not None}
-            keyed = {key_of(each): each for each in found.values()}
-            judged = self._timed(kept.put_all, keyed, map(as_tuple, found), view)
+            keyed = {ref_of(each): each for each in found.values()}
+            judged = self._timed(kept.put_all, keyed, found, view)
             await self._with_reads(judged, view, start=start)
 
-    def _batches(self, keys: Sequence[ObjectKey]) -> Iterator[list[ObjectKey]]:
+    def _batches(self, keys: Sequence[Ref]) -> Iterator[list[Ref]]:
         """What is judged together: of a few, and of large ones, each is judged alone."""
         few = len(keys) <= _FEW
         light = [] if few else [key for key in keys if self._weigh(key) <= _DEAR_BYTES]
@@ -187,13 +186,13 @@ class Held:
         finally:
             task.cancel()
 
-    async def _touch(self, kept: Kept, keys: AbstractSet[Referenced], view: View) -> None:
+    async def _touch(self, kept: Kept, keys: AbstractSet[Ref], view: View) -> None:
         """Let those look again who asked for Secrets and ConfigMaps."""
         for some in _some(sorted(keys), 1 if len(keys) <= _FEW else len(keys)):
             await self._timed(kept.touched, set(some), some, view)
 
     async def _timed(
-        self, work: Callable[[T, View], None], what: T, keys: Iterable[Referenced], view: View
+        self, work: Callable[[T, View], None], what: T, keys: Iterable[Ref], view: View
     ) -> None:
         keys = list(keys)
         # Others, with less to do, need not wait for those that take long.
@@ -203,11 +202,11 @@ class Held:
             note = self._slow.add if seconds > _DEAR_SECONDS else self._slow.discard
             note(keys[0])
 
-    def _is_dear(self, key: Referenced) -> bool:
+    def _is_dear(self, key: Ref) -> bool:
         """Whether it takes long to take up a resource or value."""
         if key in self._slow:
             return True
-        return key[0] not in _VALUES and self._weigh(ObjectKey(*key)) > _DEAR_BYTES
+        return key.kind not in _VALUES and self._weigh(key) > _DEAR_BYTES
 
 
 def held_with(tools: Tools) -> Held:
@@ -230,7 +229,7 @@ def _ask_ahead(resources: Iterable[Candidate], view: View) -> None:
             view.ask(key)
 
 
-def _dropped(kept: Kept, keys: Iterable[ResourceKey], view: View) -> None:
+def _dropped(kept: Kept, keys: Iterable[Ref], view: View) -> None:
     for key in keys:
         kept.remove(key, view)
 
@@ -239,18 +238,3 @@ def _some(keys: Sequence[T], count: int) -> Iterator[list[T]]:
     remaining = iter(keys)
     while found := list(islice(remaining, count)):
         yield found
-
-
-def _object_key(key: tuple[str, str]) -> ObjectKey:
-    kind, name = key
-    return ObjectKey(kind, *name.split("/", 1))
-
-
-def resource_key(key: ObjectKey) -> tuple[str, str]:
-    """The key as those who generate have it."""
-    return key.kind, f"{key.namespace}/{key.name}"
-
-
-def object_keys(keys: Iterable[tuple[str, str]]) -> set[ObjectKey]:
-    """The keys as those who select have them."""
-    return {_object_key(key) for key in keys}

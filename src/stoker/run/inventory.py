@@ -10,7 +10,6 @@ from msgspec import Raw
 
 from stoker.api.core import Object, ObjectMeta
 from stoker.api.decode import decode
-from stoker.compare.overlay import Identity, identity
 from stoker.errors import DecodeError
 from stoker.explain.objects import EndpointSlice, Ingress, Node, PodGroup, Service
 from stoker.explain.view import Listing, Need
@@ -19,6 +18,7 @@ from stoker.kube.client import Client, ListPage
 from stoker.kube.errors import Forbidden, NotFound
 from stoker.kube.reading import LAST_APPLIED, Reader
 from stoker.kube.resources import Resource
+from stoker.ref import Ref, ref_of
 from stoker.run.kinds import RESOURCES, WORKLOADS
 from stoker.run.places import place_of
 from stoker.select.choice import NAMESPACE_NAME
@@ -33,7 +33,7 @@ class Inventory:
         self.workloads: list[Any] = []
         self.resources: list[Any] = []
         self.namespaces: dict[str, dict[str, str]] = {}
-        self.foreign: dict[Identity, ObjectMeta] = {}
+        self.foreign: dict[Ref, ObjectMeta] = {}
         self.notes: list[str] = []
         self._client = client
         self._fallback = fallback
@@ -63,7 +63,7 @@ class Inventory:
             self.notes.append(f"{where} cannot be read and counts for nothing: {error}")
             return
         into.append(made)
-        self.foreign[identity(made)] = _foreign(found["metadata"])
+        self.foreign[ref_of(made)] = _foreign(found["metadata"])
 
     async def _listed(self, resource: Resource) -> list[Object]:
         try:

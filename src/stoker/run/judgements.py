@@ -16,13 +16,12 @@ from msgspec import Struct
 
 from stoker.decide import Kept
 from stoker.generate.draft import Ignored
-from stoker.generate.fragments import ResourceKey
 from stoker.kube.client import METADATA_ONLY, Client
 from stoker.kube.errors import Forbidden, NotFound
+from stoker.ref import Ref
 from stoker.run.caches import Caches
-from stoker.run.held import object_keys, resource_key
 from stoker.run.kinds import WORKLOADS
-from stoker.select.members import Members, ObjectKey, WorkloadKey
+from stoker.select.members import Members
 from stoker.select.workload import Owner, controller_of
 from stoker.settings import OperatorSettings
 from stoker.status.workload import Remark
@@ -46,7 +45,7 @@ class Delay(Struct, frozen=True):
     """Why a workload does not judge what it selects, and the resources that were told of it."""
 
     cause: Remark
-    told: frozenset[ObjectKey]
+    told: frozenset[Ref]
 
 
 class Judgements:
@@ -59,16 +58,16 @@ class Judgements:
         self._members = members
         self._settings = settings
         self._client = client
-        self._published: dict[WorkloadKey, dict[ResourceKey, Judgement]] = {}
-        self._counts: dict[WorkloadKey, Counter[tuple[str, bool]]] = {}
-        self._delays: dict[WorkloadKey, Delay] = {}
+        self._published: dict[Ref, dict[Ref, Judgement]] = {}
+        self._counts: dict[Ref, Counter[tuple[str, bool]]] = {}
+        self._delays: dict[Ref, Delay] = {}
         # Until when those that the selector leaves out are taken for another's.
-        self._anothers: dict[WorkloadKey, float] = {}
+        self._anothers: dict[Ref, float] = {}
         self.revision = 0
 
     # --- From workloads ---------------------------------------------------------------------------
 
-    def delay(self, workload: WorkloadKey, cause: Remark) -> frozenset[ObjectKey]:
+    def delay(self, workload: Ref, cause: Remark) -> frozenset[Ref]:
         """A workload cannot be reconciled, or not yet; the resources that it is news for."""
         before, members = self._delays.get(workload), self._members.members(workload)
         self._delays[workload] = Delay(cause, members)
@@ -77,17 +76,17 @@ class Judgements:
         # Those that it selects no longer must hear of it, too.
         return members ^ before.told if before.cause == cause else members | before.told
 
-    def delayed(self, workload: WorkloadKey) -> Remark | None:
+    def delayed(self, workload: Ref) -> Remark | None:
         """Why a workload does not judge what it selects; None if it does."""
         found = self._delays.get(workload)
         return found.cause if found else None
 
-    def resume(self, workload: WorkloadKey) -> frozenset[ObjectKey]:
+    def resume(self, workload: Ref) -> frozenset[Ref]:
         """A workload is delayed no longer; the resources that were told that it is."""
         found = self._delays.pop(workload, None)
         return found.told if found else frozenset()
 
-    def publish(self, workload: WorkloadKey, kept: Kept, news: Iterable[ResourceKey]) -> None:
+    def publish(self, workload: Ref, kept: Kept, news: Iterable[Ref]) -> None:
         """A workload was reconciled; `news` are the resources that were judged or dropped."""
         self.revision += 1
         known = self._published.setdefault(workload, {})
@@ -95,53 +94,52 @@ class Judgements:
         for key in news:
             before, after = known.pop(key, None), kept.verdict(key)
             if before is not None:
-                counts[key[0], before[0].accepted] -= 1
+                counts[key.kind, before[0].accepted] -= 1
             if after is not None:
                 known[key] = after
-                counts[key[0], after[0].accepted] += 1
+                counts[key.kind, after[0].accepted] += 1
 
-    def forget(self, workload: WorkloadKey) -> set[ObjectKey]:
+    def forget(self, workload: Ref) -> set[Ref]:
         """A workload is gone, or another's now; the resources that it had."""
         self.revision += 1
         self._anothers.pop(workload, None)
         self._counts.pop(workload, None)
-        return object_keys(self._published.pop(workload, ()))
+        return set(self._published.pop(workload, ()))
 
     # --- Answers ----------------------------------------------------------------------------------
 
-    def of(self, resource: ObjectKey) -> Iterator[tuple[WorkloadKey, Judgement]]:
+    def of(self, resource: Ref) -> Iterator[tuple[Ref, Judgement]]:
         """The workloads that a resource applies to, and what they made of it, as far as known."""
-        key = resource_key(resource)
         for workload in self.users(resource):
-            found = self._published.get(workload, {}).get(key)
+            found = self._published.get(workload, {}).get(resource)
             if found:
                 yield workload, found
 
-    def users(self, resource: ObjectKey) -> list[WorkloadKey]:
+    def users(self, resource: Ref) -> list[Ref]:
         """The workloads that a resource applies to, in order, whether or not they judged it."""
         return sorted(self._members.users(resource))
 
-    def accepted(self, workload: WorkloadKey) -> list[ObjectKey]:
+    def accepted(self, workload: Ref) -> list[Ref]:
         """The resources that a workload uses, in order."""
         found = self._published.get(workload, {})
-        return sorted(object_keys(key for key, (verdict, _) in found.items() if verdict.accepted))
+        return sorted(key for key, (verdict, _) in found.items() if verdict.accepted)
 
-    def published(self, workload: WorkloadKey) -> Mapping[ResourceKey, Judgement] | None:
+    def published(self, workload: Ref) -> Mapping[Ref, Judgement] | None:
         """What a workload made of its resources, kept up to date; None as long as nothing."""
         return self._published.get(workload)
 
-    def counts(self, workload: WorkloadKey) -> Mapping[str, tuple[int, int]]:
+    def counts(self, workload: Ref) -> Mapping[str, tuple[int, int]]:
         """How many resources of each kind a workload accepted, and how many it rejected."""
         counts = self._counts.get(workload, Counter())
         kinds = {kind for kind, _ in counts}
         return {kind: (counts[kind, True], counts[kind, False]) for kind in sorted(kinds)}
 
-    def applies(self, resource: ObjectKey, workload: WorkloadKey) -> bool | None:
+    def applies(self, resource: Ref, workload: Ref) -> bool | None:
         """Whether a workload has a resource; None as long as it has published nothing."""
         published = self._published.get(workload)
-        return None if published is None else resource_key(resource) in published
+        return None if published is None else resource in published
 
-    async def standing(self, workload: WorkloadKey) -> Standing:
+    async def standing(self, workload: Ref) -> Standing:
         """Whose a workload is."""
         found = self._caches.workload(workload)
         if found is not None:
@@ -164,7 +162,7 @@ class Judgements:
             self._note_another(workload, now)
         return standing
 
-    def _note_another(self, workload: WorkloadKey, now: float) -> None:
+    def _note_another(self, workload: Ref, now: float) -> None:
         """Remember it for a while, and forget what was remembered for that long.
 
         Tenants write the names, so there may be any number of them.
@@ -175,7 +173,7 @@ class Judgements:
         while (oldest := next(iter(self._anothers))) and self._anothers[oldest] <= now:
             del self._anothers[oldest]
 
-    async def _ask(self, workload: WorkloadKey) -> Standing:
+    async def _ask(self, workload: Ref) -> Standing:
         resource = WORKLOADS[workload.kind].resource
         try:
             await self._client.get(

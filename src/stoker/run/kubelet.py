@@ -19,7 +19,7 @@ from typing import Final
 import msgspec
 from msgspec import Raw, Struct
 
-from stoker.api.core import Object, ObjectId, ObjectMeta, identity_of
+from stoker.api.core import Object, ObjectMeta
 from stoker.api.declare import Model
 from stoker.api.decode import decode
 from stoker.build.kubelet import Existing, Plan, plan
@@ -33,6 +33,7 @@ from stoker.kube.reflector import Reflector
 from stoker.kube.resources import ENDPOINT_SLICE, ENDPOINTS, NODE, SERVICE, Resource, resource_of
 from stoker.kube.watch import Scope
 from stoker.logs import logger
+from stoker.ref import Ref, ref_from, ref_of_manifest
 from stoker.run.workers import Job, tell, worker
 from stoker.run.writer import Writer
 from stoker.settings import KubeletSettings, ObjectSettings
@@ -57,8 +58,8 @@ class Kubelets:
         self._sync_seconds = settings.sync_seconds
         self._metrics = metrics
         self._log = logger("kubelet", namespace=settings.namespace, name=settings.name)
-        self._queue: KeyedQueue[ObjectId | None] = KeyedQueue()
-        self._found: dict[ObjectId, ObjectMeta] = {}
+        self._queue: KeyedQueue[Ref | None] = KeyedQueue()
+        self._found: dict[Ref, ObjectMeta] = {}
         self._writer = Writer(client, self._found.get)
         self._problems: frozenset[str] = frozenset()
         self._service = _named(SERVICE, settings)
@@ -90,7 +91,7 @@ class Kubelets:
             Job(queue=self._queue, work=self._look, failed=self._failed, done=lambda _seconds: None)
         )
 
-    def _failed(self, _: ObjectId | None, error: Exception) -> None:
+    def _failed(self, _: Ref | None, error: Exception) -> None:
         # What was foreseen has been told.
         if not isinstance(error, StokerError):
             self._count(failed=True)
@@ -118,10 +119,10 @@ class Kubelets:
         # Whether it was us is looked at later: the watch may be faster than the answer to a write.
         found = new or old
         if found is not None:
-            identity = (kind, found.metadata.namespace or "", found.metadata.name or "")
+            identity = ref_from(kind, found.metadata)
             self._queue.add_after(identity, _GATHER_SECONDS)
 
-    async def _look(self, changed: ObjectId | None) -> None:
+    async def _look(self, changed: Ref | None) -> None:
         """Look at everything, unless only an object changed, and to what it should be."""
         if changed is not None and self._is_written(changed):
             return
@@ -129,7 +130,7 @@ class Kubelets:
         if self._sync_seconds > 0:
             self._queue.add_after(None, self._sync_seconds)
 
-    def _is_written(self, identity: ObjectId) -> bool:
+    def _is_written(self, identity: Ref) -> bool:
         kind, namespace, name = identity
         found = self._watches[kind].store.get(namespace, name)
         return found is not None and self._writer.is_written(kind, found.metadata)
@@ -197,16 +198,16 @@ class Kubelets:
         # Items of a list do not say what they are.
         own = {"apiVersion": resource.api_version, "kind": resource.kind}
         objects: list[Object] = [own | one for one in found.items]
-        self._found |= {identity_of(one): _metadata(one) for one in objects}
+        self._found |= {ref_of_manifest(one): _metadata(one) for one in objects}
         return objects
 
     async def _write(self, wanted: Object) -> bool:
-        identity = identity_of(wanted)
+        identity = ref_of_manifest(wanted)
         if identity not in self._found:
             self._writer.forget(wanted["kind"], _metadata(wanted))
         written = await self._writer.write(wanted)
         if written:
-            self._log.info("written", kind=wanted["kind"], object=identity[2])
+            self._log.info("written", kind=wanted["kind"], object=identity.name)
         return written
 
     async def _delete(self, gone: Object) -> None:

@@ -10,6 +10,7 @@ permissions ─────────────> triggers
 from functools import partial
 from typing import Any
 
+from stoker.ref import ref_from
 from stoker.run.bindings import Bindings
 from stoker.run.consolidation import Consolidation
 from stoker.run.governing import governed_by
@@ -70,7 +71,7 @@ class Listeners:
         if new is None:
             self._writer.forget(kind, metadata)
         if kind in _VALUES:
-            identity = (kind, metadata.namespace or "", metadata.name or "")
+            identity = ref_from(kind, metadata)
             version = metadata.resource_version if new is not None else ""
             self._values.changed(identity, version or "")
             self._triggers.value(kind, old, new)

@@ -15,7 +15,6 @@ from msgspec.structs import replace
 from stoker.decide import OWN
 from stoker.explain.objects import Node
 from stoker.explain.reconciled import reported_failure
-from stoker.explain.standings import title_of
 from stoker.explain.view import Listing, View
 from stoker.generate.rules import config_map_name
 from stoker.kube.lease import Leadership
@@ -26,6 +25,7 @@ from stoker.page.configuration import Layout
 from stoker.page.desk import Desk
 from stoker.page.index import IndexMaker
 from stoker.page.judged import Judged, held_by
+from stoker.ref import Ref, ref_of
 from stoker.run.asking import Around
 from stoker.run.caches import Cached
 from stoker.run.held import Held
@@ -36,7 +36,7 @@ from stoker.run.tools import Tools
 from stoker.run.values import Values
 from stoker.select.assets import Missing, Source
 from stoker.select.choice import NAMESPACE_NAME, Candidate
-from stoker.select.members import Members, ObjectKey, WorkloadKey
+from stoker.select.members import Members
 from stoker.select.workload import Owner
 from stoker.status.conditions import GOES_ON
 from stoker.status.workload import Remark
@@ -58,8 +58,8 @@ class Inside(Struct, frozen=True, kw_only=True):
     tools: Tools
     members: Members
     judgements: Judgements
-    held: Mapping[WorkloadKey, Held]
-    failure: Callable[[WorkloadKey], Remark | None]
+    held: Mapping[Ref, Held]
+    failure: Callable[[Ref], Remark | None]
     nodes: Callable[[], Listing[Node] | None]
     leadership: Leadership | None
     not_ready: Callable[[], str]
@@ -111,16 +111,14 @@ class Looking:
         """Everything, as of a revision; what did not change is taken from the desk before."""
         await self._rivals.look(self.view().workloads)
         view = self.view()
-        judged = {_key_of(each): self._judged(each) for each in view.workloads}
+        judged = {ref_of(each): self._judged(each) for each in view.workloads}
         members = self._inside.members
 
         # Most resources have the same users.
-        alike: dict[frozenset[WorkloadKey], list[Judged]] = {}
+        alike: dict[frozenset[Ref], list[Judged]] = {}
 
         def users(resource: Candidate) -> Iterable[Judged]:
-            metadata = resource.metadata
-            kind = type(resource).__name__
-            keys = members.users(ObjectKey(kind, metadata.namespace or "", metadata.name or ""))
+            keys = members.users(ref_of(resource))
             found = alike.get(keys)
             if found is None:
                 found = alike[keys] = [judged[each] for each in sorted(keys) if each in judged]
@@ -142,12 +140,10 @@ class Looking:
         )
 
     def _find(self, kind: str, namespace: str, name: str) -> Candidate | None:
-        return (
-            self._caches.resource(ObjectKey(kind, namespace, name)) if kind in RESOURCES else None
-        )
+        return self._caches.resource(Ref(kind, namespace, name)) if kind in RESOURCES else None
 
     def _judged(self, owner: Owner) -> Judged:
-        key = _key_of(owner)
+        key = ref_of(owner)
         held = self._inside.held.get(key)
         kept = held.kept if held else None
         published = self._inside.judgements.published(key)
@@ -160,7 +156,7 @@ class Looking:
         notes = kept.notes if kept else ()
         return Judged(
             owner=owner,
-            title=title_of(owner),
+            title=str(ref_of(owner)),
             version=str(kept.version) if kept else owner.spec.version or "",
             verdicts=published or {},
             problem=problem,
@@ -196,7 +192,7 @@ class Looking:
         outline = self._tools.outline(judged.owner)
         count = 0
         while outline.rules and self._caches.metadata(
-            ("ConfigMap", outline.namespace, config_map_name(outline.rules, count))
+            Ref("ConfigMap", outline.namespace, config_map_name(outline.rules, count))
         ):
             count += 1
         return desk.layout(replace(judged, rule_files=max(count, 1)), _Read(self._tools.values))
@@ -210,11 +206,6 @@ async def chopped(made: Iterable[T], at_once: int = _AT_ONCE) -> list[T]:
         if len(found) % at_once == 0:
             await asyncio.sleep(0)
     return found
-
-
-def _key_of(owner: Owner) -> WorkloadKey:
-    metadata = owner.metadata
-    return WorkloadKey(type(owner).__name__, metadata.namespace or "", metadata.name or "")
 
 
 class _Namespaces(Mapping[str, Mapping[str, str]]):
@@ -244,7 +235,7 @@ class _Read:
 
     def value(self, source: Source) -> str | Missing:
         """The text behind a key, or why there is none."""
-        content = self._values.find((source.kind, source.namespace, source.name))
+        content = self._values.find(source.ref)
         if content is None:
             return Missing(source, object_exists=True, problem="it was not read")
         if content.data is None:

@@ -15,10 +15,10 @@ from stoker.api.core import Object
 from stoker.api.prometheus import PrometheusAgent
 from stoker.decide import Outline
 from stoker.logs import logger
+from stoker.ref import Ref
 from stoker.run.pods import pods_of, states_of
 from stoker.run.switching import Found, Switch, switch_of, switched
 from stoker.run.tools import Tools
-from stoker.select.members import WorkloadKey
 from stoker.select.workload import Owner, workload_of
 from stoker.status.waiting import Waiting, doubtful_nodes, waiting_to_go, waiting_to_start
 
@@ -56,7 +56,7 @@ class ModeChanges:
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
         self._log = logger("mode")
-        self._looks: dict[WorkloadKey, _Look] = {}
+        self._looks: dict[Ref, _Look] = {}
 
     def found(self, owner: Owner) -> Found:
         """What an agent has, in either mode."""
@@ -67,12 +67,12 @@ class ModeChanges:
             [each.metadata.name or "" for each in caches.belonging("Secret", uid)],
         )
 
-    def forget(self, key: WorkloadKey) -> None:
+    def forget(self, key: Ref) -> None:
         """A workload is gone."""
         self._looks.pop(key, None)
 
     async def standing(
-        self, key: WorkloadKey, owner: Owner, outline: Outline, wanted: list[Object]
+        self, key: Ref, owner: Owner, outline: Outline, wanted: list[Object]
     ) -> Standing:
         """Where a change stands, by what exists, and what is wanted meanwhile."""
         if not isinstance(owner, PrometheusAgent):
@@ -91,7 +91,7 @@ class ModeChanges:
         again = self._again(found, waiting) if switch.starts or switch.leaves else None
         return Standing(switched(workload, wanted, switch), switch, again, without)
 
-    async def _waiting(self, key: WorkloadKey, outline: Outline, switch: Switch) -> Waiting:
+    async def _waiting(self, key: Ref, outline: Outline, switch: Switch) -> Waiting:
         uids, now, look = switch.starts or switch.leaves, self._tools.now(), self._looks.get(key)
         if not uids:
             self.forget(key)

@@ -24,7 +24,7 @@ from stoker.kube.client import Client
 from stoker.kube.reflector import Reflector
 from stoker.kube.resources import NODE
 from stoker.kube.watch import Scope
-from stoker.select.members import WorkloadKey
+from stoker.ref import Ref
 from stoker.select.nodes import Placing, absence, coverage, without_pods
 from stoker.status.conditions import Because
 from stoker.status.workload import Remark
@@ -56,10 +56,10 @@ class Nodes:
     `look` is told whose status is to be looked at again.
     """
 
-    def __init__(self, client: Client, look: Callable[[WorkloadKey], None]) -> None:
+    def __init__(self, client: Client, look: Callable[[Ref], None]) -> None:
         self._client = client
         self._look = look
-        self._agents: dict[WorkloadKey, _Agent] = {}
+        self._agents: dict[Ref, _Agent] = {}
         self._watch: Reflector[Node] | None = None
         self._listing: Listing[Node] | None = None
         self._wanted, self._unwanted = asyncio.Event(), asyncio.Event()
@@ -75,7 +75,7 @@ class Nodes:
                 self._watch = self._listing = None
                 self._settled.clear()
 
-    async def remarks(self, key: WorkloadKey, found: Object | None) -> tuple[Remark, ...]:
+    async def remarks(self, key: Ref, found: Object | None) -> tuple[Remark, ...]:
         """What to say of an agent whose DaemonSet is this, None for a workload without one."""
         if found is None:
             self.forget(key)
@@ -90,7 +90,7 @@ class Nodes:
         told = coverage(self._count, agent.without)
         return (Remark(Because.NODES_NOT_COVERED, f"the agent {told}"),)
 
-    def forget(self, key: WorkloadKey) -> None:
+    def forget(self, key: Ref) -> None:
         """A workload is gone, or on nodes no longer."""
         if self._agents.pop(key, None) and not self._agents:
             self._wanted.clear()
@@ -114,7 +114,7 @@ class Nodes:
     def _count(self) -> int:
         return len(self._watch.store) if self._watch else 0
 
-    def _agent(self, key: WorkloadKey, placing: Placing) -> _Agent:
+    def _agent(self, key: Ref, placing: Placing) -> _Agent:
         """What is known of an agent; where it asks for others than before, all are looked at."""
         agent = self._agents.get(key)
         if agent is None or agent.placing != placing:

@@ -15,15 +15,15 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from stoker.api.core import Object, ObjectId, identity_of
+from stoker.api.core import Object
 from stoker.kube.backoff import GRANT_SECONDS
 from stoker.kube.client import Client
 from stoker.kube.errors import AlreadyExists, Forbidden, NotFound
 from stoker.kube.resources import CONFIG_MAP
 from stoker.logs import logger
+from stoker.ref import Ref, ref_of_manifest
 from stoker.run.kinds import WORKLOADS
 from stoker.run.refusals import Refusals
-from stoker.select.members import WorkloadKey
 
 SUFFIX: Final = "-replacements"
 """The notes of the operators that share a Lease have its name, and this."""
@@ -42,7 +42,7 @@ class Note(Struct, frozen=True):
     `fields`: entries of `managedFields` that tell who did.
     """
 
-    workload: WorkloadKey
+    workload: Ref
     owner: str
     replaced: str
     wanted: Object
@@ -50,9 +50,9 @@ class Note(Struct, frozen=True):
     fields: list[Object]
 
     @property
-    def identity(self) -> ObjectId:
+    def identity(self) -> Ref:
         """Of the old one, and of the new one."""
-        return identity_of(self.wanted)
+        return ref_of_manifest(self.wanted)
 
 
 class Notebook:
@@ -64,7 +64,7 @@ class Notebook:
     def __init__(self, client: Client, namespace: str, name: str) -> None:
         self._client = client
         self._place = namespace, name
-        self._notes: dict[ObjectId, Note] = {}
+        self._notes: dict[Ref, Note] = {}
         self._is_read = False
         self._forbidden_until = 0.0
         self._turn = asyncio.Lock()
@@ -87,15 +87,15 @@ class Notebook:
             self._forbidden_until = time.monotonic() + GRANT_SECONDS
             self._refusals.tell("replacements that were interrupted cannot be completed", error)
 
-    def note_on(self, identity: ObjectId) -> Note | None:
+    def note_on(self, identity: Ref) -> Note | None:
         """The note on a StatefulSet, if it is being replaced."""
         return self._notes.get(identity)
 
-    def workloads(self) -> set[WorkloadKey]:
+    def workloads(self) -> set[Ref]:
         """Those of which a StatefulSet is being replaced."""
         return {each.workload for each in self._notes.values()}
 
-    def notes_of(self, workload: WorkloadKey) -> list[Note]:
+    def notes_of(self, workload: Ref) -> list[Note]:
         """The notes on StatefulSets of a workload."""
         return [each for each in self._notes.values() if each.workload == workload]
 
@@ -110,7 +110,7 @@ class Notebook:
         except NotFound:
             await self._create(data)
 
-    async def strike(self, identity: ObjectId) -> None:
+    async def strike(self, identity: Ref) -> None:
         """A StatefulSet is replaced, or will not be."""
         if identity not in self._notes:
             return
@@ -162,6 +162,6 @@ def _note_in(text: str) -> Note | None:
         return None
 
 
-def _key(identity: ObjectId) -> str:
+def _key(identity: Ref) -> str:
     _, namespace, name = identity
     return f"{namespace}.{name}"[:_LONGEST_KEY]

@@ -12,11 +12,12 @@ from typing import Final
 
 from msgspec import Struct
 
-from stoker.api.core import Object, ObjectId, identity_of
+from stoker.api.core import Object
 from stoker.build.names import APPLICATION_VERSION
 from stoker.build.volumes import sources
 from stoker.errors import StokerError, WorkloadError
 from stoker.kube.errors import ApiError, Forbidden, Invalid
+from stoker.ref import Ref, ref_of_manifest
 from stoker.run.caches import Running
 from stoker.run.claims import grow_claims
 from stoker.run.tools import Tools
@@ -37,8 +38,8 @@ class Refused(Struct, frozen=True):
     configuration is not written for their sake.
     """
 
-    errors: Mapping[ObjectId, StokerError] = {}
-    mounted: frozenset[ObjectId] = frozenset()
+    errors: Mapping[Ref, StokerError] = {}
+    mounted: frozenset[Ref] = frozenset()
     stopped: bool = False
 
     @property
@@ -48,8 +49,8 @@ class Refused(Struct, frozen=True):
 
     def _lines(self) -> Iterator[str]:
         told: dict[str, list[str]] = {}
-        for (kind, namespace, name), error in self.errors.items():
-            told.setdefault(str(error), []).append(f"{kind} {namespace}/{name}")
+        for refused, error in self.errors.items():
+            told.setdefault(str(error), []).append(str(refused))
         for said, objects in told.items():
             named = ", ".join(objects[:_MOST_TOLD])
             more = len(objects) - _MOST_TOLD
@@ -86,7 +87,7 @@ class Objects:
         mounted = self._mounted_by(errors)
         stopped = False
         for each in wanted:
-            identity = identity_of(each)
+            identity = ref_of_manifest(each)
             depends = each["kind"] in (*_MOUNTED, *RUNNING)
             if identity in errors or (stopped and depends):
                 continue
@@ -101,9 +102,9 @@ class Objects:
 
     async def _untaken(
         self, wanted: Sequence[Object], problem: WorkloadError | None
-    ) -> dict[ObjectId, StokerError]:
+    ) -> dict[Ref, StokerError]:
         """What runs pods and would be refused; what is asked for beforehand is asked for here."""
-        errors: dict[ObjectId, StokerError] = {}
+        errors: dict[Ref, StokerError] = {}
         for each in wanted:
             if each["kind"] not in RUNNING:
                 continue
@@ -111,16 +112,16 @@ class Objects:
                 if problem is not None:
                     raise problem
                 await self._tools.writer.check(each)
-                begun = self._tools.writer.is_replacing(identity_of(each))
+                begun = self._tools.writer.is_replacing(ref_of_manifest(each))
                 found = self._running(each)
                 await grow_claims(self._tools.client, each, found, replacing=begun)
             except StokerError as error:
                 if not is_refusal(error):
                     raise
-                errors[identity_of(each)] = error
+                errors[ref_of_manifest(each)] = error
         return errors
 
-    def _in_step(self, wanted: Sequence[Object], errors: Mapping[ObjectId, StokerError]) -> bool:
+    def _in_step(self, wanted: Sequence[Object], errors: Mapping[Ref, StokerError]) -> bool:
         """Whether the pods that there are can do with what is wanted for others.
 
         Where some sets exist, a missing one is a shard whose targets nobody else would have.
@@ -129,7 +130,7 @@ class Objects:
         exists = any(self._running(each) for each in sets)
         for each in sets:
             found = self._running(each)
-            if identity_of(each) not in errors:
+            if ref_of_manifest(each) not in errors:
                 continue
             if found is None and exists:
                 return False
@@ -140,15 +141,15 @@ class Objects:
     def _is_relied_on(self, refused: Object) -> bool:
         """Whether what comes after it needs it as it should be; rules may be those of before."""
         if refused["kind"] == "ConfigMap":
-            return not self._tools.caches.exists(identity_of(refused))
+            return not self._tools.caches.exists(ref_of_manifest(refused))
         return refused["kind"] in _MOUNTED
 
     def _running(self, wanted: Object) -> Running | None:
-        kind, namespace, name = identity_of(wanted)
+        kind, namespace, name = ref_of_manifest(wanted)
         found: Running | None = self._tools.caches.owned[kind].store.get(namespace, name)
         return found
 
-    def _mounted_by(self, errors: Mapping[ObjectId, StokerError]) -> frozenset[ObjectId]:
+    def _mounted_by(self, errors: Mapping[Ref, StokerError]) -> frozenset[Ref]:
         """What pods of sets that stay as they are mount."""
         stores = self._tools.caches.owned
         sets = [
@@ -157,7 +158,7 @@ class Objects:
             if kind in RUNNING and (found := stores[kind].store.get(namespace, name))
         ]
         return frozenset(
-            (kind, found.metadata.namespace or "", name)
+            Ref(kind, found.metadata.namespace or "", name)
             for found in sets
             for kind, name in mounted(_template(found.spec))
         )

@@ -24,14 +24,13 @@ from stoker.build.objects import Contents
 from stoker.build.secrets import config_secrets, shards_of
 from stoker.decide import Existing
 from stoker.errors import WorkloadError
+from stoker.ref import Ref
 from stoker.run.caches import Running
 from stoker.run.held import Held, held_with
 from stoker.run.judging import aside
 from stoker.run.switching import Found, apart, old_places, secrets_read, usual_names
 from stoker.run.tools import Tools
 from stoker.run.triggers import Changes
-from stoker.select.members import ObjectKey, WorkloadKey
-from stoker.select.references import ObjectKey as Referenced
 from stoker.select.workload import Workload, workload_of
 from stoker.validate.findings import json_names
 
@@ -159,23 +158,23 @@ class OldModes:
 
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
-        self._kept: dict[WorkloadKey, _Kept] = {}
+        self._kept: dict[Ref, _Kept] = {}
 
-    def forget(self, key: WorkloadKey) -> None:
+    def forget(self, key: Ref) -> None:
         """An agent is gone, or has left its old mode."""
         self._kept.pop(key, None)
 
-    def refers_to(self, workload: WorkloadKey, key: Referenced) -> bool:
+    def refers_to(self, workload: Ref, key: Ref) -> bool:
         """Whether a Secret or ConfigMap was looked for on behalf of an agent's old pods."""
         kept = self._kept.get(workload)
         return kept is not None and kept.held.refers_to(key)
 
-    def readers(self, key: Referenced) -> list[WorkloadKey]:
+    def readers(self, key: Ref) -> list[Ref]:
         """The agents on behalf of whose old pods a Secret or ConfigMap was looked for."""
         return [workload for workload in self._kept if self.refers_to(workload, key)]
 
     async def configuration(
-        self, key: WorkloadKey, old: OldMode, changes: Changes, members: frozenset[ObjectKey]
+        self, key: Ref, old: OldMode, changes: Changes, members: frozenset[Ref]
     ) -> OldConfiguration:
         """What the old pods should read now."""
         if old.problem:
@@ -192,7 +191,7 @@ class OldModes:
             raise
 
     async def _current(
-        self, key: WorkloadKey, old: OldMode, changes: Changes, members: frozenset[ObjectKey]
+        self, key: Ref, old: OldMode, changes: Changes, members: frozenset[Ref]
     ) -> OldConfiguration:
         tools = self._tools
         kept = self._kept.get(key)

@@ -29,6 +29,7 @@ from stoker.kube.errors import Conflict, Forbidden, NotLeading, TooManyRequests,
 from stoker.kube.lease import Leadership
 from stoker.kube.queue import KeyedQueue
 from stoker.logs import logger
+from stoker.ref import Ref, ref_from
 from stoker.run.announcements import Announcements
 from stoker.run.bindings import Bindings
 from stoker.run.caches import Caches
@@ -57,8 +58,6 @@ from stoker.run.values import Patience, Values
 from stoker.run.workers import Job, tell, worker
 from stoker.run.writer import MANAGER, Writer
 from stoker.select.choice import Choice, choices
-from stoker.select.members import ObjectKey, WorkloadKey
-from stoker.select.references import ObjectKey as Referenced
 from stoker.select.workload import Owner
 from stoker.settings import STATUS_GATE, Capabilities, OperatorSettings
 from stoker.status.conditions import Because
@@ -126,13 +125,11 @@ class Operator:
             Kubelets, status_client, settings.kubelet, settings.objects, metrics
         )
         self._leadership = self._made_leadership()
-        self._queues: dict[str, KeyedQueue[WorkloadKey]] = {
-            kind: KeyedQueue() for kind in WORKLOADS
-        }
+        self._queues: dict[str, KeyedQueue[Ref]] = {kind: KeyedQueue() for kind in WORKLOADS}
         # Those that must be looked at when pods become ready.
-        self._waiting: set[WorkloadKey] = set()
+        self._waiting: set[Ref] = set()
         # Those that were not yet reconciled since we lead, and that there are none left.
-        self._first: set[WorkloadKey] = set()
+        self._first: set[Ref] = set()
         self._begun = asyncio.Event()
         self._jobs = self._made_jobs(metrics)
         listeners = Listeners(self._tools, self._triggers, self._bindings, self._consolidation)
@@ -341,7 +338,7 @@ class Operator:
         self._bindings.look_at_all()
         self._consolidation.look_at_all()
 
-    def _seen(self, *keys: WorkloadKey) -> None:
+    def _seen(self, *keys: Ref) -> None:
         """These were reconciled, or at least tried."""
         self._first.difference_update(keys)
         if not self._first:
@@ -353,7 +350,7 @@ class Operator:
 
     # --- One workload -----------------------------------------------------------------------------
 
-    async def _work_on(self, key: WorkloadKey) -> None:
+    async def _work_on(self, key: Ref) -> None:
         wait = self._reconciler.set_aside(key)
         if wait is not None:
             self._queues[key.kind].add_after(key, wait)
@@ -366,7 +363,7 @@ class Operator:
             if held is not None and held.awaits_permission:
                 self._queues[key.kind].add_after(key, GRANT_SECONDS)
 
-    async def _reconcile(self, key: WorkloadKey) -> None:
+    async def _reconcile(self, key: Ref) -> None:
         owner = self._tools.caches.workload(key)
         if owner is None or not self._is_ours(owner):
             if owner is not None and is_managed(owner, self._settings):
@@ -401,13 +398,13 @@ class Operator:
         if done.refused:
             self._try_again(key, done.refused)
 
-    def _try_again(self, key: WorkloadKey, error: Exception) -> None:
+    def _try_again(self, key: Ref, error: Exception) -> None:
         """Raise what may go well the next time though nobody tells us; else it is in the log."""
         if not isinstance(error, WorkloadError) or isinstance(error, AwaitedError):
             raise error
         self._failed(key, error)
 
-    def _tell(self, key: WorkloadKey, owner: Owner, done: Done) -> None:
+    def _tell(self, key: Ref, owner: Owner, done: Done) -> None:
         """Say what came of it, in events and in what resources say."""
         if done.outcome.failure:
             self._announcements.failed(key, owner, done.outcome.failure.message)
@@ -417,9 +414,9 @@ class Operator:
             self._announcements.warned(key, owner, f"the mode is changed without {done.without}")
         self._announce(key, owner)
 
-    async def _done(self, key: WorkloadKey, owner: Owner) -> Done:
+    async def _done(self, key: Ref, owner: Owner) -> Done:
         """Reconcile a workload, unless that would take away what we may not see."""
-        wanted = _choices_of(owner)
+        wanted = choices(owner)
         hidden = self._sight.never_seen(wanted)
         tools, lost = self._tools, list[str]()
         if hidden and not owner.spec.paused:
@@ -434,14 +431,14 @@ class Operator:
 
     def _outcome(self, owner: Owner, done: Done) -> Reconciliation:
         """What came of it; without sight of all that was asked for, that is a failure."""
-        unseen = self._sight.unseen(_choices_of(owner))
+        unseen = self._sight.unseen(choices(owner))
         return replace(done.outcome, failure=done.outcome.failure or unseen)
 
-    def _count(self, key: WorkloadKey, begun: float, *, failed: bool) -> None:
+    def _count(self, key: Ref, begun: float, *, failed: bool) -> None:
         seconds = time.monotonic() - begun
         self._metrics[key.kind].reconciled(key.namespace, key.name, seconds, failed=failed)
 
-    def _record_failure(self, key: WorkloadKey, owner: Owner, error: Exception) -> None:
+    def _record_failure(self, key: Ref, owner: Owner, error: Exception) -> None:
         """Say that it failed, unless that may be over with the next attempt."""
         if isinstance(error, _PASSING) and self._queues[key.kind].failures(key) < _PATIENCE:
             return
@@ -454,7 +451,7 @@ class Operator:
         told = f"the workload cannot be reconciled: {why}"
         self._announcements.delayed(key, told, Because.RECONCILIATION_FAILED)
 
-    def _announce(self, key: WorkloadKey, owner: Owner) -> None:
+    def _announce(self, key: Ref, owner: Owner) -> None:
         """Say what became of the resources that were judged anew, or that nothing does."""
         if owner.spec.paused:
             self._announcements.delayed(key, _PAUSED, Because.PAUSED)
@@ -465,7 +462,7 @@ class Operator:
             return
         self._consolidation.look(self._announcements.reconciled(key, held.kept))
 
-    def _forget(self, key: WorkloadKey) -> None:
+    def _forget(self, key: Ref) -> None:
         """Clean up after a workload that is gone, or is another's now."""
         self._waiting.discard(key)
         self._sight.release(key)
@@ -475,7 +472,7 @@ class Operator:
         self._targets.forget(key)
         self._metrics[key.kind].forget(key.namespace, key.name)
 
-    async def _write_status(self, key: WorkloadKey) -> None:
+    async def _write_status(self, key: Ref) -> None:
         if await self._statuses.write(key):
             self._metrics[key.kind].status_written()
 
@@ -488,39 +485,39 @@ class Operator:
         owner = self._tools.caches.workload(_key(kind, found))
         if owner is None or not self._is_ours(owner):
             return None
-        return _choices_of(owner)
+        return choices(owner)
 
-    def _readers(self, key: Referenced) -> set[WorkloadKey]:
+    def _readers(self, key: Ref) -> set[Ref]:
         """The workloads that looked for a Secret or ConfigMap."""
         return self._reconciler.readers(key)
 
-    def _wake(self, key: WorkloadKey) -> None:
+    def _wake(self, key: Ref) -> None:
         self._queues[key.kind].add(key)
 
-    def _look(self, key: WorkloadKey) -> None:
+    def _look(self, key: Ref) -> None:
         self._statuses.queue.add(key)
         if key in self._waiting:
             self._wake(key)
 
-    def _triggered(self, key: WorkloadKey, kind: str, action: str) -> None:
+    def _triggered(self, key: Ref, kind: str, action: str) -> None:
         self._metrics[key.kind].triggered(kind, action)
 
     # --- Failures ---------------------------------------------------------------------------------
 
-    def _failed(self, key: WorkloadKey, error: Exception) -> None:
+    def _failed(self, key: Ref, error: Exception) -> None:
         self._told("cannot reconcile", error, key)
 
-    def _status_failed(self, key: WorkloadKey, error: Exception) -> None:
+    def _status_failed(self, key: Ref, error: Exception) -> None:
         self._metrics[key.kind].status_written(failed=True)
         self._told("cannot write the status", error, key)
 
-    def _binding_failed(self, key: ObjectKey, error: Exception) -> None:
+    def _binding_failed(self, key: Ref, error: Exception) -> None:
         self._told("cannot write a binding", error, key)
 
-    def _consolidation_failed(self, key: ObjectKey, error: Exception) -> None:
+    def _consolidation_failed(self, key: Ref, error: Exception) -> None:
         self._told("cannot keep the ScrapeConfigs of a monitor", error, key)
 
-    def _told(self, message: str, error: Exception, key: WorkloadKey | ObjectKey) -> None:
+    def _told(self, message: str, error: Exception, key: Ref | Ref) -> None:
         if isinstance(error, Forbidden):
             # It is tried every few seconds, and one line names the right for all that need it.
             self._ungranted.tell(message, error, **_named(key))
@@ -536,13 +533,9 @@ class Operator:
         self._refusals.tell("cannot write an event", error)
 
 
-def _choices_of(owner: Owner) -> Mapping[str, Choice]:
-    return choices(owner.spec, owner.metadata.namespace or "")
+def _key(kind: str, found: Named) -> Ref:
+    return ref_from(kind, found.metadata)
 
 
-def _key(kind: str, found: Named) -> WorkloadKey:
-    return WorkloadKey(kind, found.metadata.namespace or "", found.metadata.name or "")
-
-
-def _named(key: WorkloadKey | ObjectKey) -> dict[str, str]:
+def _named(key: Ref) -> dict[str, str]:
     return {"kind": key.kind, "namespace": key.namespace, "name": key.name}

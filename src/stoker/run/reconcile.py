@@ -16,7 +16,7 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stoker.api.core import Object, ObjectMeta, identity_of
+from stoker.api.core import Object, ObjectMeta
 from stoker.api.prometheus import PrometheusAgent
 from stoker.build.secrets import secret
 from stoker.decide import OWN, Existing, Kept, Outline, objects_for
@@ -27,6 +27,7 @@ from stoker.generate.stream import gzip_member
 from stoker.kube.errors import NotFound
 from stoker.kube.resources import CONFIG_MAP, Resource
 from stoker.logs import logger
+from stoker.ref import Ref, ref_of_manifest
 from stoker.run.checks import check_cluster
 from stoker.run.finishing import Finishing
 from stoker.run.governing import with_shared_service
@@ -42,8 +43,6 @@ from stoker.run.switching import Switch, usual_names
 from stoker.run.tools import Tools
 from stoker.run.triggers import Changes, Triggers
 from stoker.select.choice import UNMANAGED, is_unmanaged
-from stoker.select.members import ObjectKey, WorkloadKey
-from stoker.select.references import ObjectKey as Referenced
 from stoker.select.workload import Owner, workload_of
 from stoker.status.conditions import Because
 from stoker.status.finalizers import removing
@@ -77,7 +76,7 @@ class Reconciler:
     """Reconciles workloads, and keeps what there is to keep of each."""
 
     def __init__(self, tools: Tools, triggers: Triggers) -> None:
-        self.held: dict[WorkloadKey, Held] = {}
+        self.held: dict[Ref, Held] = {}
         self._tools = tools
         self._client = tools.client
         self._caches = tools.caches
@@ -90,7 +89,7 @@ class Reconciler:
         self._finishing = Finishing(tools)
         self._refusals = Refusals(logger("reconcile"))
 
-    def set_aside(self, key: WorkloadKey) -> float | None:
+    def set_aside(self, key: Ref) -> float | None:
         """After how many seconds a workload has something to do, if it has nothing now."""
         held, changes = self.held.get(key), self._triggers.noted(key)
         if held is None or held.kept is None or changes is None:
@@ -98,7 +97,7 @@ class Reconciler:
         divided = held.shares.divide(changes)
         return divided.wait if divided.only_later else None
 
-    async def reconcile(self, key: WorkloadKey, owner: Owner) -> Done:
+    async def reconcile(self, key: Ref, owner: Owner) -> Done:
         """Bring about what a workload asks for.
 
         WorkloadError where that is impossible until something changes, ApiError where it may go
@@ -115,7 +114,7 @@ class Reconciler:
             self._triggers.give_back(key, changes)
             raise
 
-    def _divided(self, key: WorkloadKey) -> tuple[Changes, float | None]:
+    def _divided(self, key: Ref) -> tuple[Changes, float | None]:
         """What a workload takes up now, and after how many seconds there is more."""
         changes, held = self._triggers.take(key), self.held.get(key)
         if held is None or held.kept is None:
@@ -127,15 +126,15 @@ class Reconciler:
         self._triggers.give_back(key, later)
         return now, wait
 
-    async def interrupted(self) -> set[WorkloadKey]:
+    async def interrupted(self) -> set[Ref]:
         """The workloads of which a StatefulSet is being replaced, perhaps by one before us."""
         return await self._finishing.interrupted()
 
-    async def finish(self, key: WorkloadKey) -> None:
+    async def finish(self, key: Ref) -> None:
         """A workload is gone, or another's: what was begun for it must not stay so."""
         await self._finishing.finish(key)
 
-    def forget(self, key: WorkloadKey) -> None:
+    def forget(self, key: Ref) -> None:
         """A workload is gone, and with it what was kept of it."""
         self._old_modes.forget(key)
         self._mode_changes.forget(key)
@@ -143,12 +142,12 @@ class Reconciler:
             self._tools.values.keep_only(self._is_read)
         self._triggers.take(key)
 
-    def readers(self, key: Referenced) -> set[WorkloadKey]:
+    def readers(self, key: Ref) -> set[Ref]:
         """The workloads that looked for a Secret or ConfigMap."""
         held = (workload for workload, held in self.held.items() if held.refers_to(key))
         return {*held, *self._old_modes.readers(key)}
 
-    async def _reconcile(self, key: WorkloadKey, owner: Owner, changes: Changes) -> Done:
+    async def _reconcile(self, key: Ref, owner: Owner, changes: Changes) -> Done:
         held = self.held.get(key)
         if held is None:
             held = self.held[key] = held_with(self._tools)
@@ -167,7 +166,7 @@ class Reconciler:
                 yield self._caches.owned[kind].resource, found.metadata
 
     async def _old_configuration(
-        self, key: WorkloadKey, owner: Owner, changes: Changes, members: frozenset[ObjectKey]
+        self, key: Ref, owner: Owner, changes: Changes, members: frozenset[Ref]
     ) -> OldConfiguration:
         """What pods of the mode that an agent is leaving should read; nothing, if there are none.
 
@@ -184,11 +183,11 @@ class Reconciler:
 
     async def _brought_about(
         self,
-        key: WorkloadKey,
+        key: Ref,
         owner: Owner,
         held: Held,
         changes: Changes,
-        members: frozenset[ObjectKey],
+        members: frozenset[Ref],
     ) -> Done:
         old = await self._old_configuration(key, owner, changes, members)
         kept = await held.refresh(owner, changes, members)
@@ -197,12 +196,12 @@ class Reconciler:
         if old.files:
             contents, old = together(contents, old)
         wanted = self._wanted(owner, contents)
-        await self._finishing.finish(key, {identity_of(each) for each in wanted})
+        await self._finishing.finish(key, {ref_of_manifest(each) for each in wanted})
         problem = await self._checked(key, owner, outline) if changes.own else None
         standing = await self._mode_changes.standing(key, owner, outline, wanted)
         wanted, switch = _with_old(standing.wanted, old), standing.switch
         refused = await self._objects.write(wanted, problem)
-        needed = {identity_of(each) for each in wanted} | switch.kept | refused.mounted
+        needed = {ref_of_manifest(each) for each in wanted} | switch.kept | refused.mounted
         again = await self._surplus.remove(owner, outline, needed)
         if changes.own:
             self._tools.values.keep_only(self._is_read)
@@ -216,9 +215,7 @@ class Reconciler:
             refused=refused.first,
         )
 
-    async def _checked(
-        self, key: WorkloadKey, owner: Owner, outline: Outline
-    ) -> WorkloadError | None:
+    async def _checked(self, key: Ref, owner: Owner, outline: Outline) -> WorkloadError | None:
         """Why pods of this workload must not be made as they are wanted, if there is a reason."""
         try:
             await check_cluster(self._client, owner, outline, self._refusals)
@@ -255,7 +252,7 @@ class Reconciler:
     async def _leave_room(self, owner: Owner, outline: Outline) -> None:
         """Make an empty Secret, where there is none, for the configuration that is a user's own."""
         name, namespace = outline.configuration, outline.namespace
-        if self._caches.metadata(("Secret", namespace, name)) is None:
+        if self._caches.metadata(Ref("Secret", namespace, name)) is None:
             data = {MAIN_FILE: gzip_member("")}
             made = secret(owner, self._settings.objects, name, data)
             metadata = made["metadata"] | {"namespace": namespace}
@@ -276,11 +273,11 @@ class Reconciler:
             found.append(held.get("data") or {})
         return found
 
-    def _is_read(self, key: Referenced) -> bool:
+    def _is_read(self, key: Ref) -> bool:
         """Whether a workload refers to a Secret or ConfigMap."""
         return bool(self.readers(key))
 
-    async def release(self, key: WorkloadKey, owner: Owner) -> None:
+    async def release(self, key: Ref, owner: Owner) -> None:
         """Take off the peer's finalizer: without the peer, nobody would, and nothing needs it."""
         patch = removing(PEER_FINALIZER, owner.metadata.finalizers)
         if patch:
@@ -299,11 +296,10 @@ class Reconciler:
             yield Remark(Because.IGNORED_FIELDS, f"fields left out: {text}")
         for note in kept.notes:
             yield Remark(note.reason, str(note))
-        for (kind, namespace, name), problem in sorted(self._tools.values.outdated()):
-            own = namespace == owner.metadata.namespace
-            if own and kept.refers_to((kind, namespace, name)):
-                said = f"{kind} {name} cannot be read, what was read before is used: {problem}"
-                yield Remark(Because.VALUES_OUTDATED, said)
+        for value, problem in sorted(self._tools.values.outdated()):
+            if value.namespace == owner.metadata.namespace and kept.refers_to(value):
+                said = f"{value.kind} {value.name} cannot be read, what was read before is used"
+                yield Remark(Because.VALUES_OUTDATED, f"{said}: {problem}")
 
 
 def _failure(standing: Standing, refused: Refused) -> Remark | None:

@@ -14,15 +14,15 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from typing import Any, Final
 
-from stoker.api.core import Object, ObjectId, identity_of
+from stoker.api.core import Object
 from stoker.build.drift import drift
 from stoker.build.names import DEFAULT_CONTAINER
 from stoker.kube.client import Client
 from stoker.kube.errors import Unavailable
 from stoker.kube.resources import resource_of
 from stoker.kube.takeover import claimed, set_managed_fields, union, without
+from stoker.ref import Ref, ref_of_manifest
 from stoker.run.notebook import Note, Notebook
-from stoker.select.members import WorkloadKey
 
 _KUBECTL: Final = "kubectl.kubernetes.io/"
 _NAMES: Final = ("labels", "annotations")
@@ -45,7 +45,7 @@ class Replacing:
         self._interim = f"{manager}-replacing"
         self._replaced = replaced
 
-    def is_begun(self, identity: ObjectId) -> bool:
+    def is_begun(self, identity: Ref) -> bool:
         """Whether a StatefulSet is being replaced, as far as that was looked at."""
         return self.notebook.note_on(identity) is not None
 
@@ -97,7 +97,7 @@ class Replacing:
 
     def _note_for(self, wanted: Object) -> Note | None:
         """The note, unless it is about a workload that only had the name of the one of now."""
-        note = self.notebook.note_on(identity_of(wanted))
+        note = self.notebook.note_on(ref_of_manifest(wanted))
         owners = {each["uid"] for each in wanted["metadata"].get("ownerReferences") or ()}
         return note if note is not None and note.owner in owners else None
 
@@ -108,7 +108,7 @@ async def _until_gone(wanted: Object, gone: asyncio.Event) -> None:
         async with asyncio.timeout(_LONGEST_FAREWELL):
             await gone.wait()
     except TimeoutError:
-        _, namespace, name = identity_of(wanted)
+        _, namespace, name = ref_of_manifest(wanted)
         path = resource_of(wanted).path(namespace, name)
         raise Unavailable("delete", path, "it is not gone yet") from None
 
@@ -132,7 +132,7 @@ def _noted(wanted: Object, live: Object, manager: str) -> Note:
         if not _is_of(each, manager) and not each.get("subresource")
         if (fields := _both(each.get("fieldsV1") or {}, named))
     ]
-    workload = WorkloadKey(owner["kind"], live["metadata"]["namespace"], owner["name"])
+    workload = Ref(owner["kind"], live["metadata"]["namespace"], owner["name"])
     return Note(workload, owner["uid"], live["metadata"]["uid"], wanted, kept, theirs)
 
 

@@ -6,15 +6,14 @@ once for each state of a workload, with the right to get workloads that the oper
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from typing import Final, TypeAlias
+from typing import Final
 
 from stoker.explain.rivals import rivals_of
 from stoker.kube.client import METADATA_ONLY, Client
 from stoker.kube.errors import ApiError, NotFound
+from stoker.ref import Ref, ref_of
 from stoker.run.kinds import WORKLOADS
 from stoker.select.workload import Owner
-
-Identity: TypeAlias = tuple[str, str, str]
 
 _AT_ONCE: Final = 8
 _PATIENCE_SECONDS: Final = 2.0
@@ -26,17 +25,17 @@ class Rivals:
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._known: dict[Identity, tuple[str, tuple[str, ...]]] = {}
+        self._known: dict[Ref, tuple[str, tuple[str, ...]]] = {}
         self.unknown = ""
 
     @property
-    def names(self) -> Mapping[Identity, tuple[str, ...]]:
+    def names(self) -> Mapping[Ref, tuple[str, ...]]:
         """The operators that share a workload, by its kind, namespace and name."""
         return {identity: names for identity, (_, names) in self._known.items()}
 
     async def look(self, owners: Iterable[Owner]) -> None:
         """Ask for what has changed since the last look; nobody is kept waiting for long."""
-        states = {_identity(each): each.metadata.resource_version or "" for each in owners}
+        states = {ref_of(each): each.metadata.resource_version or "" for each in owners}
         self._known = {
             identity: known
             for identity, known in self._known.items()
@@ -51,7 +50,7 @@ class Rivals:
         except TimeoutError:
             self.unknown = _LATE
 
-    async def _ask(self, gate: asyncio.Semaphore, identity: Identity, state: str) -> None:
+    async def _ask(self, gate: asyncio.Semaphore, identity: Ref, state: str) -> None:
         kind, namespace, name = identity
         resource = WORKLOADS[kind].resource
         async with gate:
@@ -63,8 +62,3 @@ class Rivals:
                 self.unknown = str(error)
                 return
         self._known[identity] = state, rivals_of(found["metadata"].get("managedFields"))
-
-
-def _identity(owner: Owner) -> Identity:
-    metadata = owner.metadata
-    return type(owner).__name__, metadata.namespace or "", metadata.name or ""

@@ -17,9 +17,8 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
+from stoker.ref import Ref
 from stoker.run.triggers import Changes
-from stoker.select.members import ObjectKey
-from stoker.select.references import ObjectKey as Referenced
 
 ALLOWANCE: Final = 1.0
 """The seconds that a namespace may use at once."""
@@ -59,7 +58,7 @@ class Divided(NamedTuple):
 class Shares:
     """The accounts of one workload. `is_dear` tells what takes long to judge."""
 
-    def __init__(self, is_dear: Callable[[Referenced], bool], clock: Callable[[], float]) -> None:
+    def __init__(self, is_dear: Callable[[Ref], bool], clock: Callable[[], float]) -> None:
         self._is_dear = is_dear
         self._clock = clock
         self._accounts: dict[str, _Account] = {}
@@ -68,14 +67,14 @@ class Shares:
     def divide(self, changes: Changes) -> Divided:
         """What of all changes is to be taken up now."""
         now = self._clock()
-        waits = {each: self._wait(each[1], now) for each in _each(changes)}
+        waits = {each: self._wait(each.namespace, now) for each in _each(changes)}
         ready = [each for each, wait in waits.items() if not wait]
         dear = [each for each in ready if self._is_dear(each)]
         chosen, many = _few(set(ready) - set(dear))
         busy = bool(chosen) or changes.own or changes.members or changes.drifted
         if (dear or many) and (not busy or now - self._last_dear >= _DEAR_EVERY):
             self._last_dear = now
-            chosen |= many or {min(dear, key=lambda each: (-self._left(each[1], now), each))}
+            chosen |= many or {min(dear, key=lambda each: (-self._left(each.namespace, now), each))}
         later = _only(changes, waits.keys() - chosen)
         taken = _only(changes, chosen)
         taken.own, taken.members, taken.drifted = changes.own, changes.members, changes.drifted
@@ -85,7 +84,7 @@ class Shares:
     def charge(self, changes: Changes, seconds: float) -> None:
         """Write down how long it took to take up changes."""
         now = self._clock()
-        spaces = {each[1] for each in _each(changes)}
+        spaces = {each.namespace for each in _each(changes)}
         for namespace in spaces:
             part = seconds / len(spaces)
             left = self._left(namespace, now) - part
@@ -109,27 +108,22 @@ class Shares:
             del self._accounts[namespace]
 
 
-def _each(changes: Changes) -> Iterator[Referenced]:
+def _each(changes: Changes) -> Iterator[Ref]:
     """All noted objects; no kind is both a resource and a value."""
-    yield from map(as_tuple, changes.resources)
+    yield from changes.resources
     yield from changes.values
 
 
-def _few(items: set[Referenced]) -> tuple[set[Referenced], set[Referenced]]:
+def _few(items: set[Ref]) -> tuple[set[Ref], set[Ref]]:
     """The changes of namespaces with few of them, and all others."""
-    counts = Counter(each[1] for each in items)
-    many = {each for each in items if counts[each[1]] > _FEW}
+    counts = Counter(each.namespace for each in items)
+    many = {each for each in items if counts[each.namespace] > _FEW}
     return items - many, many
 
 
-def _only(changes: Changes, chosen: AbstractSet[Referenced]) -> Changes:
+def _only(changes: Changes, chosen: AbstractSet[Ref]) -> Changes:
     """Those of the noted objects that are chosen."""
     return Changes(
-        resources={each for each in changes.resources if as_tuple(each) in chosen},
+        resources=changes.resources & chosen,
         values=changes.values & chosen,
     )
-
-
-def as_tuple(key: ObjectKey) -> Referenced:
-    """Kind, namespace and name."""
-    return key.kind, key.namespace, key.name

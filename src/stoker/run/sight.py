@@ -23,9 +23,9 @@ from typing import Final
 from stoker.kube.errors import ApiError, Forbidden, NotFound
 from stoker.kube.report import Report
 from stoker.kube.resources import Target
+from stoker.ref import Ref
 from stoker.run.caches import Cached, Caches
 from stoker.select.choice import Choice, choices
-from stoker.select.members import WorkloadKey
 from stoker.select.workload import Owner
 from stoker.status.conditions import Because
 from stoker.status.workload import Remark
@@ -41,7 +41,7 @@ class Sight:
         self._is_ours = is_ours
         self._obstacles: dict[str, list[str]] = {}
         # Workloads that stay as they are, for what is not seen.
-        self._kept: dict[WorkloadKey, Remark] = {}
+        self._kept: dict[Ref, Remark] = {}
 
     def listen(self, changed: Callable[[str], None]) -> None:
         """Call this with a kind of resource, whenever more or less of it may be seen."""
@@ -96,7 +96,7 @@ class Sight:
             if any(self._never_seen(kind, choice)) or self._is_unlabelled(choice)
         }
 
-    def keep(self, key: WorkloadKey, wanted: Mapping[str, Choice], kinds: Iterable[str]) -> Remark:
+    def keep(self, key: Ref, wanted: Mapping[str, Choice], kinds: Iterable[str]) -> Remark:
         """Note that a workload stays as it is, which has something of these kinds; and why."""
         hidden = [one for kind in sorted(kinds) for one in self._never_seen(kind, wanted[kind])]
         if not hidden:
@@ -107,7 +107,7 @@ class Sight:
         self._kept[key] = Remark(reason, f"{_obstacles(hidden)}: {said}")
         return self._kept[key]
 
-    def release(self, key: WorkloadKey) -> None:
+    def release(self, key: Ref) -> None:
         """Note that a workload does not stay as it is, or is gone."""
         self._kept.pop(key, None)
 
@@ -117,7 +117,7 @@ class Sight:
         if any(map(self._unseen, self._caches.resources)):
             for reflector in self._caches.workloads.values():
                 for owner in filter(self._is_ours, reflector.store):
-                    wanted = choices(owner.spec, owner.metadata.namespace or "")
+                    wanted = choices(owner)
                     hidden |= {_obstacle(one): one for one in self._hidden(wanted)}
         for said, error in hidden.items():
             if isinstance(error, Forbidden):

@@ -11,9 +11,9 @@ from typing import Final
 from stoker.api.core import ObjectMeta
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.consolidate import stand_ins_of
+from stoker.ref import Ref, ref_from
 from stoker.run.caches import Caches
 from stoker.select.choice import Candidate
-from stoker.select.members import ObjectKey
 from stoker.select.standins import monitor_behind
 from stoker.select.workload import Workload
 
@@ -44,7 +44,7 @@ class StandingIn:
 def found_for(caches: Caches, wanted: ScrapeConfig) -> ScrapeConfig | None:
     """The ScrapeConfig of the same name."""
     metadata = wanted.metadata
-    key = ObjectKey(SCRAPE_CONFIG, metadata.namespace or "", metadata.name or "")
+    key = ref_from(SCRAPE_CONFIG, metadata)
     found = caches.resource(key)
     return found if isinstance(found, ScrapeConfig) else None
 
@@ -55,7 +55,7 @@ def belongs(found: ObjectMeta, wanted: ObjectMeta) -> bool:
     return one is not None and other is not None and (one.kind, one.uid) == (other.kind, other.uid)
 
 
-def monitor_key(metadata: ObjectMeta) -> ObjectKey | None:
+def monitor_key(metadata: ObjectMeta) -> Ref | None:
     """The monitor that a ScrapeConfig stands in for; None for one that stands for itself."""
     behind = monitor_behind(metadata)
-    return ObjectKey(behind.kind, metadata.namespace or "", behind.name) if behind else None
+    return Ref(behind.kind, metadata.namespace or "", behind.name) if behind else None

@@ -19,6 +19,7 @@ from stoker.decide import Outline
 from stoker.kube.errors import ApiError, Conflict, NotFound
 from stoker.kube.queue import KeyedQueue
 from stoker.kube.takeover import adopt
+from stoker.ref import Ref
 from stoker.run.caches import Running
 from stoker.run.kinds import WORKLOADS
 from stoker.run.nodes import Nodes
@@ -26,7 +27,6 @@ from stoker.run.pods import pods_of
 from stoker.run.repairs import Repairs
 from stoker.run.tools import Tools
 from stoker.run.writer import MANAGER
-from stoker.select.members import WorkloadKey
 from stoker.select.workload import Owner
 from stoker.status.conditions import AVAILABLE, TRUE, json_of, same_conditions
 from stoker.status.workload import (
@@ -64,7 +64,7 @@ class Statuses:
     """Writes the status of each workload in `queue`."""
 
     def __init__(self, tools: Tools, metrics: Mapping[str, ControllerMetrics]) -> None:
-        self.queue: KeyedQueue[WorkloadKey] = KeyedQueue()
+        self.queue: KeyedQueue[Ref] = KeyedQueue()
         self._client = tools.status_client
         self._caches = tools.caches
         self._outline = tools.outline
@@ -72,29 +72,29 @@ class Statuses:
         self._metrics = metrics
         self._repairs = Repairs(tools.status_client, tools.settings.repair_policy)
         self.nodes = Nodes(tools.status_client, lambda key: self.queue.add_after(key, _NODES_FOR))
-        self._attempts: dict[WorkloadKey, _Attempt] = {}
-        self._adopted: set[WorkloadKey] = set()
+        self._attempts: dict[Ref, _Attempt] = {}
+        self._adopted: set[Ref] = set()
         # Kinds whose definition is not ours, and has no place for the number of pods.
         self._undeclared: set[str] = set()
 
-    def record(self, key: WorkloadKey, owner: Owner, outcome: Reconciliation) -> None:
+    def record(self, key: Ref, owner: Owner, outcome: Reconciliation) -> None:
         """What came of an attempt to reconcile; the status is looked at again."""
         metadata = owner.metadata
         self._attempts[key] = _Attempt(metadata.uid or "", metadata.generation or 0, outcome)
         self.queue.add(key)
 
-    def failure(self, key: WorkloadKey) -> Remark | None:
+    def failure(self, key: Ref) -> Remark | None:
         """Why the last attempt to reconcile a workload failed, if it did."""
         attempt = self._attempts.get(key)
         return attempt.outcome.failure if attempt else None
 
-    def forget(self, key: WorkloadKey) -> None:
+    def forget(self, key: Ref) -> None:
         """A workload is gone, or another's now."""
         self._attempts.pop(key, None)
         self.nodes.forget(key)
         self._adopted.discard(key)
 
-    async def write(self, key: WorkloadKey) -> bool:
+    async def write(self, key: Ref) -> bool:
         """Bring the status of a workload up to date; whether it had to be written."""
         owner, attempt = self._caches.workload(key), self._attempts.get(key)
         if owner is None or attempt is None or not _is_about(attempt, owner):
@@ -116,7 +116,7 @@ class Statuses:
         await self._repairs.repair(_stateful_sets(facts), facts.pods)
         return is_new
 
-    def _measure(self, key: WorkloadKey, owner: Owner, facts: Facts, status: Object) -> None:
+    def _measure(self, key: Ref, owner: Owner, facts: Facts, status: Object) -> None:
         """Count what is seen, and come back where it may change without an event."""
         metrics = self._metrics[key.kind]
         conditions = {each["type"]: each["status"] for each in status["conditions"]}
@@ -128,7 +128,7 @@ class Statuses:
         if conditions[AVAILABLE] != TRUE or changing:
             self.queue.add_after(key, _UNAVAILABLE_FOR)
 
-    async def _is_written(self, key: WorkloadKey, metadata: ObjectMeta, status: Object) -> bool:
+    async def _is_written(self, key: Ref, metadata: ObjectMeta, status: Object) -> bool:
         """Write it, if the workload is still as it was seen; otherwise it is looked at again."""
         try:
             await self._written(key, metadata, status)
@@ -138,7 +138,7 @@ class Statuses:
             return False
         return True
 
-    async def _written(self, key: WorkloadKey, metadata: ObjectMeta, status: Object) -> None:
+    async def _written(self, key: Ref, metadata: ObjectMeta, status: Object) -> None:
         """Write it; with definitions of prometheus-operator, without the member of our own."""
         try:
             await self._write(key, metadata, status)
@@ -149,7 +149,7 @@ class Statuses:
             plain = {name: value for name, value in status.items() if name != _DESIRED}
             await self._write(key, metadata, plain)
 
-    async def _write(self, key: WorkloadKey, metadata: ObjectMeta, status: Object) -> None:
+    async def _write(self, key: Ref, metadata: ObjectMeta, status: Object) -> None:
         try:
             await self._apply(key, metadata, status)
         except NotFound as error:
@@ -157,7 +157,7 @@ class Statuses:
             if not error.reason:
                 raise
 
-    async def _apply(self, key: WorkloadKey, metadata: ObjectMeta, status: Object) -> None:
+    async def _apply(self, key: Ref, metadata: ObjectMeta, status: Object) -> None:
         resource = WORKLOADS[key.kind].resource
         version = metadata.resource_version
         if key not in self._adopted:
@@ -180,7 +180,7 @@ class Statuses:
         answer = await self._client.apply(wanted, manager=MANAGER, subresource=_STATUS)
         self._caches.saw(key.kind, answer)
 
-    async def _facts(self, key: WorkloadKey, owner: Owner, outcome: Reconciliation) -> Facts:
+    async def _facts(self, key: Ref, owner: Owner, outcome: Reconciliation) -> Facts:
         outline = self._outline(owner)
         parts = tuple(replace(part, found=self._found(outline, part)) for part in outline.parts)
         old = self._old_parts(owner)

@@ -12,10 +12,11 @@ from typing import Final
 
 import msgspec
 
-from stoker.api.core import ObjectId, ObjectMeta
+from stoker.api.core import ObjectMeta
 from stoker.build.names import MANAGED_BY
 from stoker.decide import Outline
 from stoker.kube.resources import CONFIG_MAP, DAEMON_SET, SECRET, STATEFUL_SET, Resource
+from stoker.ref import Ref, ref_from
 from stoker.run.kinds import WORKLOADS
 from stoker.run.tools import Tools
 from stoker.run.writer import only_at
@@ -37,7 +38,7 @@ class Surplus:
         self._owners = tools.writer.owners
 
     async def remove(
-        self, owner: Owner, outline: Outline, wanted: Collection[ObjectId]
+        self, owner: Owner, outline: Outline, wanted: Collection[Ref]
     ) -> datetime | None:
         """Remove what belongs to a workload and is not wanted; when to look again, if so."""
         again = await self._shards(owner, wanted)
@@ -51,7 +52,7 @@ class Surplus:
                     await self._delete(owner, resource, found)
         return again
 
-    async def _shards(self, owner: Owner, wanted: Collection[ObjectId]) -> datetime | None:
+    async def _shards(self, owner: Owner, wanted: Collection[Ref]) -> datetime | None:
         uid = owner.metadata.uid or ""
         found = [
             each
@@ -97,14 +98,14 @@ class Surplus:
         )
         await self._writer.delete(resource, found, propagation=propagation)
 
-    def _unwanted(self, kind: str, owner: Owner, wanted: Collection[ObjectId]) -> list[ObjectMeta]:
+    def _unwanted(self, kind: str, owner: Owner, wanted: Collection[Ref]) -> list[ObjectMeta]:
         """The metadata of what this workload alone has and does not need."""
         uid = owner.metadata.uid or ""
         found = (each.metadata for each in self._caches.belonging(kind, uid))
         return [
             each
             for each in found
-            if (kind, each.namespace or "", each.name or "") not in wanted
+            if ref_from(kind, each) not in wanted
             and not each.deletion_timestamp
             and _is_of(uid, each)
         ]

@@ -24,13 +24,14 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from stoker.api.core import Object, ObjectId
+from stoker.api.core import Object
 from stoker.build.drift import drift
 from stoker.build.hostports import held_by, in_each_others_way
 from stoker.build.names import config_secret_name
 from stoker.build.secrets import config_file_secret_name, further_files
 from stoker.build.volumes import sources
 from stoker.generate.split import file_name
+from stoker.ref import Ref, ref_from
 from stoker.run.caches import Running
 from stoker.run.writer import MANAGER
 from stoker.select.workload import Workload
@@ -53,8 +54,8 @@ class Switch(Struct, frozen=True):
 
     apart: bool = False
     settling: bool = False
-    kept: frozenset[ObjectId] = frozenset()
-    untouched: frozenset[ObjectId] = frozenset()
+    kept: frozenset[Ref] = frozenset()
+    untouched: frozenset[Ref] = frozenset()
     waits_for: str = ""
     held: bool = False
     starts: frozenset[str] = frozenset()
@@ -176,13 +177,13 @@ def _has_pods(found: Running) -> bool:
 
 def _begun_by(
     workload: Workload, made: Iterable[Object], there: Sequence[Running]
-) -> frozenset[ObjectId]:
+) -> frozenset[Ref]:
     """What must not be written: what runs new pods, and what they would read if there are none."""
     made = list(made)
     named = usual_names(workload, (each["metadata"]["name"] for each in made if _is_secret(each)))
     read = set() if there else set(_own_names(workload, named))
     return frozenset(
-        (each["kind"], workload.namespace, each["metadata"]["name"])
+        Ref(each["kind"], workload.namespace, each["metadata"]["name"])
         for each in made
         if each["kind"] in _KINDS
         or (_is_secret(each) and _usual(workload, each["metadata"]["name"]) in read)
@@ -206,15 +207,13 @@ def switched(workload: Workload, wanted: Sequence[Object], switch: Switch) -> li
     made = [
         each
         for each in made
-        if (each["kind"], workload.namespace, each["metadata"]["name"]) not in switch.untouched
+        if Ref(each["kind"], workload.namespace, each["metadata"]["name"]) not in switch.untouched
     ]
     return [_unhurried(each) for each in made] if switch.settling else made
 
 
-def _identities(kind: str, found: Iterable[Running]) -> frozenset[ObjectId]:
-    return frozenset(
-        (kind, each.metadata.namespace or "", each.metadata.name or "") for each in found
-    )
+def _identities(kind: str, found: Iterable[Running]) -> frozenset[Ref]:
+    return frozenset(ref_from(kind, each.metadata) for each in found)
 
 
 def _is_on_all_nodes(daemon_set: Running, excused: int) -> bool:
@@ -323,18 +322,18 @@ def _own_names(workload: Workload, secrets: Collection[str]) -> dict[str, str]:
     return {name: name.replace(usual, own, 1) for name in names}
 
 
-def _own_secrets(workload: Workload, found: Found) -> frozenset[ObjectId]:
+def _own_secrets(workload: Workload, found: Found) -> frozenset[Ref]:
     known = set(found.secrets)
     names = _own_names(workload, usual_names(workload, known)).values()
     return _secrets(workload, known & set(names))
 
 
-def _usual_secrets(workload: Workload, found: Found) -> frozenset[ObjectId]:
+def _usual_secrets(workload: Workload, found: Found) -> frozenset[Ref]:
     return _secrets(workload, _own_names(workload, found.secrets))
 
 
-def _secrets(workload: Workload, names: Iterable[str]) -> frozenset[ObjectId]:
-    return frozenset(("Secret", workload.namespace, name) for name in names)
+def _secrets(workload: Workload, names: Iterable[str]) -> frozenset[Ref]:
+    return frozenset(Ref("Secret", workload.namespace, name) for name in names)
 
 
 def _is_rolled(wanted: Iterable[Object], new: Sequence[Running]) -> bool:

@@ -32,12 +32,12 @@ from stoker.kube.client import ListPage
 from stoker.kube.endless import undisturbed, words
 from stoker.kube.resources import POD
 from stoker.logs import logger
+from stoker.ref import Ref, ref_from
 from stoker.run.judgements import Judgements, is_managed
 from stoker.run.scraper_api import NotAnsweredError, ScraperApi, TooMuchError
 from stoker.run.tools import Tools
 from stoker.run.workers import tell
 from stoker.select.choice import Candidate, Monitor
-from stoker.select.members import ObjectKey, WorkloadKey
 from stoker.select.workload import Scraper, Workload, workload_of
 from stoker.status.conditions import AVAILABLE, DEGRADED, TRUE, timestamp
 from stoker.status.pods import by_owner, ready
@@ -60,36 +60,34 @@ class Observed:
 
     def __init__(self, *, wanted: bool) -> None:
         self._wanted = wanted
-        self._known: dict[WorkloadKey, dict[ObjectKey, TargetCounts | None]] = {}
-        self._lost: set[WorkloadKey] = set()
+        self._known: dict[Ref, dict[Ref, TargetCounts | None]] = {}
+        self._lost: set[Ref] = set()
 
-    def of(
-        self, workload: WorkloadKey, resource: ObjectKey, told: TargetCounts | None
-    ) -> TargetCounts | None:
+    def of(self, workload: Ref, resource: Ref, told: TargetCounts | None) -> TargetCounts | None:
         """What a binding should say; `told` is what it says."""
         if not self._wanted or workload in self._lost:
             return None
         return self._known.get(workload, {}).get(resource, told)
 
-    def note(self, workload: WorkloadKey, resource: ObjectKey, found: TargetCounts | None) -> None:
+    def note(self, workload: Ref, resource: Ref, found: TargetCounts | None) -> None:
         """A workload answered; None where that cannot be counted."""
         self._lost.discard(workload)
         self._known.setdefault(workload, {})[resource] = found
 
-    def keep(self, workload: WorkloadKey, resources: Iterable[ObjectKey]) -> None:
+    def keep(self, workload: Ref, resources: Iterable[Ref]) -> None:
         """A workload has no other resources than these."""
         known = self._known.get(workload, {})
         for gone in known.keys() - set(resources):
             del known[gone]
 
-    def lose(self, workload: WorkloadKey) -> bool:
+    def lose(self, workload: Ref) -> bool:
         """A workload cannot be asked; whether that is news."""
         self._known.pop(workload, None)
         news = workload not in self._lost
         self._lost.add(workload)
         return news
 
-    def forget(self, workload: WorkloadKey) -> None:
+    def forget(self, workload: Ref) -> None:
         """A workload is gone, or another's now."""
         self._known.pop(workload, None)
         self._lost.discard(workload)
@@ -98,7 +96,7 @@ class Observed:
 class _Visit(Struct):
     """The questions about one resource that are left, and the sum of the answers."""
 
-    resource: ObjectKey
+    resource: Ref
     questions: list[tuple[str, str]]
     found: Scraped = NOTHING
 
@@ -106,10 +104,10 @@ class _Visit(Struct):
 class _Turn(Struct):
     """What a workload is asked in a round: about these resources, at these URLs."""
 
-    key: WorkloadKey
+    key: Ref
     workload: Workload
     owner: Scraper
-    resources: deque[ObjectKey]
+    resources: deque[Ref]
     urls: list[str] | None = None
 
 
@@ -128,7 +126,7 @@ class TargetRounds:
         tools: Tools,
         judgements: Judgements,
         observed: Observed,
-        look: Callable[[Iterable[ObjectKey]], None],
+        look: Callable[[Iterable[Ref]], None],
     ) -> None:
         self._tools = tools
         self._settings = tools.settings.targets
@@ -137,10 +135,10 @@ class TargetRounds:
         self._look = look
         self._log = logger("targets")
         self._left = 0
-        self._last: dict[WorkloadKey, ObjectKey] = {}
-        self._visits: dict[WorkloadKey, _Visit] = {}
-        self._failures: dict[WorkloadKey, int] = {}
-        self._told: dict[WorkloadKey, str] = {}
+        self._last: dict[Ref, Ref] = {}
+        self._visits: dict[Ref, _Visit] = {}
+        self._failures: dict[Ref, int] = {}
+        self._told: dict[Ref, str] = {}
 
     async def run(self) -> None:
         """Work until cancelled."""
@@ -152,7 +150,7 @@ class TargetRounds:
                 spent = loop.time() - begun
                 await asyncio.sleep(max(self._settings.interval_seconds - spent, _PAUSE))
 
-    def forget(self, workload: WorkloadKey) -> None:
+    def forget(self, workload: Ref) -> None:
         """A workload is gone, or another's now."""
         self._observed.forget(workload)
         for each in (self._last, self._visits, self._failures, self._told):
@@ -171,7 +169,7 @@ class TargetRounds:
     def _turns(self) -> Iterator[_Turn]:
         """The workloads that can be asked, those first that the last round left in the middle."""
         keys = [
-            WorkloadKey(kind, found.metadata.namespace or "", found.metadata.name or "")
+            ref_from(kind, found.metadata)
             for kind in _KINDS
             for found in self._tools.caches.workloads[kind].store
         ]
@@ -189,7 +187,7 @@ class TargetRounds:
         managed = is_managed(owner, self._tools.settings)
         return managed and not owner.metadata.deletion_timestamp
 
-    def _resources(self, key: WorkloadKey) -> deque[ObjectKey]:
+    def _resources(self, key: Ref) -> deque[Ref]:
         """All that a workload uses, beginning after the one that was asked about last."""
         every = self._judgements.accepted(key)
         self._observed.keep(key, every)
@@ -251,19 +249,19 @@ class TargetRounds:
 
     # --- What came of it --------------------------------------------------------------------------
 
-    def _note(self, key: WorkloadKey, resource: ObjectKey, found: Scraped | None) -> None:
+    def _note(self, key: Ref, resource: Ref, found: Scraped | None) -> None:
         self._failures.pop(key, None)
         self._told.pop(key, None)
         now = timestamp(self._tools.now())
         self._observed.note(key, resource, target_counts(found, now) if found else None)
         self._look([resource])
 
-    def _failed(self, key: WorkloadKey, reason: str) -> None:
+    def _failed(self, key: Ref, reason: str) -> None:
         self._failures[key] = self._failures.get(key, 0) + 1
         if self._failures[key] >= _PATIENCE:
             self._lose(key, reason)
 
-    def _lose(self, key: WorkloadKey, reason: str) -> None:
+    def _lose(self, key: Ref, reason: str) -> None:
         if self._told.get(key) != reason:
             self._told[key] = reason
             self._log.info("its targets are not known", **_named(key), reason=reason)
@@ -330,7 +328,7 @@ async def _answer(api: ScraperApi, url: str, job: str) -> Scraped:
         raise NotAnsweredError(str(error)) from None
 
 
-def _named(key: WorkloadKey | ObjectKey) -> dict[str, str]:
+def _named(key: Ref | Ref) -> dict[str, str]:
     return {"kind": key.kind, "namespace": key.namespace, "name": key.name}
 
 

@@ -7,17 +7,15 @@ passed on: a workload is reconciled from what is true now, and the notes only sa
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from msgspec import Struct
 
 from stoker.api.core import ObjectMeta
+from stoker.ref import Ref, ref_from
 from stoker.select.choice import Choice
-from stoker.select.members import Members, ObjectKey, WorkloadKey
+from stoker.select.members import Members
 from stoker.select.namespaces import Scope
-from stoker.select.references import ObjectKey as Referenced
-
-_K = TypeVar("_K")
 
 
 class Named(Protocol):
@@ -39,8 +37,8 @@ class Changes(Struct):
     own: bool = False
     members: bool = False
     drifted: bool = False
-    resources: set[ObjectKey] = set()
-    values: set[Referenced] = set()
+    resources: set[Ref] = set()
+    values: set[Ref] = set()
 
     def merge(self, other: "Changes") -> None:
         """Take over what somebody could not deal with."""
@@ -68,12 +66,12 @@ class Triggers:
     def __init__(  # noqa: PLR0913 - what it asks, and what it tells
         self,
         *,
-        wake: Callable[[WorkloadKey], None],
-        look: Callable[[WorkloadKey], None],
+        wake: Callable[[Ref], None],
+        look: Callable[[Ref], None],
         choices: Callable[[str, Named], Mapping[str, Choice] | None],
-        readers: Callable[[Referenced], Iterable[WorkloadKey]],
+        readers: Callable[[Ref], Iterable[Ref]],
         is_written: Callable[[str, ObjectMeta], bool],
-        count: Callable[[WorkloadKey, str, str], None],
+        count: Callable[[Ref, str, str], None],
         scopes: Mapping[str, Scope] | None = None,
     ) -> None:
         self.members = Members(scopes)
@@ -83,21 +81,21 @@ class Triggers:
         self._readers = readers
         self._is_written = is_written
         self._count = count
-        self._changes: dict[WorkloadKey, Changes] = {}
+        self._changes: dict[Ref, Changes] = {}
 
-    def take(self, key: WorkloadKey) -> Changes:
+    def take(self, key: Ref) -> Changes:
         """What happened to a workload since this was asked; the notes are empty then."""
         return self._changes.pop(key, None) or Changes()
 
-    def noted(self, key: WorkloadKey) -> Changes | None:
+    def noted(self, key: Ref) -> Changes | None:
         """What happened to a workload since `take`, if anything; it stays noted."""
         return self._changes.get(key)
 
-    def give_back(self, key: WorkloadKey, changes: Changes) -> None:
+    def give_back(self, key: Ref, changes: Changes) -> None:
         """Note again what could not be dealt with."""
         self._changes.setdefault(key, Changes()).merge(changes)
 
-    def everything(self, key: WorkloadKey) -> None:
+    def everything(self, key: Ref) -> None:
         """Let a workload look at all that concerns it, though nothing is known to have changed."""
         self._note(key).own = True
         self._wake(key)
@@ -106,7 +104,7 @@ class Triggers:
 
     def workload(self, kind: str, old: Named | None, new: Named | None) -> None:
         """A workload was added, changed or deleted."""
-        key = _key(WorkloadKey, kind, old, new)
+        key = _key(kind, old, new)
         if old is not None and new is not None and not _is_relevant(old, new):
             self._look(key)
             return
@@ -115,12 +113,12 @@ class Triggers:
         self._note(key).own = True
         self._rouse(key, kind, old, new)
 
-    def resource(self, kind: str, old: Named | None, new: Named | None) -> frozenset[WorkloadKey]:
+    def resource(self, kind: str, old: Named | None, new: Named | None) -> frozenset[Ref]:
         """A configuration resource was added, changed or deleted; whom it concerns.
 
         Only its specification and labels matter: its status is ours.
         """
-        key = _key(ObjectKey, kind, old, new)
+        key = _key(kind, old, new)
         if old is not None and new is not None and not _is_relevant(old, new):
             return self.members.users(key)
         concerned = self.members.put_resource(key, _labels(new))
@@ -129,7 +127,7 @@ class Triggers:
             self._rouse(workload, kind, old, new)
         return concerned
 
-    def stand_in(self, monitor: ObjectKey) -> None:
+    def stand_in(self, monitor: Ref) -> None:
         """The ScrapeConfigs that stand in for a monitor are others: it is looked at again."""
         for workload in self.members.users(monitor):
             self._note(workload).resources.add(monitor)
@@ -147,8 +145,7 @@ class Triggers:
 
     def value(self, kind: str, old: Named | None, new: Named | None) -> None:
         """A Secret or ConfigMap was added, changed or deleted."""
-        metadata = _named(old, new)
-        key = (kind, metadata.namespace or "", metadata.name or "")
+        key = _key(kind, old, new)
         for workload in self._readers(key):
             self._note(workload).values.add(key)
             self._rouse(workload, kind, old, new)
@@ -164,7 +161,7 @@ class Triggers:
                 self._note(key).drifted = True
                 self._rouse(key, kind, old, new)
 
-    def arrived(self, key: Referenced) -> None:
+    def arrived(self, key: Ref) -> None:
         """A Secret or ConfigMap was read at last: those that looked for it look again."""
         for workload in self._readers(key):
             self._note(workload).values.add(key)
@@ -176,19 +173,19 @@ class Triggers:
             self._note(workload).drifted = True
             self._wake(workload)
 
-    def _rouse(self, key: WorkloadKey, kind: str, old: Named | None, new: Named | None) -> None:
+    def _rouse(self, key: Ref, kind: str, old: Named | None, new: Named | None) -> None:
         self._count(key, kind, "add" if old is None else "delete" if new is None else "update")
         self._wake(key)
 
-    def _note(self, key: WorkloadKey) -> Changes:
+    def _note(self, key: Ref) -> Changes:
         return self._changes.setdefault(key, Changes())
 
 
-def owners_of(metadata: ObjectMeta, kinds: Iterable[str]) -> Iterator[WorkloadKey]:
+def owners_of(metadata: ObjectMeta, kinds: Iterable[str]) -> Iterator[Ref]:
     """The workloads that an object belongs to; a Service belongs to several."""
     for owner in metadata.owner_references or ():
         if owner.kind in kinds:
-            yield WorkloadKey(owner.kind, metadata.namespace or "", owner.name)
+            yield Ref(owner.kind, metadata.namespace or "", owner.name)
 
 
 def _is_relevant(old: Named, new: Named) -> bool:
@@ -219,8 +216,5 @@ def _named(old: Named | None, new: Named | None) -> ObjectMeta:
     return found.metadata
 
 
-def _key(
-    make: Callable[[str, str, str], _K], kind: str, old: Named | None, new: Named | None
-) -> _K:
-    metadata = _named(old, new)
-    return make(kind, metadata.namespace or "", metadata.name or "")
+def _key(kind: str, old: Named | None, new: Named | None) -> Ref:
+    return ref_from(kind, _named(old, new))

@@ -30,10 +30,10 @@ from stoker.kube.errors import Forbidden, NotFound, asked_wait
 from stoker.kube.hedging import sooner_of_two
 from stoker.kube.versions import is_older
 from stoker.logs import logger
+from stoker.ref import Ref
 from stoker.run.content import ABSENT, RESOURCES, Content, content_of, problem_of
 from stoker.run.lanes import Lanes
 from stoker.select.assets import Missing, Source
-from stoker.select.references import ObjectKey
 
 # Who lacks a permission for one Secret may lack it for thousands; others have work to do too.
 _ASKED_AGAIN: Final = 100
@@ -84,9 +84,9 @@ class Values:
     def __init__(
         self,
         client: Client,
-        is_absent: Callable[[ObjectKey], bool],
+        is_absent: Callable[[Ref], bool],
         patience: Patience | None = None,
-        exists: Callable[[ObjectKey], bool] = lambda _: True,
+        exists: Callable[[Ref], bool] = lambda _: True,
     ) -> None:
         self._exists = exists
         self._client = client
@@ -94,29 +94,27 @@ class Values:
         self._patience = patience
         self._lanes = Lanes()
         self._log = logger("values")
-        self._contents: dict[ObjectKey, Content] = {}
+        self._contents: dict[Ref, Content] = {}
         # What is being read, and the versions that were told of it meanwhile.
-        self._reads: dict[ObjectKey, asyncio.Task[None]] = {}
-        self._told: dict[ObjectKey, str] = {}
+        self._reads: dict[Ref, asyncio.Task[None]] = {}
+        self._told: dict[Ref, str] = {}
         # When each of these began.
-        self._begun: dict[ObjectKey, float] = {}
+        self._begun: dict[Ref, float] = {}
         # What is not waited for any longer, and why it could not be read so far.
-        self._late: set[ObjectKey] = set()
-        self._problems: dict[ObjectKey, str] = {}
-        self._failures: Counter[ObjectKey] = Counter()
+        self._late: set[Ref] = set()
+        self._problems: dict[Ref, str] = {}
+        self._failures: Counter[Ref] = Counter()
         # What failed after others had been answered.
-        self._failed_alone: set[ObjectKey] = set()
-        self._is_wanted: Callable[[ObjectKey], bool] = lambda _: True
-        self._arrived: Callable[[ObjectKey], None] = lambda _: None
+        self._failed_alone: set[Ref] = set()
+        self._is_wanted: Callable[[Ref], bool] = lambda _: True
+        self._arrived: Callable[[Ref], None] = lambda _: None
 
     @property
     def entries(self) -> int:
         """How many were read."""
         return len(self._contents)
 
-    def listen(
-        self, is_wanted: Callable[[ObjectKey], bool], arrived: Callable[[ObjectKey], None]
-    ) -> None:
+    def listen(self, is_wanted: Callable[[Ref], bool], arrived: Callable[[Ref], None]) -> None:
         """Tell this of reads that were late; those that nobody wants by then end."""
         self._is_wanted, self._arrived = is_wanted, arrived
 
@@ -124,23 +122,23 @@ class Values:
         """Assets that note what they do not know yet."""
         return View(self)
 
-    def find(self, key: ObjectKey) -> Content | None:
+    def find(self, key: Ref) -> Content | None:
         """What is known of an object; None if it must be read."""
         known = self._contents.get(key)
-        if known is None and (not is_name(key[2]) or self._is_absent(key)):
+        if known is None and (not is_name(key.name) or self._is_absent(key)):
             return ABSENT
         if known is None and key in self._late:
             return Content(problem=self._problems.get(key, _NO_ANSWER_YET))
         return known
 
-    def is_settled(self, key: ObjectKey) -> bool:
+    def is_settled(self, key: Ref) -> bool:
         """Whether there is nothing to read of an object, or nothing to wait for."""
         if key in self._late:
             return True
         known = self.find(key)
         return known is not None and not known.stale
 
-    def changed(self, key: ObjectKey, version: str) -> None:
+    def changed(self, key: Ref, version: str) -> None:
         """An object has this version now ("" for none): what was read of another is old."""
         known = self._contents.get(key)
         if not version:
@@ -153,17 +151,17 @@ class Values:
         if key in self._reads:
             self._told[key] = version
 
-    def is_refused(self, key: ObjectKey) -> bool:
+    def is_refused(self, key: Ref) -> bool:
         """Whether we were not allowed to read an object."""
         known = self._contents.get(key)
         return known is not None and known.refused is not None
 
-    def outdated(self) -> Iterator[tuple[ObjectKey, str]]:
+    def outdated(self) -> Iterator[tuple[Ref, str]]:
         """What cannot be read now, so that what was read before still counts, and why."""
         for key in self._late & self._contents.keys():
             yield key, self._problems.get(key, _NO_ANSWER_YET)
 
-    def ask_again(self, keys: Iterable[ObjectKey]) -> None:
+    def ask_again(self, keys: Iterable[Ref]) -> None:
         """Forget that we may not read some of these, those first that were refused long ago."""
         before = asyncio.get_running_loop().time() - GRANT_SECONDS
         since = {key: self._contents[key].refused or 0.0 for key in keys if self.is_refused(key)}
@@ -177,14 +175,14 @@ class Values:
         if self._patience is not None:
             self._begin(view, start=start)
 
-    def arrived(self, view: "View") -> set[ObjectKey]:
+    def arrived(self, view: "View") -> set[Ref]:
         """What a view was asked for and has been read since that was begun."""
         found = {key for key in view.unread & view.begun if key not in self._reads}
         view.unread -= found
         view.read |= found
         return found
 
-    async def load(self, view: "View", *, start: bool = False) -> set[ObjectKey]:
+    async def load(self, view: "View", *, start: bool = False) -> set[Ref]:
         """Read what a view was asked for and did not know; what was read, or is late."""
         self._begin(view, start=start)
         wanted, view.unread = view.unread, set()
@@ -197,7 +195,7 @@ class Values:
         self._late |= {key for key, read in reads.items() if not read.done()}
         return wanted
 
-    def keep_only(self, is_referenced: Callable[[ObjectKey], bool]) -> None:
+    def keep_only(self, is_referenced: Callable[[Ref], bool]) -> None:
         """Forget what nobody refers to any longer."""
         for key in [key for key in (*self._contents, *self._late) if not is_referenced(key)]:
             self._forget(key)
@@ -211,7 +209,7 @@ class Values:
                 view.begun.add(key)
                 self._begin_one(key, start=start)
 
-    def _begin_one(self, key: ObjectKey, *, start: bool) -> None:
+    def _begin_one(self, key: Ref, *, start: bool) -> None:
         """Read an object, unless that is under way."""
         read = self._reads.get(key)
         if read is None or read.done():
@@ -220,7 +218,7 @@ class Values:
             self._begun[key] = asyncio.get_running_loop().time()
             read.add_done_callback(lambda done: self._ended(key, done))
 
-    async def _all_of(self, reads: "Mapping[ObjectKey, asyncio.Task[None]]") -> None:
+    async def _all_of(self, reads: "Mapping[Ref, asyncio.Task[None]]") -> None:
         """Wait for all, and raise the first failure."""
         try:
             for outcome in await asyncio.gather(*reads.values(), return_exceptions=True):
@@ -232,7 +230,7 @@ class Values:
 
     async def _wait_for(
         self,
-        reads: "Mapping[ObjectKey, asyncio.Task[None]]",
+        reads: "Mapping[Ref, asyncio.Task[None]]",
         patience: Patience,
         *,
         start: bool,
@@ -246,7 +244,7 @@ class Values:
                 return
             await asyncio.wait({reads[key] for key in pending}, timeout=min(left, _LOOK_SECONDS))
 
-    def _waited_until(self, key: ObjectKey, patience: Patience, *, start: bool) -> float:
+    def _waited_until(self, key: Ref, patience: Patience, *, start: bool) -> float:
         """Until when a read is waited for, as it goes now."""
         exists, begun = self._exists(key), self._begun.get(key)
         if begun is None:
@@ -256,21 +254,21 @@ class Values:
         seconds = patience.seconds(start=start, well=well, alone=not exists or self._is_alone(key))
         return begun + max(seconds, _LOOK_SECONDS)
 
-    def _is_alone(self, key: ObjectKey) -> bool:
+    def _is_alone(self, key: Ref) -> bool:
         """Whether others are answered while this one is slow or fails."""
         if self._failures.get(key, 0) < _FAILURES:
             return self._lanes.answered >= self._begun[key]
         return key in self._failed_alone
 
-    def _is_well(self, key: ObjectKey) -> bool:
+    def _is_well(self, key: Ref) -> bool:
         """Whether a read should succeed soon: it did not fail before, nor waits for slow ones."""
         return self._failures.get(key, 0) < _FAILURES and not self._lanes.is_slow(self._lane(key))
 
-    def _lane(self, key: ObjectKey) -> str:
+    def _lane(self, key: Ref) -> str:
         """Where a read waits for its turn: what may not exist, behind nothing that does."""
-        return key[1] if self._exists(key) else f"{key[1]}/unknown"
+        return key.namespace if self._exists(key) else f"{key.namespace}/unknown"
 
-    def _ended(self, key: ObjectKey, read: "asyncio.Task[None]") -> None:
+    def _ended(self, key: Ref, read: "asyncio.Task[None]") -> None:
         """A read is over: who did not wait for it is told."""
         if self._reads.get(key) is not read:
             return
@@ -279,7 +277,7 @@ class Values:
         if was_late and not read.cancelled() and key in self._contents:
             self._arrived(key)
 
-    def _stop(self, key: ObjectKey) -> None:
+    def _stop(self, key: Ref) -> None:
         read = self._reads.pop(key, None)
         if read is not None:
             read.cancel()
@@ -291,11 +289,11 @@ class Values:
         if self._problems.pop(key, None) and key in self._contents:
             self._log.info("can be read again", **_named(key))
 
-    def _forget(self, key: ObjectKey) -> None:
+    def _forget(self, key: Ref) -> None:
         self._contents.pop(key, None)
         self._stop(key)
 
-    async def _read_until_known(self, key: ObjectKey, *, start: bool) -> None:
+    async def _read_until_known(self, key: Ref, *, start: bool) -> None:
         """Read an object, and again as long as that fails and somebody wants it."""
         # All that is in use is read at the start, once, and nothing is written before.
         at_once = start and self._exists(key)
@@ -314,7 +312,7 @@ class Values:
             if key in self._late and not self._is_wanted(key):
                 return
 
-    def _note(self, key: ObjectKey, problem: str) -> None:
+    def _note(self, key: Ref, problem: str) -> None:
         if self._problems.get(key) != problem:
             self._log.warn("cannot be read, trying again", **_named(key), err=problem)
         self._problems[key] = problem
@@ -322,7 +320,7 @@ class Values:
         if self._lanes.answered >= self._begun.get(key, math.inf):
             self._failed_alone.add(key)
 
-    async def _read_latest(self, key: ObjectKey, *, start: bool) -> Content:
+    async def _read_latest(self, key: Ref, *, start: bool) -> Content:
         """Read an object; stale if it changed again and again meanwhile."""
         # A connection may have been lost on the way, and nobody says so; what is in use must not
         # be left out for that.
@@ -335,7 +333,7 @@ class Values:
                 return content
         return replace(content, stale=True)
 
-    async def _read(self, key: ObjectKey) -> Content:
+    async def _read(self, key: Ref) -> Content:
         kind, namespace, name = key
         try:
             # They have a limit of their own, or many of one tenant's would hold up what is written.
@@ -352,8 +350,8 @@ def is_name(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
-def _named(key: ObjectKey) -> dict[str, str]:
-    return {"kind": key[0], "namespace": key[1], "name": key[2]}
+def _named(key: Ref) -> dict[str, str]:
+    return {"kind": key.kind, "namespace": key.namespace, "name": key.name}
 
 
 class View:
@@ -367,14 +365,14 @@ class View:
 
     def __init__(self, values: Values) -> None:
         self._values = values
-        self.asked: set[ObjectKey] = set()
-        self.unread: set[ObjectKey] = set()
-        self.begun: set[ObjectKey] = set()
-        self.read: set[ObjectKey] = set()
+        self.asked: set[Ref] = set()
+        self.unread: set[Ref] = set()
+        self.begun: set[Ref] = set()
+        self.read: set[Ref] = set()
 
     def value(self, source: Source) -> str | Missing:
         """The text behind a key, or why there is none (yet)."""
-        content = self._content((source.kind, source.namespace, source.name))
+        content = self._content(source.ref)
         if content is None:
             return Missing(source, object_exists=False)
         if content.data is None:
@@ -383,17 +381,17 @@ class View:
         # What is no text can be of no use in a configuration.
         return found if isinstance(found, str) else Missing(source, object_exists=True)
 
-    def all_of(self, kind: str, namespace: str, name: str) -> Mapping[str, str | bytes]:
+    def all_of(self, ref: Ref) -> Mapping[str, str | bytes]:
         """What an object holds by its keys; nothing (yet) if there is none."""
-        content = self._content((kind, namespace, name))
+        content = self._content(ref)
         return (content and content.data) or {}
 
-    def ask(self, key: ObjectKey) -> None:
+    def ask(self, key: Ref) -> None:
         """Note that somebody looks for an object; it is read if that is not done yet."""
         self.asked.add(key)
         if key not in self.read and not self._values.is_settled(key):
             self.unread.add(key)
 
-    def _content(self, key: ObjectKey) -> Content | None:
+    def _content(self, key: Ref) -> Content | None:
         self.ask(key)
         return self._values.find(key)

@@ -18,7 +18,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from stoker.api.core import Object, ObjectId, ObjectMeta, identity_of
+from stoker.api.core import Object, ObjectMeta
 from stoker.build.drift import drift
 from stoker.kube import protobuf
 from stoker.kube.client import Client
@@ -33,6 +33,7 @@ from stoker.kube.errors import (
 from stoker.kube.resources import Resource, resource_of
 from stoker.kube.takeover import claim, claimed
 from stoker.logs import logger
+from stoker.ref import Ref, ref_from, ref_of_manifest
 from stoker.run.owners import Answered, Outdated, Owners
 from stoker.run.refusals import Refusals, rights_named
 from stoker.run.replacing import Replacing, notes_of_kubectl
@@ -91,7 +92,7 @@ class Writer:
     def __init__(
         self,
         client: Client,
-        current: Callable[[ObjectId], ObjectMeta | None],
+        current: Callable[[Ref], ObjectMeta | None],
         answered: Answered | None = None,
         replacing: Replacing | None = None,
     ) -> None:
@@ -101,13 +102,13 @@ class Writer:
         self._replacing = replacing
         self.owners = Owners(client, answered)
         self._refusals = Refusals(logger("writer"))
-        self._checked: dict[ObjectId, _Checked] = {}
+        self._checked: dict[Ref, _Checked] = {}
         # Objects that are being written, and whether the news came that they were deleted.
-        self._in_hand: dict[ObjectId, asyncio.Event] = {}
+        self._in_hand: dict[Ref, asyncio.Event] = {}
         # Objects that are being read, or were, before anybody compares them.
-        self._ahead: dict[ObjectId, asyncio.Task[Object]] = {}
+        self._ahead: dict[Ref, asyncio.Task[Object]] = {}
         # An object may belong to several workloads.
-        self._turns: defaultdict[ObjectId, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._turns: defaultdict[Ref, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     @property
     def entries(self) -> int:
@@ -140,7 +141,7 @@ class Writer:
         comparison; one that changes after it was read is looked at again, as it would be if it
         changed after it was compared.
         """
-        begun: dict[ObjectId, asyncio.Task[Object]] = {}
+        begun: dict[Ref, asyncio.Task[Object]] = {}
         for resource, metadata in islice(found, _AT_ONCE):
             identity = _identity(resource.kind, metadata)
             if identity not in self._checked and identity not in self._ahead:
@@ -158,7 +159,7 @@ class Writer:
 
     async def look(self, resource: Resource, namespace: str, name: str) -> Object:
         """An object as it is, or was when it was read ahead; NotFound if there is none."""
-        identity = resource.kind, namespace, name
+        identity = Ref(resource.kind, namespace, name)
         read = self._ahead.get(identity)
         return await (asyncio.shield(read) if read else self._get(resource, identity))
 
@@ -167,7 +168,7 @@ class Writer:
 
         One that is being deleted is left alone: who wants it is woken when it is gone.
         """
-        identity, digest = identity_of(wanted), await _digest(wanted)
+        identity, digest = ref_of_manifest(wanted), await _digest(wanted)
         async with self._turns[identity]:
             if self._is_right(identity, digest) and not self.is_replacing(identity):
                 return False
@@ -181,7 +182,7 @@ class Writer:
 
         Asked before anything is written, so that the rest stays as it is too.
         """
-        identity, digest = identity_of(wanted), await _digest(wanted)
+        identity, digest = ref_of_manifest(wanted), await _digest(wanted)
         async with self._turns[identity]:
             if self._is_right(identity, digest):
                 return
@@ -235,7 +236,7 @@ class Writer:
 
     # --- One object -------------------------------------------------------------------------------
 
-    async def _write(self, wanted: Object, identity: ObjectId, digest: bytes) -> bool:
+    async def _write(self, wanted: Object, identity: Ref, digest: bytes) -> bool:
         if await self._replaced_unread(wanted, identity, digest):
             return True
         made: Object | None = None
@@ -262,15 +263,15 @@ class Writer:
             self._remember(wanted, digest, made)
         return True
 
-    async def _replaced_unread(self, wanted: Object, identity: ObjectId, digest: bytes) -> bool:
+    async def _replaced_unread(self, wanted: Object, identity: Ref, digest: bytes) -> bool:
         """Replace the data, if the object is still the version that was right before."""
         known, metadata = self._checked.get(identity), self._current(identity)
         if (
-            not protobuf.knows(identity[0])
+            not protobuf.knows(identity.kind)
             or known is None
             or metadata is None
             or not known.sole
-            or known.essence != essence(identity[0], metadata)
+            or known.essence != essence(identity.kind, metadata)
             or known.named != _named(wanted)
         ):
             return False
@@ -294,17 +295,17 @@ class Writer:
         self._remember(wanted, digest, live)
         return True
 
-    def _is_right(self, identity: ObjectId, digest: bytes) -> bool:
+    def _is_right(self, identity: Ref, digest: bytes) -> bool:
         checked = self._checked.get(identity)
         if checked is None or checked.wanted != digest:
             return False
         metadata = self._current(identity)
         # A cache that does not show a new object yet is no reason to write it again: what is
         # deleted is forgotten here.
-        return metadata is None or essence(identity[0], metadata) == checked.essence
+        return metadata is None or essence(identity.kind, metadata) == checked.essence
 
     async def _live(self, wanted: Object) -> Object | None:
-        identity = identity_of(wanted)
+        identity = ref_of_manifest(wanted)
         read = self._ahead.pop(identity, None)
         try:
             if read is not None:
@@ -314,7 +315,7 @@ class Writer:
         except NotFound:
             return None
 
-    async def _get(self, resource: Resource, identity: ObjectId) -> Object:
+    async def _get(self, resource: Resource, identity: Ref) -> Object:
         _, namespace, name = identity
         return await self._client.get(resource, namespace, name)
 
@@ -335,12 +336,12 @@ class Writer:
             if self._replacing is None or wanted["kind"] != "StatefulSet":
                 raise
         await self._check_acceptable(beside_others(wanted, live))
-        await self._replacing.remove(wanted, live, self._in_hand[identity_of(wanted)])
+        await self._replacing.remove(wanted, live, self._in_hand[ref_of_manifest(wanted)])
         return await self._made(wanted)
 
     # --- Replacements -----------------------------------------------------------------------------
 
-    def is_replacing(self, identity: ObjectId) -> bool:
+    def is_replacing(self, identity: Ref) -> bool:
         """Whether a StatefulSet is being replaced, perhaps since before we were started."""
         return self._replacing is not None and self._replacing.is_begun(identity)
 
@@ -351,7 +352,7 @@ class Writer:
         await self._replacing.notebook.look()
         return live if live is None else await self._replacing.settled(wanted, live)
 
-    async def _over(self, identity: ObjectId) -> None:
+    async def _over(self, identity: Ref) -> None:
         """What is right need not be replaced any longer."""
         if self._replacing is not None and identity in self._checked:
             await self._replacing.notebook.strike(identity)
@@ -365,7 +366,7 @@ class Writer:
             if isinstance(error, Forbidden) and not _is_denied(error):
                 # A quota may forbid one more, which says nothing about the object.
                 return
-            _, namespace, name = identity_of(wanted)
+            _, namespace, name = ref_of_manifest(wanted)
             raise type(error)(
                 error.verb,
                 resource_of(wanted).path(namespace, name),
@@ -378,7 +379,7 @@ class Writer:
     # --- Memory -----------------------------------------------------------------------------------
 
     @contextmanager
-    def _holding(self, identity: ObjectId) -> Iterator[None]:
+    def _holding(self, identity: Ref) -> Iterator[None]:
         self._in_hand[identity] = asyncio.Event()
         try:
             yield
@@ -388,16 +389,16 @@ class Writer:
                 self._checked.pop(identity, None)
 
     def _remember(self, wanted: Object, digest: bytes, live: Object) -> None:
-        identity = identity_of(wanted)
+        identity = ref_of_manifest(wanted)
         metadata = msgspec.convert(live["metadata"], ObjectMeta)
         fields = live["metadata"].get("managedFields") or ()
         others = [each for each in fields if not _is_replaced(each)]
         sole = claimed(others, MANAGER) is None
-        now = essence(identity[0], metadata)
+        now = essence(identity.kind, metadata)
         self._checked[identity] = _Checked(digest, metadata, now, sole, _named(wanted))
-        if not self.saw(identity[0], live):
+        if not self.saw(identity.kind, live):
             del self._checked[identity]
-            path = resource_of(wanted).path(*identity[1:])
+            path = resource_of(wanted).path(identity.namespace, identity.name)
             raise Conflict("patch", path, "it was deleted while it was looked at")
 
 
@@ -507,8 +508,8 @@ def _is_replaced(entry: Object) -> bool:
     return (entry["manager"], entry["operation"]) == (MANAGER, "Update")
 
 
-def _identity(kind: str, metadata: ObjectMeta) -> ObjectId:
-    return kind, metadata.namespace or "", metadata.name or ""
+def _identity(kind: str, metadata: ObjectMeta) -> Ref:
+    return ref_from(kind, metadata)
 
 
 def essence(kind: str, metadata: ObjectMeta) -> Any:

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from stoker.api.common import SecretOrConfigMap
 from stoker.api.core import ConfigMapKeySelector, SecretKeySelector
+from stoker.ref import Ref
 
 # A file is a key of a Secret, and the API server takes no longer one.
 _LONGEST_FILE: Final = 253
@@ -32,6 +33,11 @@ class Source(Struct, frozen=True, order=True):
     namespace: str
     name: str
     key: str
+
+    @property
+    def ref(self) -> Ref:
+        """The Secret or ConfigMap."""
+        return Ref(self.kind, self.namespace, self.name)
 
     @property
     def file_name(self) -> str:
@@ -81,7 +87,7 @@ class Assets(Protocol):
 class WholeAssets(Assets, Protocol):
     """Assets that can also tell everything that an object holds."""
 
-    def all_of(self, kind: str, namespace: str, name: str) -> Mapping[str, str | bytes]:
+    def all_of(self, ref: Ref) -> Mapping[str, str | bytes]:
         """What an object holds by its keys, as bytes what is no text; nothing if there is none."""
         ...
 
@@ -104,22 +110,22 @@ class Noted:
 
 
 class Contents(Struct, frozen=True):
-    """Assets from dictionaries: {(kind, namespace, name): {key: text, or bytes}}."""
+    """Assets from dictionaries: for each object {key: text, or bytes}."""
 
-    objects: dict[tuple[str, str, str], Mapping[str, str | bytes]] = {}
+    objects: dict[Ref, Mapping[str, str | bytes]] = {}
 
     def value(self, source: Source) -> str | Missing:
         """The text behind a key, or why there is none."""
-        found = self.objects.get((source.kind, source.namespace, source.name))
+        found = self.objects.get(source.ref)
         if found is None:
             return Missing(source, object_exists=False)
         value = found.get(source.key)
         # What is no text can be of no use in a configuration.
         return value if isinstance(value, str) else Missing(source, object_exists=True)
 
-    def all_of(self, kind: str, namespace: str, name: str) -> Mapping[str, str | bytes]:
+    def all_of(self, ref: Ref) -> Mapping[str, str | bytes]:
         """What an object holds by its keys."""
-        return dict(self.objects.get((kind, namespace, name), {}))
+        return dict(self.objects.get(ref, {}))
 
 
 def source_of(reference: Reference | None, namespace: str) -> Source | None:

@@ -123,15 +123,20 @@ def _named(spec: WorkloadSpec) -> str:
     return (start.name if start else None) or ""
 
 
-def choices(spec: WorkloadSpec, namespace: str) -> dict[str, Choice]:
+def choices(owner: Owner) -> dict[str, Choice]:
     """Which resources a workload asks for, by the names of the kinds that it can ask for."""
+    return choices_in(owner.metadata.namespace or "", owner.spec)
+
+
+def choices_in(namespace: str, spec: WorkloadSpec) -> dict[str, Choice]:
+    """The same for a workload of which no more is known."""
     known = (kind for kind in SELECTED_KINDS if hasattr(spec, kind.selector))
     return {kind.name: choice(spec, namespace, kind) for kind in known}
 
 
 def applicable(workload: Workload, candidates: Iterable[R], namespaces: NamespaceLabels) -> list[R]:
     """The resources that apply to a workload, by kind, namespace and name."""
-    return chosen(choices(workload.spec, workload.namespace), candidates, namespaces)
+    return chosen(choices_in(workload.namespace, workload.spec), candidates, namespaces)
 
 
 def chosen(

@@ -13,8 +13,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Generic, TypeAlias, TypeVar
 
-from msgspec import Struct
-
+from stoker.ref import Ref
 from stoker.select.choice import NAMESPACE_NAME, Choice
 from stoker.select.labels import EXISTS, IN, Requirement, Selector
 from stoker.select.namespaces import Scope
@@ -22,22 +21,6 @@ from stoker.select.namespaces import Scope
 Labels: TypeAlias = Mapping[str, str]
 Pair: TypeAlias = tuple[str, str]
 K = TypeVar("K", bound=Hashable)
-
-
-class WorkloadKey(Struct, frozen=True, order=True):
-    """A workload by its kind, namespace and name."""
-
-    kind: str
-    namespace: str
-    name: str
-
-
-class ObjectKey(Struct, frozen=True, order=True):
-    """A resource by its kind, namespace and name."""
-
-    kind: str
-    namespace: str
-    name: str
 
 
 class SelectorIndex(Generic[K]):
@@ -94,18 +77,18 @@ class _Kind:
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
-        self.choices: dict[WorkloadKey, Choice] = {}
-        self.by_labels: SelectorIndex[WorkloadKey] = SelectorIndex()
-        self.by_namespace_labels: SelectorIndex[WorkloadKey] = SelectorIndex()
-        self.by_own_namespace: defaultdict[str, set[WorkloadKey]] = defaultdict(set)
-        self.by_name: defaultdict[Pair, set[WorkloadKey]] = defaultdict(set)
-        self.labels: dict[ObjectKey, Labels] = {}
-        self.in_namespace: defaultdict[str, set[ObjectKey]] = defaultdict(set)
-        self.with_pair: defaultdict[Pair, set[ObjectKey]] = defaultdict(set)
-        self.with_label: defaultdict[str, set[ObjectKey]] = defaultdict(set)
-        self.looking_in: dict[str, set[WorkloadKey]] = {}
+        self.choices: dict[Ref, Choice] = {}
+        self.by_labels: SelectorIndex[Ref] = SelectorIndex()
+        self.by_namespace_labels: SelectorIndex[Ref] = SelectorIndex()
+        self.by_own_namespace: defaultdict[str, set[Ref]] = defaultdict(set)
+        self.by_name: defaultdict[Pair, set[Ref]] = defaultdict(set)
+        self.labels: dict[Ref, Labels] = {}
+        self.in_namespace: defaultdict[str, set[Ref]] = defaultdict(set)
+        self.with_pair: defaultdict[Pair, set[Ref]] = defaultdict(set)
+        self.with_label: defaultdict[str, set[Ref]] = defaultdict(set)
+        self.looking_in: dict[str, set[Ref]] = {}
 
-    def put_choice(self, key: WorkloadKey, wanted: Choice | None) -> None:
+    def put_choice(self, key: Ref, wanted: Choice | None) -> None:
         old = self.choices.pop(key, None)
         if old is not None:
             self.by_own_namespace[old.own_namespace].discard(key)
@@ -119,7 +102,7 @@ class _Kind:
             if wanted.named:
                 self.by_name[wanted.own_namespace, wanted.named].add(key)
 
-    def put_labels(self, key: ObjectKey, labels: Labels | None) -> None:
+    def put_labels(self, key: Ref, labels: Labels | None) -> None:
         for pair in self.labels.pop(key, {}).items():
             self.with_pair[pair].discard(key)
             self.with_label[pair[0]].discard(key)
@@ -131,12 +114,12 @@ class _Kind:
                 self.with_pair[pair].add(key)
                 self.with_label[pair[0]].add(key)
 
-    def askers(self, key: ObjectKey, looking: set[WorkloadKey]) -> set[WorkloadKey]:
+    def askers(self, key: Ref, looking: set[Ref]) -> set[Ref]:
         """The workloads that ask for a resource; `looking` are those that look where it is."""
         by_labels = self.by_labels.matching(self.labels[key]) & looking
         return by_labels | self.by_name.get((key.namespace, key.name), set())
 
-    def candidates(self, wanted: Choice) -> Iterable[ObjectKey]:
+    def candidates(self, wanted: Choice) -> Iterable[Ref]:
         """At least what a selector takes; little more, where it requires a label."""
         if wanted.labels.nothing:
             return ()
@@ -164,18 +147,18 @@ class Members:
         self._scopes = scopes or {}
         self._kinds: dict[str, _Kind] = {}
         self._namespaces: dict[str, Labels] = {}
-        self._members: defaultdict[WorkloadKey, set[ObjectKey]] = defaultdict(set)
-        self._users: defaultdict[ObjectKey, set[WorkloadKey]] = defaultdict(set)
+        self._members: defaultdict[Ref, set[Ref]] = defaultdict(set)
+        self._users: defaultdict[Ref, set[Ref]] = defaultdict(set)
 
-    def members(self, workload: WorkloadKey) -> frozenset[ObjectKey]:
+    def members(self, workload: Ref) -> frozenset[Ref]:
         """The resources that apply to a workload."""
         return frozenset(self._members.get(workload, ()))
 
-    def users(self, resource: ObjectKey) -> frozenset[WorkloadKey]:
+    def users(self, resource: Ref) -> frozenset[Ref]:
         """The workloads that a resource applies to."""
         return frozenset(self._users.get(resource, ()))
 
-    def askers(self, kind: str) -> list[WorkloadKey]:
+    def askers(self, kind: str) -> list[Ref]:
         """The workloads that ask for resources of a kind."""
         known = self._kinds.get(kind)
         return (
@@ -184,33 +167,33 @@ class Members:
             else [key for key, wanted in known.choices.items() if not wanted.labels.nothing]
         )
 
-    def put_resource(self, key: ObjectKey, labels: Labels | None) -> frozenset[WorkloadKey]:
+    def put_resource(self, key: Ref, labels: Labels | None) -> frozenset[Ref]:
         """A resource was added or changed, or with None deleted; who must wake."""
         kind = self._kind(key.kind)
         kind.put_labels(key, labels)
         before = self._users.get(key, set())
-        after: set[WorkloadKey] = set()
+        after: set[Ref] = set()
         if labels is not None:
             after = kind.askers(key, self._looking_in(kind, key.namespace))
         woken = frozenset(before | after)
         self._set_users(key, after)
         return woken
 
-    def put_namespace(self, name: str, labels: Labels | None) -> frozenset[WorkloadKey]:
+    def put_namespace(self, name: str, labels: Labels | None) -> frozenset[Ref]:
         """A namespace was added or changed, or with None deleted; who must wake."""
         before = [(kind, self._looking_in(kind, name)) for kind in self._kinds.values()]
         if labels is None:
             self._namespaces.pop(name, None)
         else:
             self._namespaces[name] = labels
-        woken: set[WorkloadKey] = set()
+        woken: set[Ref] = set()
         for kind, looking in before:
             del kind.looking_in[name]
             if looking != self._looking_in(kind, name):
                 woken |= self._rejudge_namespace(kind, name)
         return frozenset(woken)
 
-    def put_workload(self, key: WorkloadKey, choices: Mapping[str, Choice] | None) -> bool:
+    def put_workload(self, key: Ref, choices: Mapping[str, Choice] | None) -> bool:
         """A workload was added or changed (its choices by kind), or with None deleted.
 
         Whether its members changed.
@@ -231,7 +214,7 @@ class Members:
             known = self._kinds[name] = _Kind(self._scopes.get(name, Scope()))
         return known
 
-    def _looking_in(self, kind: _Kind, namespace: str) -> set[WorkloadKey]:
+    def _looking_in(self, kind: _Kind, namespace: str) -> set[Ref]:
         """The workloads that look for a kind in a namespace."""
         known = kind.looking_in.get(namespace)
         if known is None:
@@ -242,7 +225,7 @@ class Members:
             kind.looking_in[namespace] = known
         return known
 
-    def _rejudge_namespace(self, kind: _Kind, namespace: str) -> set[WorkloadKey]:
+    def _rejudge_namespace(self, kind: _Kind, namespace: str) -> set[Ref]:
         """Match again what is in a namespace; the workloads that gained or lost something."""
         looking, woken = self._looking_in(kind, namespace), set()
         for key in kind.in_namespace.get(namespace, ()):
@@ -252,13 +235,13 @@ class Members:
             self._set_users(key, after)
         return woken
 
-    def _rejudge_workload(self, kind: _Kind, name: str, workload: WorkloadKey) -> None:
+    def _rejudge_workload(self, kind: _Kind, name: str, workload: Ref) -> None:
         """Match again what a workload may choose."""
         wanted = kind.choices.get(workload)
-        after: set[ObjectKey] = set()
+        after: set[Ref] = set()
         if wanted is not None:
             after = {key for key in kind.candidates(wanted) if self._takes(kind, wanted, key)}
-            called = ObjectKey(name, wanted.own_namespace, wanted.named)
+            called = Ref(name, wanted.own_namespace, wanted.named)
             after |= {called} & kind.labels.keys()
         before = {key for key in self._members[workload] if key.kind == name}
         for key in before - after:
@@ -269,14 +252,14 @@ class Members:
         if not self._members[workload]:
             del self._members[workload]
 
-    def _takes(self, kind: _Kind, wanted: Choice, key: ObjectKey) -> bool:
+    def _takes(self, kind: _Kind, wanted: Choice, key: Ref) -> bool:
         return (
             kind.scope.covers(key.namespace)
             and wanted.takes_namespace(key.namespace, self._namespaces.get(key.namespace))
             and wanted.labels.matches(kind.labels[key])
         )
 
-    def _set_users(self, key: ObjectKey, after: set[WorkloadKey]) -> None:
+    def _set_users(self, key: Ref, after: set[Ref]) -> None:
         before = self._users.pop(key, set())
         for workload in before - after:
             self._members[workload].discard(key)

@@ -12,8 +12,8 @@ from msgspec import Struct
 from msgspec.structs import astuple
 
 from stoker.api.core import ConfigMapKeySelector, SecretKeySelector
+from stoker.ref import Ref
 from stoker.select.assets import source_of
-from stoker.select.references import ObjectKey
 
 MOST_VALUES: Final = 20_000
 """So many values of a resource are looked at."""
@@ -21,16 +21,16 @@ MOST_VALUES: Final = 20_000
 _PLAIN: Final = frozenset((str, int, float, bool, NoneType))
 
 
-def mentioned(spec: Any, namespace: str) -> set[ObjectKey]:
+def mentioned(spec: Any, namespace: str) -> set[Ref]:
     """The objects that a typed `spec` of a resource in this namespace refers to."""
-    found: set[ObjectKey] = set()
+    found: set[Ref] = set()
     waiting, left = [spec], MOST_VALUES
     while waiting and left > 0:
         value = waiting.pop()
         if isinstance(value, SecretKeySelector | ConfigMapKeySelector):
             source = source_of(value, namespace)
             if source is not None:
-                found.add((source.kind, source.namespace, source.name))
+                found.add(source.ref)
             continue
         members = _members(value)
         waiting += [each for each in islice(members, left) if type(each) not in _PLAIN]

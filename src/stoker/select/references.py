@@ -2,25 +2,24 @@
 
 from collections.abc import Hashable, Iterable
 from collections.abc import Set as AbstractSet
-from typing import Generic, TypeAlias, TypeVar
+from typing import Generic, TypeVar
 
+from stoker.ref import Ref
 from stoker.select.assets import Source
 
 U = TypeVar("U", bound=Hashable)
-ObjectKey: TypeAlias = tuple[str, str, str]
-"""Kind, namespace and name of a Secret or ConfigMap."""
 
 
 class References(Generic[U]):
     """Readers (workloads, or resources of one workload) by the object that they read."""
 
     def __init__(self) -> None:
-        self._read_by: dict[ObjectKey, set[U]] = {}
-        self._reads: dict[U, frozenset[ObjectKey]] = {}
+        self._read_by: dict[Ref, set[U]] = {}
+        self._reads: dict[U, frozenset[Ref]] = {}
 
     def put(self, reader: U, sources: Iterable[Source]) -> None:
         """Set what a reader reads; whatever it read before counts no longer."""
-        objects = frozenset((each.kind, each.namespace, each.name) for each in sources)
+        objects = frozenset(each.ref for each in sources)
         for gone in self._reads.pop(reader, frozenset()) - objects:
             readers = self._read_by[gone]
             readers.discard(reader)
@@ -36,10 +35,10 @@ class References(Generic[U]):
         self.put(reader, ())
 
     @property
-    def objects(self) -> AbstractSet[ObjectKey]:
+    def objects(self) -> AbstractSet[Ref]:
         """Everything that somebody reads, whether or not it exists."""
         return self._read_by.keys()
 
-    def readers(self, kind: str, namespace: str, name: str) -> frozenset[U]:
+    def readers(self, read: Ref) -> frozenset[U]:
         """Who must look again when an object appears, changes or disappears."""
-        return frozenset(self._read_by.get((kind, namespace, name), ()))
+        return frozenset(self._read_by.get(read, ()))

@@ -15,6 +15,7 @@ from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.errors import OverBudgetError
 from stoker.limits import Limits
+from stoker.ref import Ref, ref_from
 from stoker.select.assets import Assets, Missing, Source
 from stoker.select.choice import Monitor, NamespaceLabels, applicable
 from stoker.select.workload import Workload
@@ -62,10 +63,10 @@ class Verdict(Struct, frozen=True):
         return "; ".join(map(str, self.findings))
 
     @property
-    def key(self) -> tuple[str, str, str]:
-        """Kind, namespace and name."""
+    def ref(self) -> Ref:
+        """The resource."""
         metadata = self.resource.metadata
-        return self.kind, metadata.namespace or "", metadata.name or ""
+        return ref_from(self.kind, metadata)
 
 
 class Selection(Struct, frozen=True):
@@ -90,10 +91,10 @@ class Selection(Struct, frozen=True):
         return tuple(verdict for verdict in self.verdicts if not verdict.accepted)
 
     @property
-    def references(self) -> frozenset[tuple[str, str, str]]:
+    def references(self) -> frozenset[Ref]:
         """The Secrets and ConfigMaps that were read: a change of one may change the outcome."""
         reads = chain(self.own_reads, *(verdict.reads for verdict in self.verdicts))
-        return frozenset((source.kind, source.namespace, source.name) for source in reads)
+        return frozenset(source.ref for source in reads)
 
     @property
     def files(self) -> dict[str, str]:

@@ -37,11 +37,12 @@ from stoker.generate.alertmanager.room import (
     without_room,
 )
 from stoker.generate.draft import Ignored
-from stoker.generate.fragments import OWN, ResourceKey
+from stoker.generate.fragments import OWN
 from stoker.generate.stream import Stream, gzip_member
 from stoker.limits import NO_CHANGES, Limits
+from stoker.ref import Ref
 from stoker.select.assets import Assets, Noted
-from stoker.select.references import ObjectKey, References
+from stoker.select.references import References
 from stoker.validate.alertmanager.config import Config, alertmanager_config
 from stoker.validate.alertmanager.global_section import global_settings
 from stoker.validate.alertmanager.scope import AlertScope
@@ -73,14 +74,14 @@ class KeptAlerting:
         self._terms = terms_of(alertmanager, deny_files=deny_files, limits=limits)
         self._alertmanager = alertmanager
         self._root = root
-        self._verdicts: dict[ResourceKey, Verdict] = {}
-        self._ignored: dict[ResourceKey, tuple[Ignored, ...]] = {}
-        self._references: References[ResourceKey] = References()
-        self._news: set[ResourceKey] = set()
+        self._verdicts: dict[Ref, Verdict] = {}
+        self._ignored: dict[Ref, tuple[Ignored, ...]] = {}
+        self._references: References[Ref] = References()
+        self._news: set[Ref] = set()
         self._runs: dict[str, Stream[str]] = {gap: Stream() for gap in GAPS}
-        self._lengths: dict[ResourceKey, int] = {}
-        self._sizes: dict[ResourceKey, Size] = {}
-        self._left_out: dict[ResourceKey, LeftOut] = {}
+        self._lengths: dict[Ref, int] = {}
+        self._sizes: dict[Ref, Size] = {}
+        self._left_out: dict[Ref, LeftOut] = {}
         self._asset_files: dict[str, str] | None = None
         self._own_files: dict[str, str] = {}
         self._set_base(assets)
@@ -99,9 +100,9 @@ class KeptAlerting:
         self._root = root
         self._rebase(assets)
 
-    def put_all(self, resources: Mapping[ResourceKey, Config], assets: Assets) -> None:
+    def put_all(self, resources: Mapping[Ref, Config], assets: Assets) -> None:
         """Add AlertmanagerConfigs that apply, or take other states of them."""
-        texts: dict[ResourceKey, Texts] = {}
+        texts: dict[Ref, Texts] = {}
         for key, resource in resources.items():
             verdict, piece = self._made(key, resource, assets)
             verdict, written = self._written(verdict, piece)
@@ -111,11 +112,11 @@ class KeptAlerting:
         self._set_texts(texts)
         self._fit()
 
-    def put(self, key: ResourceKey, resource: Config, assets: Assets) -> None:
+    def put(self, key: Ref, resource: Config, assets: Assets) -> None:
         """Add one, or take another state of it."""
         self.put_all({key: resource}, assets)
 
-    def remove(self, key: ResourceKey) -> None:
+    def remove(self, key: Ref) -> None:
         """Drop one that is gone or no longer applies; an unknown one is fine."""
         self._note(key, None, ())
         self._left_out.pop(key, None)
@@ -123,10 +124,10 @@ class KeptAlerting:
         del self._lengths[key]
         self._fit()
 
-    def touched(self, objects: Iterable[ObjectKey], assets: Assets) -> None:
+    def touched(self, objects: Iterable[Ref], assets: Assets) -> None:
         """Secrets and ConfigMaps were added, changed or deleted."""
         changed = set(objects)
-        readers = {key for one in changed for key in self._references.readers(*one)}
+        readers = {key for one in changed for key in self._references.readers(one)}
         if OWN in readers:
             readers.discard(OWN)
             self._rebase(assets)
@@ -139,7 +140,7 @@ class KeptAlerting:
 
     # --- Answers ----------------------------------------------------------------------------------
 
-    def take_news(self) -> set[ResourceKey]:
+    def take_news(self) -> set[Ref]:
         """The AlertmanagerConfigs that were judged or dropped since this was asked."""
         news, self._news = self._news, set()
         return news
@@ -162,17 +163,17 @@ class KeptAlerting:
         return b"".join(members)
 
     @property
-    def verdicts(self) -> Mapping[ResourceKey, Verdict]:
+    def verdicts(self) -> Mapping[Ref, Verdict]:
         """What became of each AlertmanagerConfig."""
         return self._verdicts
 
     @property
-    def ignored(self) -> Mapping[ResourceKey, tuple[Ignored, ...]]:
+    def ignored(self) -> Mapping[Ref, tuple[Ignored, ...]]:
         """What the version does not know, by object; the Alertmanager's own under `OWN`."""
         return self._ignored
 
     @property
-    def references(self) -> AbstractSet[ObjectKey]:
+    def references(self) -> AbstractSet[Ref]:
         """The Secrets and ConfigMaps that were looked for, whether or not they exist."""
         return self._references.objects
 
@@ -259,9 +260,9 @@ class KeptAlerting:
             self._leave_out(more | self._left_out.keys())
         self._news |= before ^ self._left_out.keys()
 
-    def _leave_out(self, keys: set[ResourceKey]) -> None:
+    def _leave_out(self, keys: set[Ref]) -> None:
         """Leave these out and no others."""
-        texts: dict[ResourceKey, Texts] = {}
+        texts: dict[Ref, Texts] = {}
         for key in self._left_out.keys() - keys:
             back = self._left_out.pop(key)
             self._verdicts[key], texts[key] = back.verdict, back.texts()
@@ -275,18 +276,18 @@ class KeptAlerting:
         self._set_texts(texts)
         self._asset_files = None
 
-    def _texts(self, keys: AbstractSet[ResourceKey]) -> dict[ResourceKey, Texts]:
+    def _texts(self, keys: AbstractSet[Ref]) -> dict[Ref, Texts]:
         """The texts of these; each run of the configuration is unpacked once."""
-        names = {key[1] for key in keys}
+        names = {key.path for key in keys}
         found = {gap: run.parts(names) for gap, run in self._runs.items()}
-        return {key: {gap: found[gap].get(key[1], "") for gap in GAPS} for key in keys}
+        return {key: {gap: found[gap].get(key.path, "") for gap in GAPS} for key in keys}
 
-    def _set_texts(self, texts: Mapping[ResourceKey, Texts]) -> None:
+    def _set_texts(self, texts: Mapping[Ref, Texts]) -> None:
         for key, of_key in texts.items():
             self._lengths[key] = sum(map(len, of_key.values()))
             self._sizes.pop(key, None)
         for gap, run in self._runs.items():
-            run.change({key[1]: of_key[gap] or None for key, of_key in texts.items()})
+            run.change({key.path: of_key[gap] or None for key, of_key in texts.items()})
 
     def _size(self) -> Size:
         """What all pieces take; how far they can be compressed only where it matters."""
@@ -298,7 +299,7 @@ class KeptAlerting:
         members = (member for run in self._runs.values() for member in run.members())
         return Size(length, sum(map(len, members)))
 
-    def _sizes_of_all(self) -> dict[ResourceKey, Size]:
+    def _sizes_of_all(self) -> dict[Ref, Size]:
         """The sizes of what is in the configuration."""
         present = {key for key, length in self._lengths.items() if length}
         for key, texts in self._texts(present - self._sizes.keys()).items():
@@ -307,7 +308,7 @@ class KeptAlerting:
 
     # --- One AlertmanagerConfig -------------------------------------------------------------------
 
-    def _made(self, key: ResourceKey, resource: Config, assets: Assets) -> tuple[Verdict, Piece]:
+    def _made(self, key: Ref, resource: Config, assets: Assets) -> tuple[Verdict, Piece]:
         """What becomes of an object, even of one that we fail on."""
         noted = Noted(assets)
         try:
@@ -315,7 +316,7 @@ class KeptAlerting:
         except Exception as error:
             return Verdict(KIND, resource, (unforeseen(error),), noted.reads()), Piece({})
 
-    def _joined(self, key: ResourceKey, resource: Config, assets: Assets) -> tuple[Verdict, Piece]:
+    def _joined(self, key: Ref, resource: Config, assets: Assets) -> tuple[Verdict, Piece]:
         verdict, piece = judged(resource, self._terms, assets)
         if self._is_root(key):
             return verdict, Piece({})
@@ -336,7 +337,7 @@ class KeptAlerting:
             return _rejected(verdict, error), dict.fromkeys(GAPS, "")
         return verdict, texts
 
-    def _is_root(self, key: ResourceKey) -> bool:
+    def _is_root(self, key: Ref) -> bool:
         """Whether it is the global one, which is in the base already."""
         if self._alertmanager.spec.alertmanager_configuration is None:
             return False
@@ -344,11 +345,9 @@ class KeptAlerting:
             name = root_name(self._alertmanager)
         except WorkloadError:
             return False
-        return key[1] == f"{self._terms.namespace}/{name}"
+        return (key.namespace, key.name) == (self._terms.namespace, name)
 
-    def _note(
-        self, key: ResourceKey, verdict: Verdict | None, ignored: tuple[Ignored, ...]
-    ) -> None:
+    def _note(self, key: Ref, verdict: Verdict | None, ignored: tuple[Ignored, ...]) -> None:
         self._news.add(key)
         before = self._verdicts.pop(key, None)
         if verdict:
@@ -358,7 +357,7 @@ class KeptAlerting:
         self._references.put(key, verdict.reads if verdict else ())
         self._note_ignored(key, ignored)
 
-    def _note_ignored(self, key: ResourceKey, ignored: tuple[Ignored, ...]) -> None:
+    def _note_ignored(self, key: Ref, ignored: tuple[Ignored, ...]) -> None:
         self._ignored.pop(key, None)
         if ignored:
             self._ignored[key] = ignored
@@ -393,10 +392,10 @@ def _scope(terms: AlertTerms, assets: Assets, namespace: str) -> AlertScope:
     )
 
 
-def _is_stale(verdict: Verdict, changed: set[ObjectKey], assets: Assets) -> bool:
+def _is_stale(verdict: Verdict, changed: set[Ref], assets: Assets) -> bool:
     """Whether a value that an object was judged or written by is another one now."""
     return any(
         assets.value(source) != value
         for source, value in verdict.reads.items()
-        if (source.kind, source.namespace, source.name) in changed
+        if source.ref in changed
     )

@@ -13,9 +13,9 @@ from typing import Final
 from msgspec import Struct
 
 from stoker.generate.alertmanager.frame import Texts
-from stoker.generate.fragments import ResourceKey
 from stoker.generate.split import LARGEST_FILE
 from stoker.generate.stream import gzip_member, unpacked
+from stoker.ref import Ref
 from stoker.validate.verdicts import Verdict
 
 LARGEST_TEXT: Final = 32 * 1024 * 1024
@@ -78,18 +78,18 @@ def left_out(verdict: Verdict, texts: Texts) -> LeftOut:
     return LeftOut(verdict, Size(len(text), len(packed)), packed, lengths)
 
 
-def without_room(sizes: Mapping[ResourceKey, Size], whole: Size) -> set[ResourceKey]:
+def without_room(sizes: Mapping[Ref, Size], whole: Size) -> set[Ref]:
     """What must stay out so that the rest of the whole fits.
 
     Together they compress better than each alone, so the whole is not the sum of the sizes.
     """
     taken: dict[str, float] = defaultdict(float)
-    members: dict[str, list[ResourceKey]] = defaultdict(list)
+    members: dict[str, list[Ref]] = defaultdict(list)
     for key in sorted(sizes, key=lambda key: (sizes[key].share, key)):
-        namespace = key[1].partition("/")[0]
+        namespace = key.namespace
         taken[namespace] += sizes[key].share
         members[namespace].append(key)
-    out: set[ResourceKey] = set()
+    out: set[Ref] = set()
     while taken and not whole.fits:
         largest = max(taken, key=lambda namespace: (taken[namespace], namespace))
         key = members[largest].pop()

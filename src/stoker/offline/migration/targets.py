@@ -16,6 +16,7 @@ from stoker.api.prometheus import PrometheusAgent
 from stoker.offline.migration.fields import DAEMON_SET, spec_of
 from stoker.offline.migration.nodes import share_a_node
 from stoker.offline.world import World, placed
+from stoker.ref import ref_of
 from stoker.select.choice import Monitor, choices, chosen
 from stoker.select.workload import Scraper
 
@@ -39,15 +40,14 @@ def agent_of(manifest: Object) -> PrometheusAgent:
 
 def taken(scraper: Scraper, world: World) -> dict[str, Monitor]:
     """What a workload scrapes, by kind, namespace and name."""
-    wanted = choices(scraper.spec, scraper.metadata.namespace or "")
+    wanted = choices(scraper)
     monitors = [each for each in world.resources if isinstance(each, Monitor)]
     return {title(each): each for each in chosen(wanted, monitors, world.namespaces)}
 
 
 def title(found: Scraper | Monitor) -> str:
     """Kind, namespace and name."""
-    metadata = found.metadata
-    return f"{type(found).__name__} {metadata.namespace}/{metadata.name}"
+    return str(ref_of(found))
 
 
 def overlaps(agent: PrometheusAgent, world: World) -> tuple[Overlap, ...]:
