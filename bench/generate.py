@@ -28,7 +28,7 @@ from stoker.generate.stream import gzip_member
 from stoker.ref import Ref, ref_of
 from stoker.select.assets import Contents
 from stoker.select.choice import Monitor, applicable
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 from stoker.validate.verdicts import judge
 
 SIZES = (1_000, 5_000, 10_000)
@@ -37,7 +37,7 @@ SPREAD = 7919  # a prime: the changed monitors are all over the file
 FULL_GOAL = 2.0
 RATIO_GOAL = 1.5
 
-WORKLOAD = Workload(
+WORKLOAD = Scraper(
     namespace="monitoring",
     name="main",
     spec=convert(

@@ -18,7 +18,7 @@ from stoker.build.drift import drift
 from stoker.build.objects import Contents, objects_of
 from stoker.build.prometheus import stateful_set
 from stoker.build.site import Site, TlsAssets
-from stoker.select.workload import workload_of
+from stoker.select.workload import scraper_of
 from stoker.settings import Capabilities, ObjectSettings
 
 RUNS, TIMES = 5, 200
@@ -61,7 +61,7 @@ def report() -> bool:
     """Measure and print; whether the goal was met."""
     metadata = {"name": "main", "namespace": "shop", "uid": "00000000-0000-4000-8000-000000000000"}
     owner = convert(Prometheus, {"metadata": metadata, "spec": _SPEC})
-    site = Site(owner, workload_of(owner, Capabilities()), ObjectSettings())
+    site = Site(owner, scraper_of(owner, Capabilities()), ObjectSettings())
     live = objects_of(site, _CONTENTS)
     assets = TlsAssets("assets", 1)
     single = _per_second(lambda: stateful_set(site, 0, tls_assets=assets))

@@ -32,7 +32,7 @@ from stoker.generate.rulebook import KeptRules, prometheus_terms
 from stoker.generate.rules import MOUNTED_BY_PROMETHEUS, Enforcement, rule_file
 from stoker.promql import parse
 from stoker.ref import Ref
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 
 SIZES = (1_000, 10_000)
 NAMESPACES = 50
@@ -59,7 +59,7 @@ TEMPLATES = (
     ' and on () hour() >= 8 unless absent(up{{job="{0}"}})',
 )
 SPEC = convert(PrometheusSpec, {"ruleSelector": {}, "ruleNamespaceSelector": {}})
-TERMS = prometheus_terms(Workload(namespace="monitoring", name="main", spec=SPEC))
+TERMS = prometheus_terms(Scraper(namespace="monitoring", name="main", spec=SPEC))
 
 
 def report() -> bool:

@@ -34,7 +34,7 @@ from stoker.limits import LIMITS, Limits
 from stoker.offline.problems import problems
 from stoker.ref import Ref
 from stoker.select.assets import Contents
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 from stoker.settings import Capabilities
 from stoker.validate.rules import prometheus_reader
 from stoker.validate.verdicts import judge
@@ -44,7 +44,7 @@ Object = dict[str, Any]
 GROUP: Final = "monitoring.coreos.com"
 UNLIMITED: Final = Limits(dict.fromkeys(LIMITS, 10**12))
 _FACTS: Final = Capabilities(limits=UNLIMITED)
-_WORKLOAD: Final = Workload(
+_WORKLOAD: Final = Scraper(
     namespace="m", name="w", spec=PrometheusSpec(enforced_namespace_label="ns"), capabilities=_FACTS
 )
 _READER: Final = prometheus_reader(_WORKLOAD)

@@ -18,13 +18,13 @@ from typing import Any, Final
 
 from stoker.api.monitors import Probe, ServiceMonitor
 from stoker.consolidate import Consolidated, Inexpressible, consolidated, terms_of
-from stoker.consolidate.configs import Monitor
+from stoker.consolidate.configs import Consolidable
 from stoker.generate.draft import Draft
 from stoker.generate.prometheus import fragment
 from stoker.generate.relabel import namespace_steps
 from stoker.generate.sharding import PROBED, divided, sharding_steps
 from stoker.select.assets import Assets
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 from stoker.yamltree import parse
 
 JOB_NAME: Final = {
@@ -34,7 +34,9 @@ JOB_NAME: Final = {
 }
 
 
-def differences(monitor: Monitor, workload: Workload, assets: Assets) -> list[Any] | Consolidated:
+def differences(
+    monitor: Consolidable, workload: Scraper, assets: Assets
+) -> list[Any] | Consolidated:
     """Pairs of jobs that are not the same; or why there are no ScrapeConfigs to compare with."""
     terms = terms_of(workload)
     if isinstance(terms, Inexpressible):
@@ -57,7 +59,7 @@ def differences(monitor: Monitor, workload: Workload, assets: Assets) -> list[An
     return [pair for pair in pairs if pair[0] != pair[1]]
 
 
-def jobs_of(resource: Any, workload: Workload, assets: Assets) -> list[Any]:
+def jobs_of(resource: Any, workload: Scraper, assets: Assets) -> list[Any]:
     """The jobs that the generator writes for a resource, read again."""
     made = fragment(resource, workload, assets)
     assert made.problem is None
@@ -65,7 +67,7 @@ def jobs_of(resource: Any, workload: Workload, assets: Assets) -> list[Any]:
     return jobs
 
 
-def _of_monitor(job: dict[str, Any], monitor: Monitor, draft: Draft) -> dict[str, Any]:
+def _of_monitor(job: dict[str, Any], monitor: Consolidable, draft: Draft) -> dict[str, Any]:
     job = _plain(job)
     probed = isinstance(monitor, Probe)
     division = sharding_steps(draft, PROBED, zoned=False) if probed else sharding_steps(draft)
@@ -75,7 +77,7 @@ def _of_monitor(job: dict[str, Any], monitor: Monitor, draft: Draft) -> dict[str
 
 
 def _of_config(
-    job: dict[str, Any], name: str, monitor: Monitor, draft: Draft, enforced: list[Any]
+    job: dict[str, Any], name: str, monitor: Consolidable, draft: Draft, enforced: list[Any]
 ) -> dict[str, Any]:
     job = _plain(job)
     added = enforced + _plain_steps(divided([], draft))
@@ -91,7 +93,7 @@ def _of_config(
     return job | {"relabel_configs": steps}
 
 
-def _own_steps(monitor: Monitor) -> list[bool]:
+def _own_steps(monitor: Consolidable) -> list[bool]:
     """Whether a user's steps can see the name of each job."""
     spec: Any = monitor.spec
     if not isinstance(monitor, Probe):

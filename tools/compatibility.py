@@ -17,7 +17,7 @@ from msgspec.structs import fields
 from stoker.build.arguments import Flag
 from stoker.generate.alertmanager.receivers import http as alertmanager_http
 from stoker.generate.alertmanager.sections import CONFIGURATION
-from stoker.generate.alertmanager.table import Row, Section
+from stoker.generate.alertmanager.table import Member, Section
 from stoker.generate.discovery import DISCOVERIES
 from stoker.generate.discovery.rows import Word
 from stoker.generate.draft import Key
@@ -161,7 +161,7 @@ def _inside(root: Any) -> tuple[Any, ...]:
         return tuple(root)
     if isinstance(root, dict):
         return tuple(root.values())
-    if isinstance(root, Struct) and not isinstance(root, Row):
+    if isinstance(root, Struct) and not isinstance(root, Member):
         return tuple(getattr(root, field.name) for field in fields(root))
     if isinstance(root, FunctionType):
         return tuple(cell.cell_contents for cell in root.__closure__ or ())

@@ -23,9 +23,9 @@ from stoker.generate.prometheus import (
 )
 from stoker.ref import Ref
 from stoker.select.assets import CONFIG_MAP, SECRET, Contents
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 from stoker.settings import Capabilities
-from stoker.validate.scope import Scope
+from stoker.validate.scope import Reading
 from stoker.validate.workload import workload as workload_findings
 from stoker.yamltree import parse
 from tests.conformance.cases import Case
@@ -67,7 +67,7 @@ def _replayed(case: Case, *, agent: bool) -> Outcome:
 def _fault(given: dict[str, Any], *, agent: bool) -> str | None:
     """What is wrong with the workload itself, which we find before anything is written."""
     workload = workload_of(given, agent=agent)
-    scope = Scope(workload, contents_of(given), workload.namespace)
+    scope = Reading(workload, contents_of(given), workload.namespace)
     return next(map(str, workload_findings(workload.spec, scope)), None)
 
 
@@ -99,12 +99,12 @@ def configuration(given: dict[str, Any], *, agent: bool) -> Configuration:
     return server_config(workload, resources, assets, additional, rules)
 
 
-def workload_of(given: dict[str, Any], *, agent: bool = False) -> Workload:
+def workload_of(given: dict[str, Any], *, agent: bool = False) -> Scraper:
     """The workload of a case, with the options it was generated under."""
     model: Any = PrometheusAgent if agent else Prometheus
     found = convert(model, without_nulls(given["workload"]))
     options = given.get("options") or {}
-    return Workload(
+    return Scraper(
         namespace=found.metadata.namespace or "",
         name=found.metadata.name or "",
         spec=found.spec,

@@ -6,7 +6,7 @@ import msgspec
 
 from stoker.api.alertmanager import Alertmanager
 from stoker.api.core import Object
-from stoker.api.crd import Resource
+from stoker.api.crd import CustomResource
 from stoker.api.decode import convert
 from stoker.api.prometheus import Prometheus
 from stoker.api.thanosruler import ThanosRuler
@@ -29,8 +29,8 @@ from stoker.build.services import (
 from stoker.build.webconfig import WEB_CONFIG_FILE, web_config_mount
 from stoker.errors import WorkloadError
 from stoker.generate.webconfig import web_config_text
-from stoker.select.workload import Workload
-from stoker.select.workload import workload_of as workload_for
+from stoker.select.workload import Scraper
+from stoker.select.workload import scraper_of as workload_for
 from stoker.settings import Capabilities, ObjectSettings, Reloader
 from tests.conformance.cases import Case
 from tests.conformance.compare import differences, without_nulls
@@ -206,7 +206,7 @@ def stateful_set_names(case: Case, context: Context) -> Outcome:
     """The StatefulSet of a shard."""
     namespace, name = case.given["key"].split("/")
     agent = case.given["workloadKind"] == "PrometheusAgent"
-    workload = Workload(namespace=namespace, name=name, spec=Prometheus().spec, agent=agent)
+    workload = Scraper(namespace=namespace, name=name, spec=Prometheus().spec, agent=agent)
     made = f"{namespace}/{stateful_set_name(workload, case.given['shard'])}"
     return outcome_of(differences(case.expect, {"statefulSetKey": made}))
 
@@ -245,7 +245,7 @@ def service_of_thanos_ruler(case: Case, context: Context) -> Outcome:
 
 def _service(case: Case, model: Any, kind: Governing) -> Object:
     owner = convert(model, without_nulls(case.given["workload"]))
-    assert isinstance(owner, Resource)
+    assert isinstance(owner, CustomResource)
     settings = object_settings(case.given["config"])
     return service_of(kind, owner, settings, owner.spec.port_name)  # type: ignore[attr-defined]
 

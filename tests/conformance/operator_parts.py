@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from stoker.build.kubelet import Existing, Plan, plan
+from stoker.build.kubelet import KubeletExisting, KubeletPlan, kubelet_plan
 from stoker.build.nodes import node_addresses, preferred_addresses
 from stoker.cli import flag_values as read
 from stoker.errors import FieldError
@@ -222,7 +222,7 @@ def kubelet_objects(case: Case, context: Context) -> Outcome:
     objects = ObjectSettings(
         labels=options.get("labels", {}), annotations=options.get("annotations", {})
     )
-    live = Existing(
+    live = KubeletExisting(
         service=next(iter(existing.get("services", ())), None),
         endpoints=next(iter(existing.get("endpoints", ())), None),
         slices=existing.get("endpointSlices", ()),
@@ -230,12 +230,12 @@ def kubelet_objects(case: Case, context: Context) -> Outcome:
     nodes = given.get("nodes", [])
     reachable = "serviceGetFailsWith" not in given
     if reachable:
-        first = plan(nodes, live, settings, objects)
+        first = kubelet_plan(nodes, live, settings, objects)
         live = replace(live, service=_overlaid(live.service or {}, first.service))
-    return _compare_sync(case, plan(nodes, live, settings, objects), live)
+    return _compare_sync(case, kubelet_plan(nodes, live, settings, objects), live)
 
 
-def _compare_sync(case: Case, made: Plan, live: Existing) -> Outcome:
+def _compare_sync(case: Case, made: KubeletPlan, live: KubeletExisting) -> Outcome:
     expected = case.expect["objects"]
     actual = {
         "services": [live.service] if live.service else [],

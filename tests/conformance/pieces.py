@@ -14,7 +14,7 @@ from stoker.generate.kubernetes import kubernetes_sd_config, namespaces_of
 from stoker.generate.limits import merged_tls, put_honored, put_staleness, put_timestamps
 from stoker.generate.relabel import namespace_steps, relabel_configs
 from stoker.select.assets import Contents
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 from tests.conformance.cases import Case
 from tests.conformance.compare import differences, without_nulls
 from tests.conformance.configuration import contents_of, workload_of
@@ -76,7 +76,7 @@ def enforced_namespace(case: Case, context: Context) -> Outcome:
     given = without_nulls(case.given)
     members = ("enforcedNamespaceLabel", "excludedFromEnforcement")
     spec = convert(PrometheusSpec, {name: given[name] for name in members if name in given})
-    draft = Draft(Workload(namespace="", name="", spec=spec), Contents(), given["namespace"])
+    draft = Draft(Scraper(namespace="", name="", spec=spec), Contents(), given["namespace"])
     metadata = ObjectMeta(name=given["name"], namespace=given["namespace"])
     monitor = convert(ServiceEndpoint, {"relabelings": given["relabelConfigs"]})
     made = relabel_configs(monitor.relabelings, draft, "")

@@ -19,7 +19,7 @@ from stoker.generate.rules import (
     split_files,
 )
 from stoker.promql import options_for
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 from stoker.validate.rules import Reader, prometheus_reader, thanos_reader
 from stoker.version import parse_version
 from tests.conformance.cases import Case
@@ -84,7 +84,7 @@ def enforcing(given: dict[str, Any]) -> tuple[PrometheusRule, Enforcement, Reade
     members = ("enforcedNamespaceLabel", "excludedFromEnforcement")
     spec = convert(PrometheusSpec, {name: given[name] for name in members if name in given})
     rule = convert(PrometheusRule, given["prometheusRule"])
-    reader = prometheus_reader(Workload(namespace="", name="", spec=spec))
+    reader = prometheus_reader(Scraper(namespace="", name="", spec=spec))
     return rule, enforcement_of(spec), reader
 
 
@@ -118,7 +118,7 @@ def _reader(given: dict[str, Any]) -> Reader:
     if given["format"] == "thanos":
         return thanos_reader(parse_version(given["version"]), tuple(features))
     spec = convert(PrometheusSpec, {"version": given["version"], "enableFeatures": features})
-    return prometheus_reader(Workload(namespace="", name="", spec=spec))
+    return prometheus_reader(Scraper(namespace="", name="", spec=spec))
 
 
 def _features(given: dict[str, Any]) -> list[str]:

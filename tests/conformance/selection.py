@@ -35,13 +35,13 @@ from stoker.api.workload import WebTlsConfig
 from stoker.select.assets import source_of
 from stoker.select.choice import MONITOR_KINDS
 from stoker.select.labels import problems, selection_changed, selector_of
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 from stoker.validate import alerting, http
 from stoker.validate import workload as own
 from stoker.validate.findings import Finding
 from stoker.validate.monitors import interval_and_timeout, probe_targets
 from stoker.validate.relabel import relabelings
-from stoker.validate.scope import Scope
+from stoker.validate.scope import Reading
 from stoker.validate.verdicts import Selection, Verdict, judge
 from tests.conformance.cases import Case
 from tests.conformance.compare import differences, without_nulls
@@ -49,16 +49,16 @@ from tests.conformance.configuration import contents_of
 from tests.conformance.replay import PASSED, Context, Outcome, error_outcome, outcome_of, replays
 
 
-def asking(workload: dict[str, Any] | None = None) -> Workload:
+def asking(workload: dict[str, Any] | None = None) -> Scraper:
     """The workload of a case."""
     decoded = convert(Prometheus, without_nulls(workload or {}))
     namespace, name = decoded.metadata.namespace or "", decoded.metadata.name or ""
-    return Workload(namespace=namespace, name=name, spec=decoded.spec)
+    return Scraper(namespace=namespace, name=name, spec=decoded.spec)
 
 
-def scope(given: dict[str, Any], namespace: str = "") -> Scope:
+def scope(given: dict[str, Any], namespace: str = "") -> Reading:
     """What the checks of a case may use."""
-    return Scope(asking(given.get("workload")), contents_of(given), namespace)
+    return Reading(asking(given.get("workload")), contents_of(given), namespace)
 
 
 def verdict_outcome(case: Case, findings: Iterable[Finding]) -> Outcome:
@@ -131,7 +131,7 @@ def settings(case: Case, context: Context) -> Outcome:
     return verdict_outcome(case, check(value, ""))
 
 
-Referring = Callable[[Any, Scope, str], Iterable[Finding]]
+Referring = Callable[[Any, Reading, str], Iterable[Finding]]
 _READERS: Final[dict[str, tuple[Any, Referring]]] = {
     "AddAuthorizationCredentials": (Authorization, http.authorization),
     "AddSafeAuthorizationCredentials": (Authorization, http.authorization),
@@ -168,7 +168,7 @@ def references(case: Case, context: Context) -> Outcome:
     return outcome_of(_unlike_reads(expect, used, value))
 
 
-def _unlike_reads(expect: dict[str, Any], used: Scope, value: Any) -> Iterator[str]:
+def _unlike_reads(expect: dict[str, Any], used: Reading, value: Any) -> Iterator[str]:
     read = sorted({f"{one.kind}/{one.namespace}/{one.name}" for one in used.reads})
     yield from differences(expect.get("references", read), read, "references")
     if "tlsAssets" in expect:

@@ -27,13 +27,13 @@ import msgspec
 from msgspec.structs import replace
 
 from stoker.kube import resources
-from stoker.kube.resources import Resource
+from stoker.kube.resources import ApiResource
 from tools.cluster import Cluster
 from tools.waiting import DEADLINE, until
 
 Object = dict[str, Any]
 
-MIRRORED: tuple[Resource, ...] = (
+MIRRORED: tuple[ApiResource, ...] = (
     resources.PROMETHEUS,
     resources.PROMETHEUS_AGENT,
     resources.ALERTMANAGER,
@@ -178,7 +178,7 @@ class Mirror:
         # TLS takes leave of the other side, which is not waited for otherwise.
         await asyncio.sleep(FAREWELL)
 
-    async def _keep(self, resource: Resource) -> None:
+    async def _keep(self, resource: ApiResource) -> None:
         """List and watch for ever; a server that is away, or has forgotten, is asked again."""
         while True:
             with contextlib.suppress(aiohttp.ClientError, OSError, _AgainError, ValueError):
@@ -187,7 +187,7 @@ class Mirror:
                     version = await self._watch(resource, version)
             await asyncio.sleep(_AGAIN)
 
-    async def _list(self, resource: Resource) -> str:
+    async def _list(self, resource: ApiResource) -> str:
         async with self._session.get(self._url(resource)) as answer:
             if answer.status != 200:
                 raise _AgainError
@@ -211,7 +211,7 @@ class Mirror:
         self._listed.add(resource.plural)
         return str(found["metadata"]["resourceVersion"])
 
-    async def _watch(self, resource: Resource, version: str) -> str:
+    async def _watch(self, resource: ApiResource, version: str) -> str:
         query = {
             "watch": "true",
             "resourceVersion": version,
@@ -232,7 +232,7 @@ class Mirror:
                     self._note(resource.plural, event["object"], gone=event["type"] == "DELETED")
         return version
 
-    def _url(self, resource: Resource) -> str:
+    def _url(self, resource: ApiResource) -> str:
         return self._cluster.url + resource.path(None)
 
     def _note(self, kind: str, found: Object, *, gone: bool) -> None:

@@ -23,7 +23,7 @@ from stoker.api.kinds import kind_called, version_of
 from stoker.errors import DecodeError
 from stoker.ref import Ref
 from stoker.select.assets import CONFIG_MAP, SECRET, Contents
-from stoker.select.workload import Scraper
+from stoker.select.workload import AnyPrometheus
 from stoker.settings import Capabilities
 from tests.conformance.compare import without_nulls
 from tests.fuzz.examples import Spec
@@ -90,9 +90,9 @@ class World(Struct, frozen=True):
     admitted: bool = True
 
     @property
-    def scraper(self) -> Scraper:
+    def scraper(self) -> AnyPrometheus:
         """The workload with its types; DecodeError where it does not fit them."""
-        scraper: Scraper = typed(self.workload)
+        scraper: AnyPrometheus = typed(self.workload)
         return scraper
 
 

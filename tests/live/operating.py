@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from stoker.api.crd import GROUP
-from stoker.kube.resources import ALL, Resource, resource_of
+from stoker.kube.resources import ALL, ApiResource, resource_of
 from tools.api import ApiError
 from tools.audit import Write
 from tools.cluster import Cluster
@@ -34,7 +34,7 @@ from tools.waiting import DEADLINE, until
 T = TypeVar("T")
 Object = dict[str, Any]
 
-_KINDS: dict[str, Resource] = {
+_KINDS: dict[str, ApiResource] = {
     name: each
     for each in reversed(ALL)
     for name in (each.kind.lower(), each.plural, f"{each.plural}.{each.group}")

@@ -21,10 +21,10 @@ import yaml
 from stoker.api.core import LabelSelector
 from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
 from stoker.consolidate import Inexpressible, consolidated, terms_of
-from stoker.consolidate.configs import Monitor
+from stoker.consolidate.configs import Consolidable
 from stoker.select.assets import Contents
 from stoker.select.standins import CONSOLIDATED_FROM
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 from tests.conformance.cases import default_folder, suites
 from tests.conformance.test_consolidation import monitors as recorded_monitors
 from tests.equivalence import jobs_of
@@ -40,7 +40,7 @@ from tools.cluster import Cluster
 # Longer than anything waits here that was put off: the operator has no timers but the Lease's.
 QUIET_SECONDS = 3.0
 NAMESPACE_DEPTH = "/api/v1/namespaces/shop".count("/")
-Case = tuple[Monitor, Workload, Contents]
+Case = tuple[Consolidable, Scraper, Contents]
 # What Kubernetes takes for the name of a port, or most of it.
 _PORT = re.compile(r"(?=.{1,15}$)[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
@@ -61,7 +61,7 @@ def recorded_cases() -> Iterator[Case]:
         yield from recorded_monitors(case, agent=False)
 
 
-def pairs_of(cases: Iterator[Case]) -> tuple[list[Pair], list[Monitor]]:
+def pairs_of(cases: Iterator[Case]) -> tuple[list[Pair], list[Consolidable]]:
     """The jobs of monitors with those of their ScrapeConfigs, each pair once; and the monitors."""
     pairs: dict[str, Pair] = {}
     converted = []
@@ -98,7 +98,7 @@ class Town:
         self._cluster = cluster
         self._created: list[str] = []
 
-    def populate(self, monitors: Sequence[Monitor]) -> None:
+    def populate(self, monitors: Sequence[Consolidable]) -> None:
         """Have something for each of these monitors."""
         wanted: dict[str, tuple[str, Object]] = {}
         for monitor in monitors:
@@ -172,7 +172,7 @@ def town(cluster: Cluster) -> Iterator[Town]:
     made.leave()
 
 
-def namespaces_of(monitor: Monitor) -> set[str]:
+def namespaces_of(monitor: Consolidable) -> set[str]:
     """Where a monitor looks, and where it is."""
     spec: Any = monitor.spec
     source = spec.targets.ingress if isinstance(monitor, Probe) else spec
@@ -180,7 +180,7 @@ def namespaces_of(monitor: Monitor) -> set[str]:
     return {monitor.metadata.namespace or "default", *((selector and selector.match_names) or ())}
 
 
-def is_contradictory(monitor: Monitor) -> bool:
+def is_contradictory(monitor: Consolidable) -> bool:
     """Whether a label must have two values, so that there is nothing to find."""
     selector = getattr(monitor.spec, "selector", None) or LabelSelector()
     labels = selector.match_labels or {}
@@ -190,7 +190,7 @@ def is_contradictory(monitor: Monitor) -> bool:
     )
 
 
-def labels_of(monitor: Monitor) -> dict[str, str]:
+def labels_of(monitor: Consolidable) -> dict[str, str]:
     """Labels that a monitor selects, as far as that is easy to tell."""
     spec: Any = monitor.spec
     source = spec.targets.ingress if isinstance(monitor, Probe) else spec
@@ -204,7 +204,7 @@ def labels_of(monitor: Monitor) -> dict[str, str]:
     return found
 
 
-def port_names(monitor: Monitor) -> Iterator[str]:
+def port_names(monitor: Consolidable) -> Iterator[str]:
     """The names of ports that a monitor asks for."""
     spec: Any = monitor.spec
     endpoints: Any = ()

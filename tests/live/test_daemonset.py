@@ -12,7 +12,7 @@ from stoker.api.decode import convert
 from stoker.api.prometheus import PROMETHEUS_AGENT, PrometheusAgent
 from stoker.build.agent import daemon_set
 from stoker.build.site import Site, TlsAssets
-from stoker.select.workload import workload_of
+from stoker.select.workload import scraper_of
 from stoker.settings import Capabilities, ObjectSettings
 from tests.live import dry_run
 from tests.live.operating import Object, Running, World, resource
@@ -302,6 +302,6 @@ def _daemon_set(agent: Object) -> Object:
     """The DaemonSet of an agent, whether or not we would take its pace."""
     made = convert(PrometheusAgent, {**agent, "metadata": {**agent["metadata"], "uid": "u-1"}})
     capabilities = Capabilities()
-    site = Site(made, workload_of(made, capabilities), ObjectSettings())
+    site = Site(made, scraper_of(made, capabilities), ObjectSettings())
     found = daemon_set(site, tls_assets=TlsAssets("assets", 0))
     return found | {"metadata": found["metadata"] | {"namespace": "default"}}

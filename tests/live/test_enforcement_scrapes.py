@@ -17,8 +17,8 @@ from stoker.generate.block import text_of
 from stoker.generate.draft import Draft
 from stoker.generate.scrapeconfig import scrape_config_job
 from stoker.select.assets import Contents
-from stoker.select.workload import Workload
-from stoker.validate.scope import Scope
+from stoker.select.workload import Scraper
+from stoker.validate.scope import Reading
 from stoker.validate.scrapeconfig import scrape_config
 from tests.live.enforcing import (
     Json,
@@ -168,12 +168,12 @@ def furnish(cluster: Cluster, namespace: str) -> None:
 def test_nobody_can_forbid_the_name_of_the_enforced_label() -> None:
     """Prometheus refuses the whole file for such a job: the ScrapeConfig is left out."""
     spec = convert(PrometheusSpec, {"enforcedNamespaceLabel": "a-b", "version": "v3.15.0"})
-    workload = Workload(namespace="monitoring", name="main", spec=spec)
+    workload = Scraper(namespace="monitoring", name="main", spec=spec)
     metadata = {"name": "legacy", "namespace": TENANT}
     given = {"metadata": metadata, "spec": {"nameValidationScheme": "Legacy"}}
     config = convert(ScrapeConfig, given)
     job = scrape_config_job(config, Draft(workload, Contents(), TENANT))
     (refusal,) = refusals([text_of({"scrape_configs": [job]})])
     assert '"a-b" is invalid' in refusal
-    (finding,) = scrape_config(config, Scope(workload, Contents(), TENANT))
+    (finding,) = scrape_config(config, Reading(workload, Contents(), TENANT))
     assert finding.path == "spec.nameValidationScheme"

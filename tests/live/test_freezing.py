@@ -18,7 +18,7 @@ from stoker.kube.client import Client
 from stoker.kube.errors import Conflict, NotLeading
 from stoker.kube.resources import SECRET, resource_of
 from stoker.run import claims
-from stoker.run.writer import MANAGER, Writer
+from stoker.run.writer import FIELD_MANAGER, Writer
 from tests.live.faults import Gateway
 from tests.live.freezing import freeze
 from tools.cluster import Cluster
@@ -103,7 +103,7 @@ def test_what_a_network_delivers_late_is_refused_by_the_server(
             Client(access.kubeconfig(gateway.kubeconfig)) as deposed,
             Client(access.kubeconfig(cluster.kubeconfig)) as heir,
         ):
-            found = await heir.apply(made(namespace), manager=MANAGER)
+            found = await heir.apply(made(namespace), manager=FIELD_MANAGER)
             resource = resource_of(found)
             deposed.fence = fence
             writing = asyncio.ensure_future(write(deposed, found))

@@ -24,8 +24,8 @@ from stoker.kube.errors import ApiError, Forbidden, NotFound, Silent, Unavailabl
 from stoker.kube.reading import Head, Reader, plain, typed
 from stoker.kube.reflector import Reflector
 from stoker.kube.report import LIST, WATCH
-from stoker.kube.resources import CONFIG_MAP, SECRET, Resource
-from stoker.kube.watch import Scope
+from stoker.kube.resources import CONFIG_MAP, SECRET, ApiResource
+from stoker.kube.watch import WatchScope
 from tests.live.faults import (
     Gateway,
     SecondServer,
@@ -87,7 +87,7 @@ def key_of(obj: Object) -> Key:
 @asynccontextmanager
 async def following(
     path: Path,
-    scope: Scope,
+    scope: WatchScope,
     read: Reader[Any] | None = None,
     *,
     namespaces: list[str] | None = None,
@@ -134,15 +134,15 @@ ROOT = "kube-root-ca.crt"
 
 
 @pytest.fixture
-def scope(cluster: Cluster, namespace: str) -> Scope:
+def scope(cluster: Cluster, namespace: str) -> WatchScope:
     """The ConfigMaps of a namespace of the test's own, which nobody else changes any more."""
     path = f"/api/v1/namespaces/{namespace}/configmaps/{ROOT}"
     cluster.until("the namespace's own ConfigMap", lambda: cluster.api.get(path))
-    return Scope(CONFIG_MAP, namespace, field_selector=f"metadata.name!={ROOT}")
+    return WatchScope(CONFIG_MAP, namespace, field_selector=f"metadata.name!={ROOT}")
 
 
 @pytest.fixture
-def maps(cluster: Cluster, scope: Scope) -> ConfigMaps:
+def maps(cluster: Cluster, scope: WatchScope) -> ConfigMaps:
     """The same ConfigMaps, for changes."""
     return ConfigMaps(cluster.api, scope.namespace or "")
 
@@ -188,7 +188,7 @@ REFUSED = status(422, "Invalid", "sendInitialEvents is forbidden for watch")
 
 
 def test_a_streamed_list_and_every_change_after_it(
-    gateway: Gateway, scope: Scope, maps: ConfigMaps
+    gateway: Gateway, scope: WatchScope, maps: ConfigMaps
 ) -> None:
     """One request gives the list, one the changes; each change has the old and the new object."""
 
@@ -212,7 +212,7 @@ def test_a_streamed_list_and_every_change_after_it(
 
 
 def test_a_server_that_does_not_stream_lists_is_asked_for_pages(
-    gateway: Gateway, scope: Scope, maps: ConfigMaps, monkeypatch: pytest.MonkeyPatch
+    gateway: Gateway, scope: WatchScope, maps: ConfigMaps, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The list is complete over several pages, and the watch begins where it ended."""
     monkeypatch.setattr(watch, "PAGE_SIZE", 2)
@@ -232,7 +232,7 @@ def test_a_server_that_does_not_stream_lists_is_asked_for_pages(
 
 
 def test_pages_that_the_server_has_forgotten_are_listed_again(
-    gateway: Gateway, scope: Scope, maps: ConfigMaps, monkeypatch: pytest.MonkeyPatch
+    gateway: Gateway, scope: WatchScope, maps: ConfigMaps, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A 410 in the middle of a list begins it anew: no object is missing, none is told twice."""
     monkeypatch.setattr(watch, "PAGE_SIZE", 2)
@@ -252,7 +252,7 @@ def test_pages_that_the_server_has_forgotten_are_listed_again(
 
 
 def test_what_happened_while_the_connection_was_cut_is_noticed(
-    wire: Wire, scope: Scope, maps: ConfigMaps
+    wire: Wire, scope: WatchScope, maps: ConfigMaps
 ) -> None:
     """The watch goes on where it was: deletions, changes and new objects arrive, once each."""
 
@@ -274,7 +274,7 @@ def test_what_happened_while_the_connection_was_cut_is_noticed(
 
 
 def test_an_object_deleted_while_the_server_forgot_is_noticed(
-    cluster: Cluster, gateway: Gateway, scope: Scope, maps: ConfigMaps
+    cluster: Cluster, gateway: Gateway, scope: WatchScope, maps: ConfigMaps
 ) -> None:
     """A watch that cannot go on (410) lists again, and what is missing there is deleted."""
 
@@ -300,7 +300,7 @@ def test_an_object_deleted_while_the_server_forgot_is_noticed(
 
 
 def test_a_held_connection_delivers_when_it_is_released(
-    wire: Wire, scope: Scope, maps: ConfigMaps
+    wire: Wire, scope: WatchScope, maps: ConfigMaps
 ) -> None:
     """A short silence is not an end: what was held back arrives, without a new request."""
 
@@ -357,7 +357,7 @@ def short_lives(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("short_lives")
 def test_an_answer_that_does_not_go_on_is_replaced(
     gateway: Gateway,
-    scope: Scope,
+    scope: WatchScope,
     maps: ConfigMaps,
     asked: dict[str, str],
     way: Callable[[], Slow],
@@ -400,7 +400,7 @@ def test_an_answer_that_does_not_go_on_is_replaced(
 
 @pytest.mark.usefixtures("short_lives")
 def test_a_watch_that_only_begins_is_blind(
-    gateway: Gateway, scope: Scope, maps: ConfigMaps
+    gateway: Gateway, scope: WatchScope, maps: ConfigMaps
 ) -> None:
     """That it is answered proves nothing; it is believed again when it says something."""
 
@@ -427,7 +427,7 @@ def test_a_watch_that_only_begins_is_blind(
 
 
 def test_connections_cut_again_and_again_lose_nothing(
-    wire: Wire, scope: Scope, maps: ConfigMaps
+    wire: Wire, scope: WatchScope, maps: ConfigMaps
 ) -> None:
     """Half lines, half lists and broken watches add up to what the server has."""
 
@@ -445,7 +445,7 @@ def test_connections_cut_again_and_again_lose_nothing(
 
 
 def test_requests_that_fail_now_and_then_only_delay(
-    gateway: Gateway, scope: Scope, maps: ConfigMaps, monkeypatch: pytest.MonkeyPatch
+    gateway: Gateway, scope: WatchScope, maps: ConfigMaps, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every other request is answered with 503, and watches last a second; all arrives."""
     monkeypatch.setattr(watch, "WATCH_SECONDS", (1, 1))
@@ -465,7 +465,7 @@ def test_requests_that_fail_now_and_then_only_delay(
 
 
 def test_bookmarks_move_a_quiet_watch_on(
-    gateway: Gateway, scope: Scope, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+    gateway: Gateway, scope: WatchScope, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A watch on which nothing happens still resumes from a version that the server knows."""
     monkeypatch.setattr(watch, "WATCH_SECONDS", (3, 3))
@@ -494,7 +494,7 @@ def test_bookmarks_move_a_quiet_watch_on(
 def test_a_restarted_server_is_listed_again_and_nothing_is_missed(open_cluster: Cluster) -> None:
     """The new process has forgotten old versions; deletions meanwhile are still noticed."""
     maps = ConfigMaps(open_cluster.api, "default")
-    scope = Scope(CONFIG_MAP, "default", field_selector=f"metadata.name!={ROOT}")
+    scope = WatchScope(CONFIG_MAP, "default", field_selector=f"metadata.name!={ROOT}")
 
     async def main(server: SecondServer) -> None:
         async with following(server.kubeconfig, scope) as follower:
@@ -518,7 +518,7 @@ def test_a_restarted_server_is_listed_again_and_nothing_is_missed(open_cluster: 
 
 def test_a_server_without_streamed_lists_is_followed(open_cluster: Cluster) -> None:
     """The real refusal of a real server: its feature is off."""
-    scope = Scope(CONFIG_MAP, "kube-system")
+    scope = WatchScope(CONFIG_MAP, "kube-system")
 
     async def main(server: SecondServer) -> None:
         async with following(server.kubeconfig, scope) as follower:
@@ -545,7 +545,7 @@ def head_key(head: Head | Choosy) -> Key:
 
 @pytest.mark.parametrize("streams", [True, False])
 def test_an_object_that_does_not_fit_is_set_aside(
-    gateway: Gateway, scope: Scope, maps: ConfigMaps, *, streams: bool
+    gateway: Gateway, scope: WatchScope, maps: ConfigMaps, *, streams: bool
 ) -> None:
     """It is named with what is wrong; its last good state stays, and the others live."""
     if not streams:
@@ -592,7 +592,7 @@ def test_metadata_of_secrets_comes_without_their_data(
 
     async def main() -> None:
         secrets.create("before", key="aHVudGVyMg==")
-        scope = Scope(SECRET, namespace, metadata_only=True)
+        scope = WatchScope(SECRET, namespace, metadata_only=True)
         async with following(gateway.kubeconfig, scope, read, key=head_key) as follower:
             await follower.reflector.ready()
             secrets.create("after", key="aHVudGVyMg==")
@@ -614,7 +614,7 @@ def test_only_the_namespaces_that_were_named_are_watched(
     async def main() -> None:
         for namespace in (one, two, other):
             ConfigMaps(cluster.api, namespace).create(f"in-{namespace}")
-        scope = Scope(CONFIG_MAP, field_selector=f"metadata.name!={ROOT}")
+        scope = WatchScope(CONFIG_MAP, field_selector=f"metadata.name!={ROOT}")
         async with following(cluster.kubeconfig, scope, namespaces=[one, two]) as follower:
             await follower.reflector.ready()
             assert follower.names == {f"in-{one}", f"in-{two}"}
@@ -637,7 +637,7 @@ def stranger(cluster: Cluster, tmp_path: Path) -> Path:
 
 
 def test_a_missing_role_is_named_and_its_arrival_noticed(
-    cluster: Cluster, stranger: Path, scope: Scope, maps: ConfigMaps
+    cluster: Cluster, stranger: Path, scope: WatchScope, maps: ConfigMaps
 ) -> None:
     """The trouble says verb and resource; nobody has to restart anything when it is mended."""
     rules = [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list", "watch"]}]
@@ -685,7 +685,7 @@ def test_a_resource_that_does_not_exist_yet_is_waited_for(cluster: Cluster) -> N
     path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
     async def main() -> None:
-        scope = Scope(Resource("example.com", "v1", "kettles", "Kettle"))
+        scope = WatchScope(ApiResource("example.com", "v1", "kettles", "Kettle"))
         async with following(cluster.kubeconfig, scope) as follower:
             await follower.reflector.settled()
             [trouble] = follower.reflector.troubles

@@ -24,7 +24,7 @@ from stoker.build.site import Site, TlsAssets
 from stoker.decide.nodes import placing_in
 from stoker.explain.objects import Node
 from stoker.select.nodes import absence
-from stoker.select.workload import workload_of
+from stoker.select.workload import scraper_of
 from stoker.settings import Capabilities, ObjectSettings
 from tests.live.operating import Running, World, resource
 from tests.live.test_explain import allow, rule
@@ -148,7 +148,7 @@ def built(number: int, spec: Object) -> Object:
     metadata = {"name": f"agent-{number}", "namespace": NAMESPACE, "uid": str(number)}
     given = {"metadata": metadata, "spec": {"mode": "DaemonSet", **spec}}
     owner = convert(PrometheusAgent, given)
-    workload = workload_of(owner, Capabilities())
+    workload = scraper_of(owner, Capabilities())
     made = daemon_set(Site(owner, workload, ObjectSettings()), tls_assets=TlsAssets("tls", 0))
     # The owner is nobody, and would have it deleted.
     del made["metadata"]["ownerReferences"]

@@ -19,7 +19,7 @@ from stoker.errors import WorkloadError
 from stoker.kube import access
 from stoker.kube.client import Client
 from stoker.kube.resources import resource_of
-from stoker.select.workload import workload_of
+from stoker.select.workload import scraper_of
 from stoker.settings import Capabilities, ObjectSettings
 from tests.conformance.cases import Case, default_folder, suites
 from tests.conformance.objects import prometheus_service
@@ -157,7 +157,7 @@ def test_the_server_takes_the_objects_of_a_configuration_in_several_files(
     scraper = typed(workload)
     contents = Contents(config_files=kept_of(MANY).config_files(), asset_files={"a": "b"})
     assert len(contents.config_files) > 3
-    site = Site(scraper, workload_of(scraper, Capabilities()), ObjectSettings())
+    site = Site(scraper, scraper_of(scraper, Capabilities()), ObjectSettings())
     objects = objects_of(site, contents)
     found = answers(cluster, objects)
     assert [

@@ -13,7 +13,7 @@ from stoker.decide import decide, objects_for
 from stoker.kube.resources import resource_of
 from stoker.run.kinds import WORKLOADS
 from stoker.select.assets import Contents
-from stoker.select.workload import Owner
+from stoker.select.workload import Workload
 from stoker.settings import Capabilities, ObjectSettings
 from tests.live.operating import (
     Object,
@@ -54,7 +54,7 @@ def as_the_peer(world: World, *objects: Object) -> None:
 def objects_of_the_peer(world: World, kind: str, name: str) -> Iterator[Object]:
     """All objects of a workload, as the peer makes them, with something that it left behind."""
     models = {workload.lower(): each.model for workload, each in WORKLOADS.items()}
-    owner: Owner = convert(models[kind], found(world, kind, name))
+    owner: Workload = convert(models[kind], found(world, kind, name))
     monitors = [convert(ServiceMonitor, each) for each in world.list("servicemonitor")]
     decision = decide(owner, monitors, {world.namespace: {}}, Contents(), Capabilities())
     assert decision.contents

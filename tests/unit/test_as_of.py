@@ -26,10 +26,10 @@ from stoker.kube.errors import Conflict, NotFound, Unavailable
 from stoker.kube.reading import Head, typed
 from stoker.kube.reflector import Reflector
 from stoker.kube.report import Report
-from stoker.kube.resources import SECRET, Resource
+from stoker.kube.resources import SECRET, ApiResource
 from stoker.kube.transcript import Transcript
 from stoker.kube.versions import is_older, newest
-from stoker.kube.watch import SET_BACK_SECONDS, Scope, _Watch
+from stoker.kube.watch import SET_BACK_SECONDS, WatchScope, _Watch
 from stoker.ref import Ref
 from stoker.run.caches import OWNER, owners
 from stoker.run.writer import Writer
@@ -116,7 +116,7 @@ class Server:
         """The workload as it is."""
         return {"metadata": {"uid": self.uid, "generation": 1}}
 
-    async def get(self, _: Resource, __: str, name: str, **___: Any) -> Object:
+    async def get(self, _: ApiResource, __: str, name: str, **___: Any) -> Object:
         """An object as it is."""
         if name not in self.objects:
             raise NotFound("get", "/secret", "", status=404, reason="NotFound")
@@ -136,7 +136,7 @@ class Server:
             raise Conflict("update", "/secret", "", status=409)
         return await self._made(wanted)
 
-    async def delete(self, _: Resource, __: str, name: str, *, uid: str, **___: Any) -> Object:
+    async def delete(self, _: ApiResource, __: str, name: str, *, uid: str, **___: Any) -> Object:
         """Delete a Secret, if it is the one that is meant."""
         self.deletions[uid] += 1
         live = self.objects.get(name)
@@ -180,7 +180,7 @@ class World:
         self.server.world = self
         client: Any = self.server
         indices = {OWNER: owners}
-        scope = Scope(SECRET, metadata_only=True)
+        scope = WatchScope(SECRET, metadata_only=True)
         self.reflector: Reflector[Head] = Reflector(client, scope, typed(Head), indices=indices)
         self.writer = Writer(client, self.current, self)
         self.transcript = Transcript("/secrets", typed(Head))
@@ -419,7 +419,7 @@ def test_a_list_that_stays_behind_counts_in_the_end() -> None:
 
     async def main() -> tuple[Ready, Ready]:
         client: Any = None
-        watch = _Watch(client, Scope(SECRET), typed(Head), Report())
+        watch = _Watch(client, WatchScope(SECRET), typed(Head), Report())
         watch._seen = "50"
         for _ in range(3):
             with pytest.raises(Unavailable, match="50 was seen before"):

@@ -33,7 +33,7 @@ from stoker.promql import NEWEST, ParseError, options_for, parse
 from stoker.promql.nodes import walk
 from stoker.ref import Ref
 from stoker.select.assets import Contents, Missing, Source
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 from stoker.settings import Capabilities
 from stoker.validate.budget import _HEAVY_TEXT, _LIGHT, _TOKEN, over_budget
 from stoker.validate.findings import Finding, Reason
@@ -48,11 +48,11 @@ from tools.api import kubeconfig
 SECURITY = Path(__file__).parents[2] / "docs" / "security.md"
 
 
-def workload(**changed: int) -> Workload:
+def workload(**changed: int) -> Scraper:
     """A Prometheus whose operator has these limits."""
     limits = limits_with({name.replace("_", "-"): value for name, value in changed.items()})
     facts = Capabilities(limits=limits)
-    return Workload(namespace="m", name="w", spec=PrometheusSpec(), capabilities=facts)
+    return Scraper(namespace="m", name="w", spec=PrometheusSpec(), capabilities=facts)
 
 
 def manifest(kind: str, spec: dict[str, Any], version: str = "v1") -> dict[str, Any]:
@@ -78,7 +78,7 @@ def alerting(**route: Any) -> dict[str, Any]:
     return manifest("AlertmanagerConfig", spec, "v1alpha1")
 
 
-def verdict(given: dict[str, Any], asking: Workload, assets: Any = None) -> tuple[Finding, ...]:
+def verdict(given: dict[str, Any], asking: Scraper, assets: Any = None) -> tuple[Finding, ...]:
     """What the workload that reads such an object holds against it."""
     found: Any = typed(given)
     if given["kind"] == "PrometheusRule":
@@ -370,9 +370,9 @@ def test_files_to_mount_are_counted() -> None:
 
 def test_a_workload_has_no_budget() -> None:
     """Its owner may write what it takes."""
-    from stoker.validate.scope import Scope
+    from stoker.validate.scope import Reading
 
-    scope = Scope(workload(values_read=1), Contents(SECRET), "tenant")
+    scope = Reading(workload(values_read=1), Contents(SECRET), "tenant")
     found: Any = typed(monitor({"bearerTokenSecret": TOKEN}))
     assert scope.value(found.spec.endpoints[0].bearer_token_secret) == "v" * 30
 

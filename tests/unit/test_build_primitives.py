@@ -59,7 +59,7 @@ from stoker.build.xxh64 import xxh64
 from stoker.errors import WorkloadError
 from stoker.generate.clustertls import cluster_tls_text
 from stoker.generate.webconfig import web_config_text
-from stoker.select.workload import Scraper, Workload, workload_of
+from stoker.select.workload import AnyPrometheus, Scraper, scraper_of
 from stoker.settings import Capabilities, ObjectSettings, Reloader
 
 
@@ -76,17 +76,17 @@ def prometheus(spec: dict[str, Any] | None = None, **meta: Any) -> Prometheus:
     )
 
 
-def agent(**spec: Any) -> Workload:
+def agent(**spec: Any) -> Scraper:
     """A PrometheusAgent `edge`."""
     return seen(convert(PrometheusAgent, {"metadata": {"name": "edge"}, "spec": spec}))
 
 
-def seen(scraper: Scraper) -> Workload:
+def seen(scraper: AnyPrometheus) -> Scraper:
     """A workload as the builders know it."""
-    return workload_of(scraper, Capabilities())
+    return scraper_of(scraper, Capabilities())
 
 
-def server(**spec: Any) -> Workload:
+def server(**spec: Any) -> Scraper:
     """The Prometheus `main` as the builders know it."""
     return seen(prometheus(spec))
 

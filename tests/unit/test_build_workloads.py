@@ -22,7 +22,7 @@ from stoker.build.site import Site, TlsAssets
 from stoker.build.storage import data_volume
 from stoker.build.topology import node_selector, shard_in_zone, zone_of
 from stoker.errors import WorkloadError
-from stoker.select.workload import workload_of
+from stoker.select.workload import scraper_of
 from stoker.settings import Capabilities, ObjectSettings
 from stoker.validate.workload import mode_rules
 
@@ -35,7 +35,7 @@ def site(spec: dict[str, Any], *, on: str = "server", **settings: Any) -> Site:
     model: Any = Prometheus if on == "server" else PrometheusAgent
     metadata = {"name": "main", "namespace": "shop", "uid": "u-1"}
     owner = convert(model, {"metadata": metadata, "spec": spec})
-    return Site(owner, workload_of(owner, Capabilities()), ObjectSettings(**settings))
+    return Site(owner, scraper_of(owner, Capabilities()), ObjectSettings(**settings))
 
 
 def server(spec: dict[str, Any], shard: int = 0, **more: Any) -> Object:

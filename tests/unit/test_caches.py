@@ -22,7 +22,7 @@ from stoker.limits import LIMITS, Limits
 from stoker.ref import Ref
 from stoker.remembered import Remembered
 from stoker.select.assets import Contents
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 from stoker.validate.rules import parsed, prometheus_reader
 
 # Why a cache of the standard library, which counts entries, cannot hold much.
@@ -106,7 +106,7 @@ def _rule(number: int, **members: Any) -> PrometheusRule:
 
 
 def _kept() -> KeptRules:
-    workload = Workload(namespace="m", name="w", spec=PrometheusSpec())
+    workload = Scraper(namespace="m", name="w", spec=PrometheusSpec())
     reader = prometheus_reader(workload)
     unlimited = Limits(dict.fromkeys(LIMITS, 10**12))
     return KeptRules(RuleTerms(replace(reader, limits=unlimited)), MOUNTED_BY_PROMETHEUS)
@@ -161,7 +161,7 @@ def _configured(version: str) -> None:
     for spec, config in ((PrometheusSpec, server_config), (PrometheusAgentSpec, agent_config)):
         given = {"version": version, "runtime": {"goGC": 50}, "sampleLimit": 5}
         found = convert(spec, given | {"tracingConfig": {"endpoint": "collector:4317"}})
-        workload = Workload(
+        workload = Scraper(
             namespace="shop", name="main", spec=found, agent=spec is PrometheusAgentSpec
         )
         config(workload, Resources(), Contents({}))

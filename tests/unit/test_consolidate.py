@@ -28,7 +28,7 @@ from stoker.consolidate import (
     stand_ins_of,
     terms_of,
 )
-from stoker.consolidate.configs import Monitor
+from stoker.consolidate.configs import Consolidable
 from stoker.consolidate.names import config_name
 from stoker.decide import decide
 from stoker.errors import DecodeError
@@ -40,9 +40,9 @@ from stoker.offline.surroundings import Directory
 from stoker.offline.world import world_of
 from stoker.ref import Ref
 from stoker.select.assets import Contents
-from stoker.select.choice import Candidate, choices, choices_in, chosen
+from stoker.select.choice import Resource, choices, choices_in, chosen
 from stoker.select.standins import CONSOLIDATED_FROM, monitor_behind
-from stoker.select.workload import Scraper, Workload, workload_of
+from stoker.select.workload import AnyPrometheus, Scraper, scraper_of
 from stoker.settings import Capabilities
 from stoker.validate.verdicts import Verdict, judge
 from tests.equivalence import differences, jobs_of
@@ -85,10 +85,10 @@ def probe(**spec: Any) -> Probe:
     return convert(Probe, {"metadata": {"name": "sites", "namespace": "shop"}, "spec": given})
 
 
-def workload(facts: Capabilities | None = None, **spec: Any) -> Workload:
+def workload(facts: Capabilities | None = None, **spec: Any) -> Scraper:
     """Have a Prometheus with these settings."""
     given = {"metadata": {"name": "main", "namespace": "monitoring"}, "spec": spec}
-    return workload_of(convert(Prometheus, given), facts or Capabilities())
+    return scraper_of(convert(Prometheus, given), facts or Capabilities())
 
 
 def the_terms(**spec: Any) -> Terms:
@@ -98,14 +98,14 @@ def the_terms(**spec: Any) -> Terms:
     return found
 
 
-def paths(monitor: Monitor, terms: Terms = DEFAULT_TERMS) -> list[str]:
+def paths(monitor: Consolidable, terms: Terms = DEFAULT_TERMS) -> list[str]:
     """Tell where a monitor cannot be said in ScrapeConfigs."""
     return [each.path for each in consolidated(monitor, terms).problems]
 
 
 # --- The same jobs --------------------------------------------------------------------------------
 
-MONITORS: dict[str, Monitor] = {
+MONITORS: dict[str, Consolidable] = {
     "service monitor": service_monitor({"port": "http"}, {"targetPort": 8080, "path": "/other"}),
     "selecting by the API": service_monitor(
         selectorMechanism="RoleSelector", attachMetadata={"node": True}
@@ -232,12 +232,12 @@ def test_golden_monitors_become_scrape_configs_with_the_same_jobs(path: Path) ->
     text = (path.parent / "in.yaml").read_text().replace("$VERSION", path.stem)
     world = world_of(read(["-"], io.StringIO(text)))
     for owner in world.workloads:
-        if not isinstance(owner, Scraper):
+        if not isinstance(owner, AnyPrometheus):
             continue
-        known = workload_of(owner, Capabilities())
+        known = scraper_of(owner, Capabilities())
         wanted = choices(owner)
         for resource in chosen(wanted, world.resources, world.namespaces):
-            if isinstance(resource, Monitor) and judge(known, resource, world.assets).accepted:
+            if isinstance(resource, Consolidable) and judge(known, resource, world.assets).accepted:
                 told = differences(resource, known, world.assets)
                 assert not isinstance(told, list) or told == []
 
@@ -248,13 +248,13 @@ def test_generated_monitors_become_scrape_configs_with_the_same_jobs() -> None:
     version = SCRAPE_CONFIG.versions[0]
     for seed in range(40):
         world = worlds_of(seed)[0]
-        known = workload_of(world.scraper, world.capabilities)
+        known = scraper_of(world.scraper, world.capabilities)
         for manifest in world.resources:
             try:
                 resource = typed(manifest)
             except DecodeError:
                 continue
-            if not isinstance(resource, Monitor):
+            if not isinstance(resource, Consolidable):
                 continue
             if not judge(known, resource, fuzz_assets()).accepted:
                 continue
@@ -349,7 +349,7 @@ def test_a_scrape_config_in_place_of_a_monitor_is_never_selected() -> None:
         for what in ("Selector", "NamespaceSelector")
     }
     wanted = choices_in("monitoring", workload(**spec).spec)
-    both: list[Candidate] = [kept, monitor]
+    both: list[Resource] = [kept, monitor]
     assert chosen(wanted, both, {"shop": {}}) == [monitor]
     assert chosen(wanted, [free], {"shop": {}}) == [free]
 
@@ -357,7 +357,7 @@ def test_a_scrape_config_in_place_of_a_monitor_is_never_selected() -> None:
 # --- In place of monitors -------------------------------------------------------------------------
 
 
-def in_place(resource: Any, known: Workload) -> tuple[ScrapeConfig, ...]:
+def in_place(resource: Any, known: Scraper) -> tuple[ScrapeConfig, ...]:
     """Have ScrapeConfigs in place of whatever can have them."""
     return stand_ins_of(resource, known)
 

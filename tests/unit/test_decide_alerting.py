@@ -27,7 +27,7 @@ from stoker.decide import (
 from stoker.errors import WorkloadError
 from stoker.ref import Ref, ref_of
 from stoker.select.assets import SECRET, Contents
-from stoker.select.workload import Owner
+from stoker.select.workload import Workload
 from stoker.settings import Capabilities, ObjectSettings
 
 CAPABILITIES, SETTINGS = Capabilities(), ObjectSettings()
@@ -247,7 +247,7 @@ def test_a_ruler_whose_version_cannot_be_read_changes_nothing() -> None:
 
 # --- All kinds ------------------------------------------------------------------------------------
 
-OWNERS: dict[str, Owner] = {
+OWNERS: dict[str, Workload] = {
     "prometheus-main": made(Prometheus, "main", {"shards": 2, "ruleSelector": {}}),
     "prom-agent-main": made(PrometheusAgent, "main", {}),
     "alertmanager-main": alertmanager(),

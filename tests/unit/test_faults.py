@@ -21,7 +21,7 @@ from stoker.kube.reading import Head, typed
 from stoker.kube.reflector import Reflector
 from stoker.kube.report import WATCH
 from stoker.kube.resources import CONFIG_MAP
-from stoker.kube.watch import Scope
+from stoker.kube.watch import WatchScope
 from stoker.run.events import Events
 from stoker.run.kubelet import Kubelets
 from stoker.run.operator import Operator
@@ -92,7 +92,7 @@ def followed(api: Api, *faults: str) -> tuple[Reflector[Head], list[str]]:
             raise KeyError("odd")
 
     async def main() -> Reflector[Head]:
-        reflector = Reflector(cast(Client, api), Scope(CONFIG_MAP), typed(Head))
+        reflector = Reflector(cast(Client, api), WatchScope(CONFIG_MAP), typed(Head))
         reflector.store.listen(listener)
         task = asyncio.create_task(reflector.run())
         await asyncio.sleep(60)
@@ -220,7 +220,7 @@ def test_a_list_that_is_never_answered_as_a_stream_is_asked_for_in_pages(
         server = TestServer(application)
         await server.start_server()
         async with Client(Access(server=str(server.make_url("")).rstrip("/"))) as client:
-            reflector = Reflector(client, Scope(CONFIG_MAP), typed(Head))
+            reflector = Reflector(client, WatchScope(CONFIG_MAP), typed(Head))
             begun = time.monotonic()
             task = asyncio.create_task(reflector.run())
             await reflector.settled()

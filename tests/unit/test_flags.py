@@ -9,7 +9,7 @@ from stoker.cli.flag_table import FLAGS, GROUPS
 from stoker.cli.flags import help_text, parsed
 from stoker.cli.operator_settings import operator_settings
 from stoker.errors import FieldError
-from stoker.select.namespaces import NAME_LABEL, Scope, by_label, reference_scope, scope_of
+from stoker.select.namespaces import NAME_LABEL, Namespaces, by_label, reference_scope, scope_of
 from stoker.settings import LeaderSettings, NamespaceSettings, OperatorSettings
 from stoker.status.finalizers import adding, removing
 
@@ -308,15 +308,23 @@ def test_references_are_watched_beside_workloads_or_wherever_monitors_are() -> N
 @pytest.mark.parametrize(
     ("one", "other", "both"),
     [
-        (Scope(frozenset("a")), Scope(frozenset("b")), Scope(frozenset("ab"))),
-        (Scope(None, frozenset("a")), Scope(frozenset("a")), Scope()),
-        (Scope(None, frozenset("ab")), Scope(frozenset("c")), Scope(None, frozenset("ab"))),
-        (Scope(None, frozenset("ab")), Scope(None, frozenset("bc")), Scope(None, frozenset("b"))),
-        (Scope(), Scope(None, frozenset("b")), Scope()),
+        (Namespaces(frozenset("a")), Namespaces(frozenset("b")), Namespaces(frozenset("ab"))),
+        (Namespaces(None, frozenset("a")), Namespaces(frozenset("a")), Namespaces()),
+        (
+            Namespaces(None, frozenset("ab")),
+            Namespaces(frozenset("c")),
+            Namespaces(None, frozenset("ab")),
+        ),
+        (
+            Namespaces(None, frozenset("ab")),
+            Namespaces(None, frozenset("bc")),
+            Namespaces(None, frozenset("b")),
+        ),
+        (Namespaces(), Namespaces(None, frozenset("b")), Namespaces()),
     ],
 )
 def test_two_scopes_together_cover_what_either_covers(
-    one: Scope, other: Scope, both: Scope
+    one: Namespaces, other: Namespaces, both: Namespaces
 ) -> None:
     """A namespace that one denies and the other allows is covered."""
     assert one | other == both == other | one

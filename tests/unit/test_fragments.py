@@ -20,7 +20,6 @@ from stoker.generate.prometheus import (
     NOTHING_ADDITIONAL,
     Additional,
     Configuration,
-    Resource,
     Resources,
     agent_config,
     fragment,
@@ -28,7 +27,8 @@ from stoker.generate.prometheus import (
 )
 from stoker.ref import Ref
 from stoker.select.assets import SECRET, Contents
-from stoker.select.workload import Workload
+from stoker.select.choice import Monitor
+from stoker.select.workload import Scraper
 from stoker.validate.findings import Reason
 from stoker.validate.verdicts import judge
 
@@ -72,23 +72,23 @@ SPECS: dict[str, list[dict[str, Any]]] = {
 NAMES = ["a/x", "a-b/x", "a/y", "b/x"]
 
 
-def resource(kind: str, name: str, spec: dict[str, Any]) -> Resource:
+def resource(kind: str, name: str, spec: dict[str, Any]) -> Monitor:
     """A configuration resource."""
     namespace, _, own = name.partition("/")
     found = {"metadata": {"namespace": namespace, "name": own}, "spec": {"selector": {}} | spec}
-    made: Resource = convert(MODELS[kind], found)
+    made: Monitor = convert(MODELS[kind], found)
     return made
 
 
-def server(spec: dict[str, Any] | None = None) -> Workload:
+def server(spec: dict[str, Any] | None = None) -> Scraper:
     """The server `main` in `shop`."""
-    return Workload(namespace="shop", name="main", spec=convert(PrometheusSpec, spec or {}))
+    return Scraper(namespace="shop", name="main", spec=convert(PrometheusSpec, spec or {}))
 
 
-def agent(spec: dict[str, Any] | None = None, *, daemon_set: bool = False) -> Workload:
+def agent(spec: dict[str, Any] | None = None, *, daemon_set: bool = False) -> Scraper:
     """The agent `main` in `shop`."""
     found = convert(PrometheusAgentSpec, spec or {})
-    return Workload(namespace="shop", name="main", spec=found, agent=True, daemon_set=daemon_set)
+    return Scraper(namespace="shop", name="main", spec=found, agent=True, daemon_set=daemon_set)
 
 
 def secrets(value: str | None) -> Contents:
@@ -98,8 +98,8 @@ def secrets(value: str | None) -> Contents:
 
 
 def whole(
-    workload: Workload,
-    resources: dict[Ref, Resource],
+    workload: Scraper,
+    resources: dict[Ref, Monitor],
     assets: Contents,
     additional: Additional = NOTHING_ADDITIONAL,
 ) -> Configuration:
@@ -150,7 +150,7 @@ def short_runs() -> Iterator[None]:
 def test_after_any_changes_it_is_what_would_be_made_at_once(changes: list[Any]) -> None:
     """Text, bytes, verdicts, ignored fields and references tell nothing of the way there."""
     workload, additional, assets = WORKLOADS[0], ADDITIONAL[0], secrets(None)
-    resources: dict[Ref, Resource] = {}
+    resources: dict[Ref, Monitor] = {}
     kept = KeptConfiguration(workload, assets)
     for name, *values in changes:
         if name == "put":
@@ -179,7 +179,7 @@ def test_after_any_changes_it_is_what_would_be_made_at_once(changes: list[Any]) 
     assert kept.verdicts.keys() == resources.keys()
 
 
-def monitors(count: int) -> dict[Ref, Resource]:
+def monitors(count: int) -> dict[Ref, Monitor]:
     """So many ServiceMonitors of one endpoint."""
     names = [f"shop/monitor-{number:03}" for number in range(count)]
     return {
@@ -221,7 +221,7 @@ def test_one_change_makes_one_fragment_and_one_run(monkeypatch: pytest.MonkeyPat
 # --- Secrets --------------------------------------------------------------------------------------
 
 
-def reading(*names: str) -> dict[Ref, Resource]:
+def reading(*names: str) -> dict[Ref, Monitor]:
     """ServiceMonitors that read the token of their namespace."""
     return {
         Ref("ServiceMonitor", *name.split("/")): resource(

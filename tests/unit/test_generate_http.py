@@ -23,7 +23,7 @@ from stoker.generate.http import authorization, basic_auth, oauth2, put_proxy, s
 from stoker.generate.order import in_order
 from stoker.ref import Ref
 from stoker.select.assets import Contents, Source
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 
 ASSETS = Contents(
     {
@@ -41,7 +41,7 @@ ASSETS = Contents(
 def a_draft(version: str = "v3.14.0") -> Draft:
     """A draft for a resource in the namespace `shop`."""
     spec = PrometheusSpec(version=version)
-    return Draft(Workload(namespace="monitoring", name="main", spec=spec), ASSETS, "shop")
+    return Draft(Scraper(namespace="monitoring", name="main", spec=spec), ASSETS, "shop")
 
 
 def secret(key: str, name: str = "login") -> dict[str, str]:

@@ -22,7 +22,7 @@ from stoker.generate.prometheus import (
 )
 from stoker.ref import Ref
 from stoker.select.assets import Contents
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 from stoker.settings import Capabilities
 
 NOTHING = Contents()
@@ -72,15 +72,15 @@ ALL = Resources(
 )
 
 
-def server(spec: dict[str, Any] | None = None, capabilities: Capabilities = PLAIN) -> Workload:
+def server(spec: dict[str, Any] | None = None, capabilities: Capabilities = PLAIN) -> Scraper:
     """The server `main` in `shop`."""
     found = convert(PrometheusSpec, spec or {})
-    return Workload(namespace="shop", name="main", spec=found, capabilities=capabilities)
+    return Scraper(namespace="shop", name="main", spec=found, capabilities=capabilities)
 
 
-def agent(spec: dict[str, Any] | None = None, *, daemon_set: bool = False) -> Workload:
+def agent(spec: dict[str, Any] | None = None, *, daemon_set: bool = False) -> Scraper:
     """The agent `main` in `shop`."""
-    return Workload(
+    return Scraper(
         namespace="shop",
         name="main",
         spec=convert(PrometheusAgentSpec, spec or {}),
@@ -210,7 +210,7 @@ def test_what_was_ignored_is_told_for_each_resource() -> None:
 # --- Additional jobs ------------------------------------------------------------------------------
 
 
-def added(configs: list[Any], workload: Workload) -> list[dict[str, Any]]:
+def added(configs: list[Any], workload: Scraper) -> list[dict[str, Any]]:
     """The jobs that a user's own configurations become."""
     text = server_config(workload, Resources(), NOTHING, Additional(scrape_configs=configs)).text
     jobs: list[dict[str, Any]] = yaml.safe_load(text)["scrape_configs"]

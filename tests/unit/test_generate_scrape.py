@@ -20,7 +20,7 @@ from stoker.generate.scrape import pod_monitor_jobs, probe_job, service_monitor_
 from stoker.generate.sharding import sharding_steps
 from stoker.ref import Ref
 from stoker.select.assets import Contents
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 from stoker.settings import Capabilities
 
 PLAIN = Capabilities(topology_sharding=False, shard_retention=False)
@@ -42,7 +42,7 @@ def a_draft(
 ) -> Draft:
     """A draft for a resource in `shop` and a workload in `monitoring`."""
     model = PrometheusAgentSpec if daemon_set else PrometheusSpec
-    workload = Workload(
+    workload = Scraper(
         namespace="monitoring",
         name="main",
         spec=convert(model, {"version": "v3.14.0", **(spec or {})}),

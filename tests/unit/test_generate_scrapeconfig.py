@@ -17,7 +17,7 @@ from stoker.generate.draft import Draft
 from stoker.generate.scrapeconfig import scrape_config_job
 from stoker.ref import Ref
 from stoker.select.assets import Contents
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 from stoker.settings import Capabilities
 from stoker.version import Version
 from tests.unit.discovery_examples import EXAMPLES, OAUTH2, key
@@ -37,7 +37,7 @@ SECRETS = Contents(
 
 def draft_for(version: str = "v3.14.0", *, shards_live_on: bool = False, **spec: Any) -> Draft:
     """Start a draft for a Prometheus of that version, with no other feature gate open."""
-    workload = Workload(
+    workload = Scraper(
         namespace="monitoring",
         name="main",
         spec=convert(PrometheusSpec, {"version": version, **spec}),

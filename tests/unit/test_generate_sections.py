@@ -20,7 +20,7 @@ from stoker.generate.sections import (
 )
 from stoker.ref import Ref
 from stoker.select.assets import Contents
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 from stoker.settings import Capabilities
 
 SECRETS = Contents({Ref("Secret", "shop", "login"): {"user": "ann", "password": "yes"}})
@@ -32,7 +32,7 @@ def draft_of(
 ) -> Draft:
     """A draft for the workload `main` in the namespace `shop`."""
     model: Any = PrometheusAgentSpec if agent else PrometheusSpec
-    workload = Workload(
+    workload = Scraper(
         namespace="shop",
         name="main",
         spec=convert(model, spec),

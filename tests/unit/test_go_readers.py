@@ -10,14 +10,14 @@ from stoker.api.monitors import ServiceMonitor
 from stoker.api.prometheus import Prometheus
 from stoker.cli.operator_settings import operator_settings
 from stoker.select.assets import Missing, Source
-from stoker.select.workload import workload_of
+from stoker.select.workload import scraper_of
 from stoker.settings import Capabilities
 from stoker.validate.alertmanager.matchers import expression_problem
 from stoker.validate.alertmanager.syntax import go_template_problem, smart_host_problem
 from stoker.validate.findings import Reason
 from stoker.validate.monitors import service_monitor
 from stoker.validate.relabel import regex_problem
-from stoker.validate.scope import Scope
+from stoker.validate.scope import Reading
 from stoker.validate.syntax import web_url_problem
 from stoker.version import parse_version
 
@@ -167,8 +167,8 @@ def test_the_operator_can_deny_files_to_all(*, denied: bool) -> None:
     words = ["--deny-file-access-in-configuration-resources"] if denied else []
     assert operator_settings(words).deny_files == denied
     scraper = convert(Prometheus, {"metadata": {"name": "a", "namespace": "b"}, "spec": {}})
-    workload = workload_of(scraper, Capabilities(deny_files=denied))
+    workload = scraper_of(scraper, Capabilities(deny_files=denied))
     endpoint = {"port": "web", "bearerTokenFile": "/var/run/token"}
     monitor = {"metadata": {}, "spec": {"endpoints": [endpoint], "selector": {}}}
-    found = service_monitor(convert(ServiceMonitor, monitor), Scope(workload, Nothing(), "b"))
+    found = service_monitor(convert(ServiceMonitor, monitor), Reading(workload, Nothing(), "b"))
     assert [one.reason for one in found] == ([Reason.FILE_ACCESS_FORBIDDEN] if denied else [])

@@ -19,7 +19,7 @@ from stoker.errors import StokerError
 from stoker.kube.access import Access
 from stoker.kube.client import Client
 from stoker.kube.errors import Unavailable
-from stoker.kube.resources import SCRAPE_CONFIG, SERVICE, Resource
+from stoker.kube.resources import SCRAPE_CONFIG, SERVICE, ApiResource
 from stoker.kube.served import served
 from stoker.run import claims
 from stoker.run.definitions import Definition, definition_of, trimmed
@@ -37,7 +37,7 @@ DEFINITION = Definition(
     version="1",
 )
 # A version of which nothing has to be asked first.
-PLAIN = Resource(GROUP, "v1", "servicemonitors", "ServiceMonitor")
+PLAIN = ApiResource(GROUP, "v1", "servicemonitors", "ServiceMonitor")
 
 READERS: dict[str, Callable[[Client], Awaitable[object]]] = {
     "get": lambda client: client.get(SERVICE, "shop", "cart"),

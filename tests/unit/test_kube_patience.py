@@ -19,7 +19,7 @@ from stoker.kube.queue import KeyedQueue
 from stoker.kube.reading import Head, typed
 from stoker.kube.reflector import Reflector
 from stoker.kube.resources import CONFIG_MAP
-from stoker.kube.watch import Scope
+from stoker.kube.watch import WatchScope
 from stoker.ref import Ref
 from stoker.run.events import Events, Subject
 from stoker.run.namespaces import read_one_by_one
@@ -74,7 +74,7 @@ async def _queue(client: Client) -> None:
 
 
 async def _watch(client: Client) -> None:
-    await Reflector(client, Scope(CONFIG_MAP), typed(Head)).run()
+    await Reflector(client, WatchScope(CONFIG_MAP), typed(Head)).run()
 
 
 async def _lease(client: Client) -> None:
@@ -110,7 +110,7 @@ async def _task(client: Client) -> None:
 
 
 async def _namespaces(client: Client) -> None:
-    found = Reflector(client, Scope(CONFIG_MAP), typed(Head))
+    found = Reflector(client, WatchScope(CONFIG_MAP), typed(Head))
     [report] = found.reports
     report.failed("list", Forbidden("list", "/api/v1/namespaces", "no", status=403))
     await read_one_by_one(client, found, "abcd", asyncio.Event())

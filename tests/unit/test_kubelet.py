@@ -9,7 +9,7 @@ from hypothesis import strategies as some
 from msgspec.structs import replace
 
 from stoker.build.drift import drift
-from stoker.build.kubelet import Existing, Plan, plan
+from stoker.build.kubelet import KubeletExisting, KubeletPlan, kubelet_plan
 from stoker.build.nodes import node_addresses
 from stoker.settings import KubeletSettings, ObjectSettings
 
@@ -40,13 +40,17 @@ def nodes(numbers: Iterable[int]) -> list[Object]:
 
 
 def planned(
-    found: list[Object], existing: Existing | None = None, settings: KubeletSettings = SETTINGS
-) -> Plan:
+    found: list[Object],
+    existing: KubeletExisting | None = None,
+    settings: KubeletSettings = SETTINGS,
+) -> KubeletPlan:
     """The plan for these nodes."""
-    return plan(found, existing or Existing(service=SERVICE), settings, ObjectSettings())
+    return kubelet_plan(
+        found, existing or KubeletExisting(service=SERVICE), settings, ObjectSettings()
+    )
 
 
-def applied(made: Plan, existing: Existing) -> Existing:
+def applied(made: KubeletPlan, existing: KubeletExisting) -> KubeletExisting:
     """What the cluster has after a plan."""
     gone = {one["metadata"]["name"] for one in made.deletions}
     wanted = {one["metadata"]["name"]: one for one in made.slices}
@@ -78,7 +82,7 @@ def test_labels_of_flags_are_on_every_object_but_not_in_the_way() -> None:
     flags = ObjectSettings(
         labels={"k8s-app": "mine", "kubernetes.io/service-name": "other"}, annotations={"a": "b"}
     )
-    made = plan(nodes([1]), Existing(service=SERVICE), SETTINGS, flags)
+    made = kubelet_plan(nodes([1]), KubeletExisting(service=SERVICE), SETTINGS, flags)
     assert made.endpoints is not None
     for one in (made.service, made.endpoints, *made.slices):
         assert one["metadata"]["labels"]["k8s-app"] == "mine"
@@ -88,7 +92,7 @@ def test_labels_of_flags_are_on_every_object_but_not_in_the_way() -> None:
 
 def test_a_node_that_comes_or_goes_changes_one_slice() -> None:
     """Addresses stay where they are; a gap is filled before a new slice is made."""
-    live = Existing(service=SERVICE)
+    live = KubeletExisting(service=SERVICE)
     live = applied(planned(nodes(range(1, 6)), live), live)
     assert ips(live.slices) == [["10.0.0.1", "10.0.0.2"], ["10.0.0.3", "10.0.0.4"], ["10.0.0.5"]]
     fewer = planned(nodes([1, 2, 4, 5]), live)
@@ -102,7 +106,7 @@ def test_a_node_that_comes_or_goes_changes_one_slice() -> None:
 
 def test_an_empty_slice_is_deleted_unless_it_is_needed() -> None:
     """The last address of a slice takes it along; a new address takes its place."""
-    live = Existing(service=SERVICE)
+    live = KubeletExisting(service=SERVICE)
     live = applied(planned(nodes([1, 2, 3]), live), live)
     gone = planned(nodes([1, 2]), live)
     assert [one["metadata"]["name"] for one in gone.deletions] == ["kubelet-ipv4-1"]
@@ -116,7 +120,7 @@ def test_an_empty_slice_is_deleted_unless_it_is_needed() -> None:
 def test_slices_always_hold_each_address_once(steps: list[set[int]], size: int) -> None:
     """Whatever nodes come and go: no address is lost or doubled, no slice is too big or empty."""
     settings = replace(SETTINGS, max_endpoints=size)
-    live = Existing(service=SERVICE)
+    live = KubeletExisting(service=SERVICE)
     for numbers in steps:
         made = planned(nodes(numbers), live, settings)
         live = applied(made, live)
@@ -137,7 +141,7 @@ def test_slices_are_by_family_and_belong_to_the_service() -> None:
 
 def test_slices_wait_for_their_service() -> None:
     """Without its UID there is nothing to belong to; nothing is deleted either."""
-    live = Existing(service=SERVICE)
+    live = KubeletExisting(service=SERVICE)
     live = applied(planned(nodes([1]), live), live)
     made = planned(nodes([1]), replace(live, service=None))
     assert (made.slices, made.deletions) == ((), ())
@@ -146,7 +150,7 @@ def test_slices_wait_for_their_service() -> None:
 
 def test_slices_of_a_service_made_anew_are_replaced() -> None:
     """The old ones belong to an object that is gone and are deleted with it."""
-    live = Existing(service=SERVICE)
+    live = KubeletExisting(service=SERVICE)
     live = applied(planned(nodes([1]), live), live)
     renewed = {"metadata": {"name": "kubelet", "uid": "other"}}
     made = planned(nodes([1]), replace(live, service=renewed))
@@ -168,19 +172,19 @@ def test_slices_of_others_are_left_alone() -> None:
             }
         },
     ]
-    live = Existing(service=SERVICE, slices=foreign)
+    live = KubeletExisting(service=SERVICE, slices=foreign)
     for settings in (SETTINGS, replace(SETTINGS, endpoint_slices=False)):
         assert not planned(nodes([1]), live, settings).deletions
 
 
 def test_what_is_turned_off_is_taken_away() -> None:
     """Stale addresses would be scraped for ever; an object of somebody else is not touched."""
-    live = Existing(service=SERVICE)
+    live = KubeletExisting(service=SERVICE)
     live = applied(planned(nodes([1]), live), live)
     off = replace(SETTINGS, endpoints=False, endpoint_slices=False)
     kinds = [one["kind"] for one in planned(nodes([1]), live, off).deletions]
     assert sorted(kinds) == ["EndpointSlice", "Endpoints"]
-    theirs = Existing(service=SERVICE, endpoints={"metadata": {"name": "kubelet"}})
+    theirs = KubeletExisting(service=SERVICE, endpoints={"metadata": {"name": "kubelet"}})
     assert not planned(nodes([1]), theirs, off).deletions
 
 
@@ -193,7 +197,7 @@ def test_endpoints_are_mirrored_unless_we_make_slices() -> None:
     fresh = planned(nodes([1]), settings=off)
     assert fresh.endpoints is not None
     assert SKIP_MIRROR not in fresh.endpoints["metadata"]["labels"]
-    back = planned(nodes([1]), Existing(service=SERVICE, endpoints=made.endpoints), off)
+    back = planned(nodes([1]), KubeletExisting(service=SERVICE, endpoints=made.endpoints), off)
     assert back.endpoints is not None
     assert back.endpoints["metadata"]["labels"][SKIP_MIRROR] == "false"
 
@@ -212,7 +216,7 @@ def test_endpoints_in_another_order_are_not_written_again() -> None:
             }
         ],
     }
-    again = planned(nodes([1, 2, 3]), Existing(service=SERVICE, endpoints=stored))
+    again = planned(nodes([1, 2, 3]), KubeletExisting(service=SERVICE, endpoints=stored))
     assert again.endpoints is not None
     assert drift(again.endpoints, stored, "x") is None
 
@@ -228,7 +232,7 @@ def test_endpoints_hold_one_address_of_a_node_in_the_services_family() -> None:
     """A node without such an address is there with the one that it has."""
     service = {**SERVICE, "spec": {"ipFamilies": ["IPv6", "IPv4"]}}
     found = [node("a", "10.0.0.1", "fd00::1"), node("b", "10.0.0.2")]
-    made = planned(found, Existing(service=service))
+    made = planned(found, KubeletExisting(service=service))
     assert made.endpoints is not None
     (subset,) = made.endpoints["subsets"]
     assert [one["ip"] for one in subset["addresses"]] == ["fd00::1", "10.0.0.2"]

@@ -14,20 +14,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stoker.offline import manifests
-from stoker.offline.manifests import Manifest, Reading, Unreadable, read
+from stoker.offline.manifests import Document, Manifest, Unreadable, read
 
 
-def _read(folder: Path, name: str = "a.yaml", text: str | bytes = "") -> list[Reading]:
+def _read(folder: Path, name: str = "a.yaml", text: str | bytes = "") -> list[Document]:
     path = folder / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return list(read([str(path)]))
 
 
-def _objects(readings: list[Reading]) -> list[object]:
+def _objects(readings: list[Document]) -> list[object]:
     return [reading.object for reading in readings if isinstance(reading, Manifest)]
 
 
-def _only(readings: list[Reading]) -> Unreadable:
+def _only(readings: list[Document]) -> Unreadable:
     (reading,) = readings
     assert isinstance(reading, Unreadable)
     return reading

@@ -15,7 +15,7 @@ from stoker.ref import Ref
 from stoker.select.choice import Choice, choices_in
 from stoker.select.labels import EVERYTHING, NOTHING, Selector, selector_of
 from stoker.select.members import Members, SelectorIndex
-from stoker.select.namespaces import Scope
+from stoker.select.namespaces import Namespaces
 
 Labels = Mapping[str, str]
 
@@ -192,7 +192,7 @@ def test_only_what_is_called_by_its_name_may_lie_out_of_scope() -> None:
     )
     wanted = {"AlertmanagerConfig": Choice(EVERYTHING, EVERYTHING, "monitoring", "root")}
     for first in (True, False):
-        members = Members({"AlertmanagerConfig": Scope(frozenset({"shop"}))})
+        members = Members({"AlertmanagerConfig": Namespaces(frozenset({"shop"}))})
         if first:
             members.put_workload(main, wanted)
         for key in (root, beside, tenant):

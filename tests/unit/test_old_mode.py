@@ -12,7 +12,7 @@ from stoker.build.objects import Contents
 from stoker.run.caches import Running
 from stoker.run.old_mode import OldConfiguration, OldMode, _mounted_by, old_mode_of, together
 from stoker.run.switching import Found
-from stoker.select.workload import workload_of
+from stoker.select.workload import scraper_of
 from stoker.settings import Capabilities
 from stoker.validate.workload import mode_rules
 
@@ -48,7 +48,7 @@ def running(shard: int = 0, *, reads: str = "", env: Sequence[str] = ()) -> Runn
 
 def old_of(owner: PrometheusAgent, sets: list[Running], daemons: list[Running]) -> OldMode | None:
     """The mode that an agent is leaving."""
-    return old_mode_of(owner, workload_of(owner, Capabilities()), Found(sets, daemons, []))
+    return old_mode_of(owner, scraper_of(owner, Capabilities()), Found(sets, daemons, []))
 
 
 def test_an_agent_that_stays_as_it_is_leaves_no_mode() -> None:
@@ -123,7 +123,7 @@ def test_old_pods_get_no_more_than_they_mount() -> None:
     """They are not rolled: a file in a Secret that they do not mount would be missing."""
     old = old_of(agent("DaemonSet"), [running()], [])
     assert old is not None
-    workload = workload_of(old.agent, Capabilities())
+    workload = scraper_of(old.agent, Capabilities())
     contents = Contents(config_files={}, asset_files={"a": "b"})
     one: list[Object] = [{"kind": "Secret", "metadata": {"name": "prom-agent-light"}}]
     more: list[Object] = [

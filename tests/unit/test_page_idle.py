@@ -29,7 +29,7 @@ from stoker.page.index import Query
 from stoker.page.judged import Judged
 from stoker.ref import Ref
 from stoker.select.labels import DOES_NOT_EXIST, EXISTS, IN, NOT_IN, Requirement, Selector
-from stoker.select.workload import workload_of
+from stoker.select.workload import scraper_of
 from stoker.settings import OperatorSettings
 from tests.unit.test_explain import (
     SHOP,
@@ -284,7 +284,7 @@ def test_of_very_many_matches_nothing_is_concluded(
     view = many(viewed(tmp_path, SHOP, prometheus(), service(), monitor()), number)
     monitor_ = next(each for each in view.resources if isinstance(each, ServiceMonitor))
     (owner,) = view.workloads
-    workload = workload_of(owner, view.capabilities)  # type: ignore[arg-type]
+    workload = scraper_of(owner, view.capabilities)  # type: ignore[arg-type]
     assert service_search(replace(view, brief=True), monitor_, workload).targets == targets
     assert service_search(view, monitor_, workload).targets == 0
 

@@ -13,7 +13,7 @@ from stoker.explain.answer import State
 from stoker.page.index import Entry, Index, IndexMaker, Query
 from stoker.page.judged import Judged
 from stoker.ref import Ref, ref_of
-from stoker.select.choice import Candidate
+from stoker.select.choice import Resource
 from stoker.validate.findings import Finding, Reason
 from stoker.validate.verdicts import Verdict
 
@@ -48,7 +48,7 @@ class Cluster:
     """Resources, and two workloads that select all of them."""
 
     def __init__(self, number: int = 200) -> None:
-        self.resources: list[Candidate] = [monitor(each) for each in range(number)]
+        self.resources: list[Resource] = [monitor(each) for each in range(number)]
         self.held = ""
         self.idle: dict[Ref, str] = {}
         self.titles: tuple[str, ...] = TITLES
@@ -74,7 +74,7 @@ class Cluster:
             maker.add(each)
         return maker.made({each.title: each.kinds for each in judged})
 
-    def judge(self, resource: Candidate, *findings: Finding) -> None:
+    def judge(self, resource: Resource, *findings: Finding) -> None:
         """Let the first workload judge."""
         key = ref_of(resource)
         self.verdicts[TITLES[0]][key] = (Verdict(key.path, resource, findings), ())

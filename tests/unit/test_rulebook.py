@@ -25,7 +25,7 @@ from stoker.generate.rules import (
 )
 from stoker.ref import Ref
 from stoker.select.assets import Contents
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 from stoker.settings import Capabilities
 from stoker.validate.verdicts import Verdict
 
@@ -35,7 +35,7 @@ ConfigMaps = list[Mapping[str, str]]
 def terms(version: str = "v3.14.0", **members: Any) -> RuleTerms:
     """What rules of a Prometheus depend on."""
     spec = convert(PrometheusSpec, {"version": version, **members})
-    return prometheus_terms(Workload(namespace="ops", name="main", spec=spec))
+    return prometheus_terms(Scraper(namespace="ops", name="main", spec=spec))
 
 
 def key_of(name: str) -> Ref:

@@ -17,7 +17,7 @@ from stoker.generate.rules import (
     rule_file,
     split_files,
 )
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 from stoker.validate import templates
 from stoker.validate.findings import Reason
 from stoker.validate.rules import Reader, prometheus_reader, raw_rules, rules, thanos_reader
@@ -27,7 +27,7 @@ from stoker.version import parse_version
 def reader(version: str = "v3.14.0", **members: Any) -> Reader:
     """A Prometheus that reads rules."""
     spec = convert(PrometheusSpec, {"version": version, **members})
-    return prometheus_reader(Workload(namespace="ops", name="main", spec=spec))
+    return prometheus_reader(Scraper(namespace="ops", name="main", spec=spec))
 
 
 def rule_of(*groups: dict[str, Any]) -> PrometheusRule:

@@ -14,7 +14,7 @@ from stoker.api.prometheus import Prometheus
 from stoker.decide import KeptScraper
 from stoker.kube.errors import NotFound
 from stoker.ref import Ref, ref_of
-from stoker.run.judgements import Judgements, Standing
+from stoker.run.judgements import Judgements, Ownership
 from stoker.run.operator import Operator
 from stoker.select.choice import Choice
 from stoker.select.labels import EVERYTHING
@@ -180,7 +180,7 @@ def test_a_workload_that_is_not_ours_may_come_and_go_without_our_being_told() ->
     """One that was gone and is back is another's; we would remove its bindings for ever."""
     unused: Any = None
 
-    async def main() -> list[Standing]:
+    async def main() -> list[Ownership]:
         cluster: Any = Elsewhere()
         judgements = Judgements(cluster, unused, unused, cluster)
         found = [await judgements.standing(MAIN)]
@@ -191,7 +191,7 @@ def test_a_workload_that_is_not_ours_may_come_and_go_without_our_being_told() ->
         await asyncio.sleep(60)
         return [*found, await judgements.standing(MAIN)]
 
-    assert run(main()) == [Standing.GONE, *[Standing.ANOTHERS] * 100, Standing.GONE]
+    assert run(main()) == [Ownership.GONE, *[Ownership.ANOTHERS] * 100, Ownership.GONE]
 
 
 def test_names_of_workloads_that_are_not_ours_are_not_remembered_for_ever() -> None:

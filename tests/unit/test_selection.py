@@ -22,14 +22,14 @@ from stoker.select.labels import (
     selection_changed,
     selector_of,
 )
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 from stoker.validate.verdicts import Selection, judge, select
 
 
-def workload(**spec: Any) -> Workload:
+def workload(**spec: Any) -> Scraper:
     """A Prometheus with these settings, by their JSON names."""
     made = convert(PrometheusCommonSpec, spec)
-    return Workload(namespace="monitoring", name="main", spec=made)
+    return Scraper(namespace="monitoring", name="main", spec=made)
 
 
 def monitor(
@@ -107,7 +107,7 @@ def test_rules_are_chosen_by_a_prometheus_and_by_a_thanos_ruler(
     spec: dict[str, Any], taken: list[str]
 ) -> None:
     """Without a selector none; without one for namespaces, those of the own namespace."""
-    asking = Workload(namespace="monitoring", name="main", spec=convert(PrometheusSpec, spec))
+    asking = Scraper(namespace="monitoring", name="main", spec=convert(PrometheusSpec, spec))
     assert names(applicable(asking, RULES, {})) == taken
     ruler = choices_in("monitoring", convert(ThanosRulerSpec, spec))
     assert names(chosen(ruler, RULES, {})) == taken
@@ -119,14 +119,14 @@ def test_a_workload_asks_for_the_kinds_that_it_has_selectors_for() -> None:
     monitors = choices_in("monitoring", PrometheusAgentSpec())
     assert list(everything) == [*monitors, "PrometheusRule"]
     assert list(choices_in("monitoring", ThanosRulerSpec())) == ["PrometheusRule"]
-    agent = Workload(namespace="monitoring", name="main", spec=PrometheusAgentSpec(), agent=True)
+    agent = Scraper(namespace="monitoring", name="main", spec=PrometheusAgentSpec(), agent=True)
     assert applicable(agent, RULES, {}) == []
 
 
 def test_rules_come_after_monitors() -> None:
     """What is chosen is in the order of kinds, whatever order it was found in."""
     spec = convert(PrometheusSpec, {"ruleSelector": {}, "serviceMonitorSelector": {}})
-    asking = Workload(namespace="monitoring", name="main", spec=spec)
+    asking = Scraper(namespace="monitoring", name="main", spec=spec)
     candidates: list[Any] = [rule("a"), monitor("b")]
     assert names(applicable(asking, candidates, {})) == ["monitoring/b", "monitoring/a"]
 

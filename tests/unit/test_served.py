@@ -11,20 +11,21 @@ import pytest
 from stoker.api.crd import GROUP
 from stoker.errors import DecodeError
 from stoker.kube.reading import slim
-from stoker.kube.resources import SCRAPE_CONFIG, Resource, versions_of
+from stoker.kube.resources import SCRAPE_CONFIG, ApiResource, versions_of
 from stoker.kube.served import chosen, priority, storage_hash
 from stoker.run.kinds import RESOURCES
 
 ALPHA, BETA, V1 = (
-    Resource(GROUP, name, "scrapeconfigs", "ScrapeConfig") for name in ("v1alpha1", "v1beta1", "v1")
+    ApiResource(GROUP, name, "scrapeconfigs", "ScrapeConfig")
+    for name in ("v1alpha1", "v1beta1", "v1")
 )
 
 
 def test_the_hash_is_that_of_kubernetes() -> None:
     """What a real API server says of a definition that stores v1alpha1, and then v1beta1."""
-    configs = Resource(GROUP, "v1alpha1", "alertmanagerconfigs", "AlertmanagerConfig")
+    configs = ApiResource(GROUP, "v1alpha1", "alertmanagerconfigs", "AlertmanagerConfig")
     assert storage_hash(configs) == "95DNJ6wsUCg="
-    beta = Resource(GROUP, "v1beta1", "alertmanagerconfigs", "AlertmanagerConfig")
+    beta = ApiResource(GROUP, "v1beta1", "alertmanagerconfigs", "AlertmanagerConfig")
     assert storage_hash(beta) == "uhnXxbA1b18="
 
 
@@ -42,7 +43,10 @@ def test_the_hash_is_that_of_kubernetes() -> None:
     ],
 )
 def test_the_stored_version_is_used_where_it_is_served(
-    served: tuple[Resource, ...], stored: Resource | None, current: Resource, wanted: Resource
+    served: tuple[ApiResource, ...],
+    stored: ApiResource | None,
+    current: ApiResource,
+    wanted: ApiResource,
 ) -> None:
     """Else the one in use, as long as it is there, and else the highest."""
     told = storage_hash(stored) if stored else ""

@@ -27,7 +27,7 @@ from stoker.generate.split import (
 from stoker.generate.stream import Piece
 from stoker.ref import Ref, ref_of
 from stoker.select.assets import Contents
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 from stoker.version import parse_version
 
 NOTHING = Contents()
@@ -37,11 +37,11 @@ MANY, ENOUGH, FEWER = 1200, 600, 480  # too much for two Secrets, too much for o
 ADDITIONAL = Additional(scrape_configs=[{"job_name": "own"}])
 
 
-def server(version: str = "v3.14.0") -> Workload:
+def server(version: str = "v3.14.0") -> Scraper:
     """The server `main` in `shop`, which also has a section after its jobs."""
     intervals = {"scrapeInterval": "30s", "evaluationInterval": "30s"}
     spec = intervals | {"version": version, "remoteWrite": [{"url": "http://store"}]}
-    return Workload(namespace="shop", name="main", spec=convert(PrometheusSpec, spec))
+    return Scraper(namespace="shop", name="main", spec=convert(PrometheusSpec, spec))
 
 
 def noisy(number: int, seed: int = 0) -> tuple[Ref, ScrapeConfig]:

@@ -20,14 +20,14 @@ from stoker.run.switching import (
     switched,
     usual_names,
 )
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 
 SECRET = Ref("Secret", "shop", "prom-agent-light-switch")
 
 
-def agent(mode: str) -> Workload:
+def agent(mode: str) -> Scraper:
     """An agent in a mode."""
-    return Workload(
+    return Scraper(
         namespace="shop",
         name="light",
         spec=convert(PrometheusAgentSpec, {"mode": mode}),
@@ -94,7 +94,7 @@ def test_nothing_is_kept_where_there_is_one_mode() -> None:
     assert switch_of(agent("DaemonSet"), ON_NODES, Found([], [daemon(numberAvailable=0)], [])) == (
         Switch()
     )
-    server = Workload(namespace="shop", name="main", spec=agent("").spec)
+    server = Scraper(namespace="shop", name="main", spec=agent("").spec)
     assert switch_of(server, WANTED, Found([READY_SET], [READY_DAEMON], OWN)) == Switch()
 
 

@@ -20,7 +20,7 @@ from stoker.decide import Existing, decide, kept_of, objects_for, shared_service
 from stoker.generate.rules import CONFIG_MAP_LIMIT
 from stoker.ref import ref_of
 from stoker.select.assets import Contents
-from stoker.select.workload import Owner
+from stoker.select.workload import Workload
 from stoker.settings import Capabilities, ObjectSettings
 
 CAPABILITIES, SETTINGS = Capabilities(), ObjectSettings()
@@ -52,7 +52,9 @@ def ruler(**spec: Any) -> ThanosRuler:
     return found
 
 
-def objects(owner: Owner, rules: Sequence[PrometheusRule], theirs: Sequence[Files]) -> list[Object]:
+def objects(
+    owner: Workload, rules: Sequence[PrometheusRule], theirs: Sequence[Files]
+) -> list[Object]:
     """What we make of a workload whose ConfigMaps with rules are there."""
     kept = kept_of(owner, CAPABILITIES, Contents())
     kept.put_all({ref_of(each): each for each in rules}, Contents())

@@ -28,7 +28,7 @@ WRONG_TYPE = "WrongType"
 UNKNOWN_FIELD = "UnknownField"
 
 
-class Finding(Struct, frozen=True):
+class Objection(Struct, frozen=True):
     """Something wrong with an object: where, what sort of thing, and a sentence for people."""
 
     path: str
@@ -40,8 +40,8 @@ class Admission(Struct, frozen=True):
     """The object as the API server would store it, and what it would refuse it for."""
 
     stored: dict[str, Any]
-    findings: tuple[Finding, ...]
-    unknown: tuple[Finding, ...]
+    findings: tuple[Objection, ...]
+    unknown: tuple[Objection, ...]
 
 
 def admit(version: Version, manifest: dict[str, Any]) -> Admission:
@@ -58,7 +58,7 @@ def admit(version: Version, manifest: dict[str, Any]) -> Admission:
     return Admission(stored, findings, unknown)
 
 
-def faults(model: type[Model], value: dict[str, Any]) -> tuple[Finding, ...]:
+def faults(model: type[Model], value: dict[str, Any]) -> tuple[Objection, ...]:
     """What the API server would refuse a part of an object for, by the part's declared type.
 
     An object that was stored before a rule was there, or where none is installed, may break it.
@@ -95,7 +95,7 @@ def _pruned(schema: Schema, value: Any) -> Any:
     }
 
 
-def _unknown(schema: Schema, value: Any, path: str) -> Iterator[Finding]:
+def _unknown(schema: Schema, value: Any, path: str) -> Iterator[Objection]:
     if schema.get("x-kubernetes-preserve-unknown-fields"):
         return
     if isinstance(value, list) and "items" in schema:
@@ -106,7 +106,7 @@ def _unknown(schema: Schema, value: Any, path: str) -> Iterator[Finding]:
             inner = _member(schema, name)
             here = below(path, name)
             if inner is None:
-                yield Finding(here, UNKNOWN_FIELD, "unknown field, the API server drops it")
+                yield Objection(here, UNKNOWN_FIELD, "unknown field, the API server drops it")
             else:
                 yield from _unknown(inner, item, here)
 
@@ -140,7 +140,7 @@ def _defaulted(schema: Schema, value: Any) -> Any:
 _BLOCKING = frozenset({REQUIRED, UNSUPPORTED, WRONG_TYPE})
 
 
-def _findings(schema: Schema, stored: dict[str, Any]) -> tuple[Finding, ...]:
+def _findings(schema: Schema, stored: dict[str, Any]) -> tuple[Objection, ...]:
     """What is wrong: CEL rules are asked, as by the API server, only of a well-shaped object."""
     found = tuple(_violations(schema, stored, ""))
     if any(finding.reason in _BLOCKING for finding in found):
@@ -148,7 +148,7 @@ def _findings(schema: Schema, stored: dict[str, Any]) -> tuple[Finding, ...]:
     return found + tuple(_broken_rules(schema, stored, ""))
 
 
-def _scale_violations(version: Version, stored: dict[str, Any]) -> Iterator[Finding]:
+def _scale_violations(version: Version, stored: dict[str, Any]) -> Iterator[Objection]:
     """The scale subresource takes no negative number, whatever the schema says."""
     if version.scale is None:
         return
@@ -157,10 +157,10 @@ def _scale_violations(version: Version, stored: dict[str, Any]) -> Iterator[Find
     for name in path.split("."):
         number = number.get(name) if isinstance(number, dict) else None
     if isinstance(number, int) and number < 0:
-        yield Finding(path, INVALID, f"{number} is less than 0")
+        yield Objection(path, INVALID, f"{number} is less than 0")
 
 
-def _broken_rules(schema: Schema, value: Any, path: str) -> Iterator[Finding]:
+def _broken_rules(schema: Schema, value: Any, path: str) -> Iterator[Objection]:
     if isinstance(value, dict):
         for name, item in value.items():
             yield from _broken_rules(_member(schema, name) or {}, item, below(path, name))
@@ -169,13 +169,13 @@ def _broken_rules(schema: Schema, value: Any, path: str) -> Iterator[Finding]:
             yield from _broken_rules(schema.get("items", {}), item, f"{path}[{index}]")
     for rule in schema.get("x-kubernetes-validations", ()):
         if not holds(rule["rule"], value):
-            yield Finding(path, INVALID, rule["message"])
+            yield Objection(path, INVALID, rule["message"])
 
 
-def _violations(schema: Schema, value: Any, path: str) -> Iterator[Finding]:
+def _violations(schema: Schema, value: Any, path: str) -> Iterator[Objection]:
     mismatch = _type_mismatch(schema, value)
     if mismatch:
-        yield Finding(path, WRONG_TYPE, mismatch)
+        yield Objection(path, WRONG_TYPE, mismatch)
         return
     yield from _value_violations(schema, value, path)
     if isinstance(value, dict):
@@ -214,58 +214,60 @@ def _described(value: Any) -> str:
     return "nothing"
 
 
-def _value_violations(schema: Schema, value: Any, path: str) -> Iterator[Finding]:
+def _value_violations(schema: Schema, value: Any, path: str) -> Iterator[Objection]:
     if "enum" in schema and value not in schema["enum"]:
         allowed = ", ".join(f"`{choice}`" for choice in schema["enum"])
-        yield Finding(path, UNSUPPORTED, f"{_quoted(value)} is not one of {allowed}")
+        yield Objection(path, UNSUPPORTED, f"{_quoted(value)} is not one of {allowed}")
     if isinstance(value, str):
         yield from _text_violations(schema, value, path)
     elif isinstance(value, int | float):
         yield from _number_violations(schema, value, path)
 
 
-def _text_violations(schema: Schema, value: str, path: str) -> Iterator[Finding]:
+def _text_violations(schema: Schema, value: str, path: str) -> Iterator[Objection]:
     if len(value) < schema.get("minLength", 0):
-        yield Finding(path, INVALID, _too_short(schema["minLength"]))
+        yield Objection(path, INVALID, _too_short(schema["minLength"]))
     if len(value) > schema.get("maxLength", len(value)):
-        yield Finding(path, INVALID, f"longer than {schema['maxLength']} characters")
+        yield Objection(path, INVALID, f"longer than {schema['maxLength']} characters")
     if "pattern" in schema and not _pattern(schema["pattern"]).search(value):
-        yield Finding(path, INVALID, f"{_quoted(value)} does not match `{schema['pattern']}`")
+        yield Objection(path, INVALID, f"{_quoted(value)} does not match `{schema['pattern']}`")
     if schema.get("format") == "date-time" and not _DATE_TIME.match(value):
-        yield Finding(path, INVALID, f"{_quoted(value)} is not a time such as 2026-01-31T12:00:00Z")
+        yield Objection(
+            path, INVALID, f"{_quoted(value)} is not a time such as 2026-01-31T12:00:00Z"
+        )
 
 
-def _number_violations(schema: Schema, value: float, path: str) -> Iterator[Finding]:
+def _number_violations(schema: Schema, value: float, path: str) -> Iterator[Objection]:
     if value < schema.get("minimum", value):
-        yield Finding(path, INVALID, f"{value} is less than {schema['minimum']}")
+        yield Objection(path, INVALID, f"{value} is less than {schema['minimum']}")
     if value > schema.get("maximum", value):
-        yield Finding(path, INVALID, f"{value} is more than {schema['maximum']}")
+        yield Objection(path, INVALID, f"{value} is more than {schema['maximum']}")
     limit = _INTEGER_LIMITS.get(schema.get("format", ""))
     if limit and not -limit <= value < limit:
-        yield Finding(path, INVALID, f"{value} does not fit into {schema['format']}")
+        yield Objection(path, INVALID, f"{value} does not fit into {schema['format']}")
 
 
-def _object_violations(schema: Schema, value: dict[str, Any], path: str) -> Iterator[Finding]:
+def _object_violations(schema: Schema, value: dict[str, Any], path: str) -> Iterator[Objection]:
     for name in schema.get("required", ()):
         if name not in value:
-            yield Finding(below(path, name), REQUIRED, "required, but missing")
+            yield Objection(below(path, name), REQUIRED, "required, but missing")
     for name, item in value.items():
         inner = _member(schema, name)
         if inner is not None:
             yield from _violations(inner, item, below(path, name))
 
 
-def _list_violations(schema: Schema, value: list[Any], path: str) -> Iterator[Finding]:
+def _list_violations(schema: Schema, value: list[Any], path: str) -> Iterator[Objection]:
     if len(value) < schema.get("minItems", 0):
-        yield Finding(path, INVALID, f"needs at least {_counted(schema['minItems'], 'item')}")
+        yield Objection(path, INVALID, f"needs at least {_counted(schema['minItems'], 'item')}")
     if len(value) > schema.get("maxItems", len(value)):
-        yield Finding(path, INVALID, f"takes at most {_counted(schema['maxItems'], 'item')}")
+        yield Objection(path, INVALID, f"takes at most {_counted(schema['maxItems'], 'item')}")
     for index, item in enumerate(value):
         yield from _violations(schema.get("items", {}), item, f"{path}[{index}]")
     yield from _duplicates(schema, value, path)
 
 
-def _duplicates(schema: Schema, value: list[Any], path: str) -> Iterator[Finding]:
+def _duplicates(schema: Schema, value: list[Any], path: str) -> Iterator[Objection]:
     """The second of each set of equal items, as the API server has it."""
     seen: Counter[str] = Counter()
     for index, item in enumerate(value):
@@ -274,7 +276,7 @@ def _duplicates(schema: Schema, value: list[Any], path: str) -> Iterator[Finding
             return
         # By their text, since `True` and `1` are equal only in Python.
         if seen[repr(identity)] == 1:
-            yield Finding(f"{path}[{index}]", DUPLICATE, f"{_quoted(identity)} stands here twice")
+            yield Objection(f"{path}[{index}]", DUPLICATE, f"{_quoted(identity)} stands here twice")
         seen[repr(identity)] += 1
 
 

@@ -21,7 +21,7 @@ from stoker.api.core import (
     SecretKeySelector,
     TopologySpreadConstraint,
 )
-from stoker.api.crd import Kind, Resource, Scale, Version
+from stoker.api.crd import CustomResource, Kind, Scale, Version
 from stoker.api.declare import NO_TEXT, Model, doc, names
 from stoker.api.workload import (
     PersistentVolumeClaimRetentionPolicy,
@@ -428,7 +428,7 @@ class AlertmanagerStatus(WorkloadStatus):
     selector: Annotated[str | None, doc("Selector of the pods, as text, for autoscalers.")] = None
 
 
-class Alertmanager(Resource):
+class Alertmanager(CustomResource):
     """Runs a cluster of Alertmanagers, which group alerts and notify people of them."""
 
     spec: Annotated[

@@ -3,7 +3,7 @@
 from typing import Annotated, ClassVar, TypeAlias
 
 from stoker.api.core import ConfigMapKeySelector, Int64, SecretKeySelector, Time
-from stoker.api.crd import Resource
+from stoker.api.crd import CustomResource
 from stoker.api.declare import NO_NUMBER, NO_TEXT, Cel, Model, doc, names, rule
 
 Text: TypeAlias = Annotated[str, rule(minLength=1)]
@@ -399,7 +399,7 @@ class ConfigResourceStatus(Model):
     ] = None
 
 
-class ConfigResource(Resource):
+class ConfigResource(CustomResource):
     """The base of the six kinds that configure workloads."""
 
     status: Annotated[

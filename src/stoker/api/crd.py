@@ -38,7 +38,7 @@ class Scale(Struct, frozen=True):
 class Later(Struct, frozen=True):
     """A declaration that is made when it is asked for: the same one each time."""
 
-    make: Callable[[], type["Resource"]]
+    make: Callable[[], type["CustomResource"]]
 
 
 class Version(Struct, frozen=True):
@@ -50,7 +50,7 @@ class Version(Struct, frozen=True):
     """
 
     name: str
-    declared: type["Resource"] | Later
+    declared: type["CustomResource"] | Later
     storage: bool = True
     columns: tuple[Column, ...] = ()
     scale: Scale | None = None
@@ -59,7 +59,7 @@ class Version(Struct, frozen=True):
     differences: Callable[[], str] | None = None
 
     @property
-    def model(self) -> type["Resource"]:
+    def model(self) -> type["CustomResource"]:
         """The type of its objects."""
         return self.declared.make() if isinstance(self.declared, Later) else self.declared
 
@@ -128,7 +128,7 @@ def with_webhook(
     return Serving(kind.versions, lies, unserved, conversion)
 
 
-class Resource(Model):
+class CustomResource(Model):
     """The base of the ten kinds. Subclasses add `spec` and `status`."""
 
     api_version: str | None = None

@@ -26,7 +26,7 @@ from stoker.api.core import (
     SecretKeySelector,
     VolumeMount,
 )
-from stoker.api.crd import Kind, Resource, Scale, Version
+from stoker.api.crd import CustomResource, Kind, Scale, Version
 from stoker.api.declare import NO_ITEMS, NO_TEXT, Cel, Model, doc, names
 from stoker.api.prometheus_common import (
     PrometheusAgentStatus,
@@ -397,7 +397,7 @@ class PrometheusSpec(PrometheusCommonSpec, rename=names(enable_admin_api="enable
     sha: Annotated[str | None, doc("Deprecated: use `image`. Digest of the image.")] = None
 
 
-class Prometheus(Resource):
+class Prometheus(CustomResource):
     """A Prometheus server: scrapes, stores, runs rules and answers queries."""
 
     spec: Annotated[PrometheusSpec, doc("What to run, and what to scrape.")] = PrometheusSpec()
@@ -587,7 +587,7 @@ class PrometheusAgentSpec(PrometheusCommonSpec):
     ] = None
 
 
-class PrometheusAgent(Resource):
+class PrometheusAgent(CustomResource):
     """A Prometheus agent: scrapes and sends samples on by remote write; it answers no queries."""
 
     spec: Annotated[PrometheusAgentSpec, doc("What to run, and what to scrape.")] = (

@@ -9,7 +9,7 @@ from stoker.api.core import (
     SecretKeySelector,
     TopologySpreadConstraint,
 )
-from stoker.api.crd import Kind, Resource, Version
+from stoker.api.crd import CustomResource, Kind, Version
 from stoker.api.declare import doc
 from stoker.api.remote import RemoteWrite
 from stoker.api.workload import (
@@ -202,7 +202,7 @@ class ThanosRulerSpec(WorkloadSpec):
     ] = None
 
 
-class ThanosRuler(Resource):
+class ThanosRuler(CustomResource):
     """Runs Thanos Rulers: they evaluate PrometheusRules by asking servers that hold the data."""
 
     spec: Annotated[

@@ -18,7 +18,7 @@ from stoker.build.storage import DataVolume
 from stoker.build.template import PodPlan, check_version, pod_template, web_mount
 from stoker.build.webconfig import Mount
 from stoker.errors import WorkloadError
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 
 _HOST_PATH: Final = "spec.daemonSet.storage.hostPath"
 
@@ -95,7 +95,7 @@ def _settings(site: Site) -> DaemonSetSettings:
     return spec.daemon_set or DaemonSetSettings()
 
 
-def _arguments(workload: Workload, web: Mount | None) -> Iterator[Argument]:
+def _arguments(workload: Scraper, web: Mount | None) -> Iterator[Argument]:
     yield from common_arguments(workload)
     yield from agent_arguments(workload)
     if web:
@@ -127,7 +127,7 @@ def _update_strategy(settings: DaemonSetSettings) -> Object | None:
     return strategy
 
 
-def _data_on_node(workload: Workload, settings: DaemonSetSettings) -> DataVolume | None:
+def _data_on_node(workload: Scraper, settings: DaemonSetSettings) -> DataVolume | None:
     """The write-ahead log on the node, where it outlives the pod.
 
     Each agent has a directory of its own: two that shared a log would destroy it.

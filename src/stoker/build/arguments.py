@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from stoker.api.workload import Argument
 from stoker.build.paths import CONFIG_FILE, DATA, WEB_PORT
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 from stoker.version import Version, parse_version
 
 Value: TypeAlias = str | bool | tuple[str, ...] | None
@@ -51,38 +51,38 @@ def flags_set(table: tuple[Flag, ...], subject: Any, version: Version) -> list[A
     return made
 
 
-def common_arguments(workload: Workload) -> list[Argument]:
+def common_arguments(workload: Scraper) -> list[Argument]:
     """What servers and agents have in common, first on the command line."""
     return flags_set(_COMMON, workload, workload.version)
 
 
-def server_arguments(workload: Workload) -> list[Argument]:
+def server_arguments(workload: Scraper) -> list[Argument]:
     """What only a server has: storage, queries and rules."""
     return flags_set(_SERVER, workload, workload.version)
 
 
-def agent_arguments(workload: Workload) -> list[Argument]:
+def agent_arguments(workload: Scraper) -> list[Argument]:
     """What makes Prometheus an agent."""
     return flags_set(_AGENT, workload, workload.version)
 
 
-def route_prefix(workload: Workload) -> str:
+def route_prefix(workload: Scraper) -> str:
     """The path under which the web server answers."""
     return workload.spec.route_prefix or "/"
 
 
-def web_path(workload: Workload, page: str = "") -> str:
+def web_path(workload: Scraper, page: str = "") -> str:
     """The path of a page of the web server."""
     return "/" + normpath(f"{route_prefix(workload)}/{page}").lstrip("/")
 
 
-def web_url(workload: Workload, host: str, page: str = "") -> str:
+def web_url(workload: Scraper, host: str, page: str = "") -> str:
     """The URL of a page of the web server, for a neighbour in the pod."""
     scheme = "https" if serves_tls(workload) else "http"
     return f"{scheme}://{host}:{WEB_PORT}{web_path(workload, page)}"
 
 
-def serves_tls(workload: Workload) -> bool:
+def serves_tls(workload: Scraper) -> bool:
     """Whether the web server wants TLS."""
     web = workload.spec.web
     return web is not None and web.tls_config is not None
@@ -105,7 +105,7 @@ def spec_value(*path: str) -> Callable[[Any], str | bool | None]:
     return value
 
 
-def _positive(*path: str) -> Callable[[Workload], Value]:
+def _positive(*path: str) -> Callable[[Scraper], Value]:
     """A number at a path, unless it is zero or less, which means unlimited or nonsense."""
     number = spec_value(*path)
     return lambda workload: (text := number(workload)) and int(text) > 0 and text
@@ -123,7 +123,7 @@ _MESSAGES: Final = {
 }
 
 
-def _accepted_messages(workload: Workload) -> Value:
+def _accepted_messages(workload: Scraper) -> Value:
     """What the remote write receiver takes, where there is one."""
     versions = workload.spec.remote_write_receiver_message_versions or ()
     if not workload.spec.enable_remote_write_receiver:
@@ -131,17 +131,17 @@ def _accepted_messages(workload: Workload) -> Value:
     return ",".join(_MESSAGES.get(version, version) for version in versions)
 
 
-def _features(workload: Workload) -> Value:
+def _features(workload: Scraper) -> Value:
     return ",".join(workload.spec.enable_features or ())
 
 
-def _metadata_in_log(workload: Workload) -> Value:
+def _metadata_in_log(workload: Scraper) -> Value:
     """Version 2 of remote write sends metadata, which older Prometheus keeps on request only."""
     sent = any(one.message_version == "V2.0" for one in workload.spec.remote_write or ())
     return "metadata-wal-records" if sent else None
 
 
-def _new_encoding(workload: Workload) -> Value:
+def _new_encoding(workload: Scraper) -> Value:
     tsdb = workload.spec.tsdb
     encoding = tsdb.chunk_encoding if tsdb else None
     wanted = encoding is not None and encoding.floats == "Xor2"
@@ -149,28 +149,28 @@ def _new_encoding(workload: Workload) -> Value:
     return "xor2-encoding" if wanted and not given else None
 
 
-def _receives_otlp(workload: Workload) -> bool:
+def _receives_otlp(workload: Scraper) -> bool:
     """Settings for OTLP mean that it is wanted, unless the user says that it is not."""
     enabled = workload.spec.enable_otlp_receiver
     return workload.spec.otlp is not None if enabled is None else enabled
 
 
-def _otlp_feature(workload: Workload) -> Value:
+def _otlp_feature(workload: Scraper) -> Value:
     return "otlp-write-receiver" if _receives_otlp(workload) else None
 
 
-def _local_address(workload: Workload) -> Value:
+def _local_address(workload: Scraper) -> Value:
     return "127.0.0.1:9090" if workload.spec.listen_local else None
 
 
 _DEFAULT_RETENTION: Final = "24h"
 
 
-def _retention(workload: Workload) -> Value:
+def _retention(workload: Scraper) -> Value:
     return spec_value("retention")(workload) or _DEFAULT_RETENTION
 
 
-def _retention_time(workload: Workload) -> Value:
+def _retention_time(workload: Scraper) -> Value:
     """How long to keep data; where only the size is limited, the size decides alone."""
     by_size = spec_value("retention_size")(workload)
     return spec_value("retention")(workload) or (None if by_size else _DEFAULT_RETENTION)

@@ -17,7 +17,7 @@ from typing import Final
 from msgspec import Struct
 
 from stoker.api.core import Object
-from stoker.build.names import APPLICATION_NAME, MANAGER
+from stoker.build.names import APPLICATION_NAME, MANAGING_OPERATOR
 from stoker.build.nodes import FAMILIES, NodeAddress, node_addresses
 from stoker.settings import KubeletSettings, ObjectSettings, with_own
 
@@ -27,10 +27,10 @@ _SLICE_SERVICE: Final = "kubernetes.io/service-name"
 _SKIP_MIRROR: Final = "endpointslice.kubernetes.io/skip-mirror"
 _ENDPOINTS: Final = {"apiVersion": "v1", "kind": "Endpoints"}
 _SLICE: Final = {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice"}
-_LABELS: Final = {"k8s-app": "kubelet", APPLICATION_NAME: "kubelet", _MANAGED_BY: MANAGER}
+_LABELS: Final = {"k8s-app": "kubelet", APPLICATION_NAME: "kubelet", _MANAGED_BY: MANAGING_OPERATOR}
 
 
-class Existing(Struct, frozen=True, kw_only=True):
+class KubeletExisting(Struct, frozen=True, kw_only=True):
     """What the cluster has; others' slices of the same Service may be among them."""
 
     service: Object | None = None
@@ -38,7 +38,7 @@ class Existing(Struct, frozen=True, kw_only=True):
     slices: Sequence[Object] = ()
 
 
-class Plan(Struct, frozen=True, kw_only=True):
+class KubeletPlan(Struct, frozen=True, kw_only=True):
     """What the cluster should have.
 
     Slices belong to their Service and need its UID: there are none in the plan before it exists.
@@ -52,12 +52,12 @@ class Plan(Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
 
 
-def plan(
+def kubelet_plan(
     nodes: Iterable[Object],
-    existing: Existing,
+    existing: KubeletExisting,
     settings: KubeletSettings,
     objects: ObjectSettings,
-) -> Plan:
+) -> KubeletPlan:
     """The objects that stand for these nodes, and what must go.
 
     The nodes must be all there are: one that is missing here is taken out.
@@ -69,7 +69,7 @@ def plan(
     endpoints = _endpoints(found, existing, frame) if settings.endpoints else None
     if endpoints is None and existing.endpoints and _is_ours(existing.endpoints):
         stale = [*stale, _ENDPOINTS | existing.endpoints]
-    return Plan(
+    return KubeletPlan(
         service=frame.service(),
         endpoints=endpoints,
         slices=tuple(slices),
@@ -111,7 +111,7 @@ class _Frame(Struct, frozen=True):
         }
 
 
-def _endpoints(found: Sequence[NodeAddress], existing: Existing, frame: _Frame) -> Object:
+def _endpoints(found: Sequence[NodeAddress], existing: KubeletExisting, frame: _Frame) -> Object:
     """All nodes in one object, each once. An address keeps its place, as the API server sorts."""
     live = (existing.endpoints or {}).get("subsets") or [{}]
     chosen = _one_each(found, _first_family(existing.service))
@@ -127,7 +127,7 @@ def _endpoints(found: Sequence[NodeAddress], existing: Existing, frame: _Frame) 
     }
 
 
-def _mirroring(existing: Existing, frame: _Frame) -> dict[str, str]:
+def _mirroring(existing: KubeletExisting, frame: _Frame) -> dict[str, str]:
     """The label that keeps Kubernetes from making slices of Endpoints, if we make them.
 
     If we do no longer, it must be unsaid.
@@ -169,7 +169,7 @@ def _reference(one: NodeAddress) -> Object:
 
 
 def _slices(
-    found: Sequence[NodeAddress], existing: Existing, frame: _Frame
+    found: Sequence[NodeAddress], existing: KubeletExisting, frame: _Frame
 ) -> tuple[list[Object], list[Object]]:
     """The slices to have, and those to delete."""
     # Items of a list do not say what they are.
@@ -239,7 +239,7 @@ def _key(endpoint: Object) -> tuple[str, str]:
 def _slice(
     name: str, family: str, members: Iterable[NodeAddress], owner: str, frame: _Frame
 ) -> Object:
-    labels = {_SLICE_MANAGED_BY: MANAGER, _SLICE_SERVICE: frame.settings.name}
+    labels = {_SLICE_MANAGED_BY: MANAGING_OPERATOR, _SLICE_SERVICE: frame.settings.name}
     reference = {
         "apiVersion": "v1",
         "kind": "Service",
@@ -268,12 +268,12 @@ def _endpoint(one: NodeAddress) -> Object:
 
 def _is_slice_of_ours(live: Object, frame: _Frame) -> bool:
     labels = _labels(live)
-    ours = labels.get(_SLICE_MANAGED_BY) == MANAGER
+    ours = labels.get(_SLICE_MANAGED_BY) == MANAGING_OPERATOR
     return ours and labels.get(_SLICE_SERVICE) == frame.settings.name
 
 
 def _is_ours(live: Object) -> bool:
-    return _labels(live).get(_MANAGED_BY) == MANAGER
+    return _labels(live).get(_MANAGED_BY) == MANAGING_OPERATOR
 
 
 def _labels(live: Object | None) -> Mapping[str, str]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from stoker.api.core import Object, ObjectMeta
-from stoker.api.crd import Resource
+from stoker.api.crd import CustomResource
 from stoker.build.names import MANAGED_BY
 from stoker.settings import ObjectSettings
 
@@ -11,7 +11,7 @@ _ABOUT_THE_MANIFEST = "kubectl.kubernetes.io/"
 
 
 def metadata(  # noqa: PLR0913 - half of them have a default
-    owner: Resource,
+    owner: CustomResource,
     settings: ObjectSettings,
     name: str,
     *,
@@ -38,7 +38,7 @@ def metadata(  # noqa: PLR0913 - half of them have a default
     return made
 
 
-def owner_reference(owner: Resource, *, sole: bool = True) -> Object:
+def owner_reference(owner: CustomResource, *, sole: bool = True) -> Object:
     """The reference by which Kubernetes deletes an object after its owner.
 
     An object that several own can have no controller.

@@ -8,7 +8,7 @@ from stoker.build.names import daemon_set_name, stateful_set_name, tls_assets_na
 from stoker.build.site import Site, TlsAssets
 from stoker.errors import WorkloadError
 from stoker.generate.sharding import shard_count
-from stoker.select.workload import Workload, workload_of
+from stoker.select.workload import Scraper, scraper_of
 from stoker.settings import Capabilities, ObjectSettings
 
 
@@ -22,7 +22,7 @@ def mode_change_held(
 
     Empty where it would not, or where pods cannot be built at all.
     """
-    old, new = workload_of(before, capabilities), workload_of(after, capabilities)
+    old, new = scraper_of(before, capabilities), scraper_of(after, capabilities)
     if old.daemon_set == new.daemon_set:
         return ""
     try:
@@ -36,7 +36,7 @@ def mode_change_held(
     return held_by(ports, kind, old.namespace, names)
 
 
-def _pod(agent: PrometheusAgent, workload: Workload, settings: ObjectSettings) -> Object:
+def _pod(agent: PrometheusAgent, workload: Scraper, settings: ObjectSettings) -> Object:
     site, assets = Site(agent, workload, settings), TlsAssets(tls_assets_name(workload), 1)
     if workload.daemon_set:
         made = daemon_set(site, tls_assets=assets)

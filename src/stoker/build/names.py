@@ -19,12 +19,15 @@ from typing import Final
 from stoker.build.storage import claim_name
 from stoker.build.xxh64 import xxh64
 from stoker.errors import WorkloadError
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 
-MANAGER: Final = "prometheus-operator"
+MANAGING_OPERATOR: Final = "prometheus-operator"
 """Who objects say they are managed by: the peer's own word, so that selectors go on working."""
 
-MANAGED_BY: Final = {"managed-by": MANAGER, "app.kubernetes.io/managed-by": MANAGER}
+MANAGED_BY: Final = {
+    "managed-by": MANAGING_OPERATOR,
+    "app.kubernetes.io/managed-by": MANAGING_OPERATOR,
+}
 APPLICATION_NAME: Final = "app.kubernetes.io/name"
 APPLICATION_INSTANCE: Final = "app.kubernetes.io/instance"
 APPLICATION_VERSION: Final = "app.kubernetes.io/version"
@@ -38,71 +41,71 @@ _HASH_LENGTH: Final = 8
 _NOT_IN_LABEL: Final = re.compile(r"[^a-z0-9-]+")
 
 
-def prefix_of(workload: Workload) -> str:
+def prefix_of(workload: Scraper) -> str:
     """What the names of all the workload's objects begin with."""
     return f"prom-agent-{workload.name}" if workload.agent else f"prometheus-{workload.name}"
 
 
-def stateful_set_name(workload: Workload, shard: int) -> str:
+def stateful_set_name(workload: Scraper, shard: int) -> str:
     """The StatefulSet of a shard; the first has no number, as there is one without sharding."""
     prefix = prefix_of(workload)
     return f"{prefix}-shard-{shard}" if shard else prefix
 
 
-def daemon_set_name(workload: Workload) -> str:
+def daemon_set_name(workload: Scraper) -> str:
     """The DaemonSet of an agent that runs on every node."""
     return prefix_of(workload)
 
 
-def config_secret_name(workload: Workload) -> str:
+def config_secret_name(workload: Scraper) -> str:
     """The Secret with the configuration."""
     return prefix_of(workload)
 
 
-def tls_assets_name(workload: Workload) -> str:
+def tls_assets_name(workload: Scraper) -> str:
     """What the Secrets with the files behind references are called, less their number."""
     return f"{prefix_of(workload)}-tls-assets"
 
 
-def web_config_name(workload: Workload) -> str:
+def web_config_name(workload: Scraper) -> str:
     """The Secret that tells the web server how to listen."""
     return f"{prefix_of(workload)}-web-config"
 
 
-def thanos_http_client_name(workload: Workload) -> str:
+def thanos_http_client_name(workload: Scraper) -> str:
     """The Secret that tells the Thanos sidecar how to reach Prometheus."""
     return f"{prefix_of(workload)}-thanos-prometheus-http-client-file"
 
 
-def governing_service_name(workload: Workload) -> str:
+def governing_service_name(workload: Scraper) -> str:
     """The Service that gives pods their DNS names: the user's own, or one for all of a kind."""
     return workload.spec.service_name or f"{application_name(workload)}-operated"
 
 
-def volume_claim_name(workload: Workload) -> str:
+def volume_claim_name(workload: Scraper) -> str:
     """The volume with the data, and the claims for it."""
     return claim_name(workload.spec.storage, f"{prefix_of(workload)}-db")
 
 
-def application_name(workload: Workload) -> str:
+def application_name(workload: Scraper) -> str:
     """What the pods run, as the label `app.kubernetes.io/name` has it."""
     return "prometheus-agent" if workload.agent else "prometheus"
 
 
-def mode_of(workload: Workload) -> str:
+def mode_of(workload: Scraper) -> str:
     """What the label `operator.prometheus.io/mode` says."""
     return "agent" if workload.agent else "server"
 
 
 def selector_labels(
-    workload: Workload, shard: int | None, flags: Mapping[str, str] | None = None
+    workload: Scraper, shard: int | None, flags: Mapping[str, str] | None = None
 ) -> dict[str, str]:
     """The labels by which a StatefulSet (or, without a shard, a DaemonSet) knows its pods.
 
     They cannot be changed later. `flags` are the labels that flags put on everything.
     """
     labels = {
-        "app.kubernetes.io/managed-by": MANAGER,
+        "app.kubernetes.io/managed-by": MANAGING_OPERATOR,
         APPLICATION_NAME: application_name(workload),
         APPLICATION_INSTANCE: workload.name,
         NAME: workload.name,
@@ -115,7 +118,7 @@ def selector_labels(
 
 
 def pod_labels(
-    workload: Workload, shard: int | None, flags: Mapping[str, str] | None = None
+    workload: Scraper, shard: int | None, flags: Mapping[str, str] | None = None
 ) -> dict[str, str]:
     """The labels of the pods: the user's, but never in place of one that is selected by."""
     metadata = workload.spec.pod_metadata
@@ -124,21 +127,21 @@ def pod_labels(
     return version | own | selector_labels(workload, shard, flags)
 
 
-def pod_annotations(workload: Workload) -> dict[str, str]:
+def pod_annotations(workload: Scraper) -> dict[str, str]:
     """The annotations of the pods."""
     metadata = workload.spec.pod_metadata
     own = (metadata.annotations if metadata else None) or {}
     return {DEFAULT_CONTAINER: "prometheus"} | own
 
 
-def object_labels(workload: Workload, shard: int | None) -> dict[str, str]:
+def object_labels(workload: Scraper, shard: int | None) -> dict[str, str]:
     """The labels of a StatefulSet or DaemonSet itself."""
     return selector_labels(workload, shard) | {MODE: mode_of(workload)}
 
 
 def stateful_set_selector(mode: str) -> str:
     """A label selector for all StatefulSets of a mode, `server` or `agent`, whoever owns them."""
-    return f"managed-by in ({MANAGER}),{SHARD},{NAME},{MODE} in ({mode})"
+    return f"managed-by in ({MANAGING_OPERATOR}),{SHARD},{NAME},{MODE} in ({mode})"
 
 
 def unique_label(prefix: str, name: str) -> str:

@@ -12,7 +12,7 @@ from stoker.build.site import Site, TlsAssets
 from stoker.build.template import PodPlan, check_version, web_mount
 from stoker.build.thanos import merging_arguments, sidecar_of
 from stoker.build.webconfig import Mount
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 from stoker.version import parse_version
 
 # From here on the configuration says it.
@@ -62,7 +62,7 @@ def _server_spec(site: Site) -> PrometheusSpec:
     return spec
 
 
-def _arguments(workload: Workload, spec: PrometheusSpec, web: Mount | None) -> Iterator[Argument]:
+def _arguments(workload: Scraper, spec: PrometheusSpec, web: Mount | None) -> Iterator[Argument]:
     yield from common_arguments(workload)
     yield from server_arguments(workload)
     if web:
@@ -70,7 +70,7 @@ def _arguments(workload: Workload, spec: PrometheusSpec, web: Mount | None) -> I
     yield from merging_arguments(spec, workload.version)
 
 
-def _environment(workload: Workload) -> Iterator[Object]:
+def _environment(workload: Scraper) -> Iterator[Object]:
     runtime = workload.spec.runtime
     percent = runtime.go_gc if runtime else None
     if percent is not None and workload.version < _GARBAGE_COLLECTION_CONFIGURED:

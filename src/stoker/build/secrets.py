@@ -9,19 +9,19 @@ from typing import Final
 import msgspec
 
 from stoker.api.core import Object
-from stoker.api.crd import Resource
+from stoker.api.crd import CustomResource
 from stoker.build.meta import metadata
 from stoker.build.names import config_secret_name, tls_assets_name, web_config_name
 from stoker.build.webconfig import WEB_CONFIG_FILE
 from stoker.generate.split import MAIN_FILE, SECRET_LIMIT, file_name
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 from stoker.settings import ObjectSettings
 
 _COMPRESSED: Final = ".yaml.gz"
 
 
 def secret(
-    owner: Resource, settings: ObjectSettings, name: str, data: Mapping[str, str | bytes]
+    owner: CustomResource, settings: ObjectSettings, name: str, data: Mapping[str, str | bytes]
 ) -> Object:
     """A Secret of this owner."""
     return {
@@ -33,7 +33,7 @@ def secret(
 
 
 def sharded(
-    owner: Resource, settings: ObjectSettings, name: str, data: Mapping[str, str | bytes]
+    owner: CustomResource, settings: ObjectSettings, name: str, data: Mapping[str, str | bytes]
 ) -> list[Object]:
     """Secrets `NAME-0`, `NAME-1`, … that hold all the data together; at least one."""
     return [
@@ -60,14 +60,17 @@ def shards_of(data: Mapping[str, str | bytes]) -> list[dict[str, bytes]]:
 
 
 def tls_asset_secrets(
-    owner: Resource, workload: Workload, settings: ObjectSettings, files: Mapping[str, str | bytes]
+    owner: CustomResource,
+    workload: Scraper,
+    settings: ObjectSettings,
+    files: Mapping[str, str | bytes],
 ) -> list[Object]:
     """The Secrets with the files that the configuration refers to."""
     return sharded(owner, settings, tls_assets_name(workload), files)
 
 
 def config_secrets(
-    owner: Resource, workload: Workload, settings: ObjectSettings, files: Mapping[str, bytes]
+    owner: CustomResource, workload: Scraper, settings: ObjectSettings, files: Mapping[str, bytes]
 ) -> list[Object]:
     """The Secrets of a configuration, one for each of its compressed files."""
     return [
@@ -76,13 +79,13 @@ def config_secrets(
     ]
 
 
-def config_file_secret_name(workload: Workload, file: str) -> str:
+def config_file_secret_name(workload: Scraper, file: str) -> str:
     """The Secret of a file: the main file has the workload's own, `scrape-0.yaml.gz` one beside."""
     name = config_secret_name(workload)
     return name if file == MAIN_FILE else f"{name}-{file.removesuffix(_COMPRESSED)}"
 
 
-def further_files(workload: Workload, secrets: Iterable[str]) -> int:
+def further_files(workload: Scraper, secrets: Iterable[str]) -> int:
     """How many files beside the main one there are, by the names of the workload's Secrets."""
     names = set(secrets)
     count = 0
@@ -92,7 +95,7 @@ def further_files(workload: Workload, secrets: Iterable[str]) -> int:
 
 
 def web_config_secret(
-    owner: Resource, workload: Workload, settings: ObjectSettings, text: str
+    owner: CustomResource, workload: Scraper, settings: ObjectSettings, text: str
 ) -> Object:
     """The Secret that tells the web server how to listen."""
     return secret(owner, settings, web_config_name(workload), {WEB_CONFIG_FILE: text})

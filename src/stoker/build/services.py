@@ -11,12 +11,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from stoker.api.core import Object
-from stoker.api.crd import Resource
+from stoker.api.crd import CustomResource
 from stoker.api.prometheus import PrometheusSpec
 from stoker.build.meta import metadata, owner_reference
 from stoker.build.names import APPLICATION_NAME, application_name
 from stoker.errors import WorkloadError
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 from stoker.settings import ObjectSettings
 
 _WEB: Final = "web"
@@ -61,7 +61,7 @@ THANOS_RULER: Final = Governing(
 )
 
 
-def governing_service(owner: Resource, workload: Workload, settings: ObjectSettings) -> Object:
+def governing_service(owner: CustomResource, workload: Scraper, settings: ObjectSettings) -> Object:
     """The Service of Prometheus or its agent, for a workload without one of its own."""
     spec = workload.spec
     sidecar = isinstance(spec, PrometheusSpec) and spec.thanos is not None
@@ -90,7 +90,7 @@ def shared_service(services: Sequence[Object]) -> Object:
 
 
 def service_of(
-    kind: Governing, owner: Resource, settings: ObjectSettings, port_name: str | None
+    kind: Governing, owner: CustomResource, settings: ObjectSettings, port_name: str | None
 ) -> Object:
     """The Service of a kind, for any workload."""
     spec: Object = {

@@ -2,15 +2,15 @@
 
 from msgspec import Struct
 
-from stoker.select.workload import Scraper, Workload
+from stoker.select.workload import AnyPrometheus, Scraper
 from stoker.settings import ObjectSettings
 
 
 class Site(Struct, frozen=True):
     """A Prometheus or PrometheusAgent as users wrote it, as generators see it, and the flags."""
 
-    owner: Scraper
-    workload: Workload
+    owner: AnyPrometheus
+    workload: Scraper
     settings: ObjectSettings
 
 

@@ -49,7 +49,7 @@ from stoker.build.webconfig import Mount, web_config_mount
 from stoker.errors import WorkloadError
 from stoker.generate.draft import CERTIFICATES
 from stoker.generate.sections import RULES
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 
 _MAJORS: Final = (2, 3)
 _GRACE_PERIOD: Final = 600
@@ -77,7 +77,7 @@ class PodPlan(Struct, frozen=True, kw_only=True):
     config_files: int = 1
 
 
-def check_version(workload: Workload) -> None:
+def check_version(workload: Scraper) -> None:
     """WorkloadError unless the version is one whose flags we know."""
     try:
         version = workload.version
@@ -88,7 +88,7 @@ def check_version(workload: Workload) -> None:
         raise WorkloadError("spec.version", reason)
 
 
-def web_mount(workload: Workload) -> Mount:
+def web_mount(workload: Scraper) -> Mount:
     """How the web server is told how to listen."""
     return web_config_mount(WEB_CONFIG, web_config_name(workload), workload.spec.web)
 
@@ -210,7 +210,7 @@ def _mounts(plan: PodPlan) -> list[Object]:
     return mounts_between(before, plan.site.workload.spec.volume_mounts, after)
 
 
-def _probes(workload: Workload) -> Object:
+def _probes(workload: Scraper) -> Object:
     """Whether Prometheus lives, can be asked, and has read its write-ahead log."""
     startup = startup_probe_timing(workload.spec.maximum_startup_duration_seconds)
     return {
@@ -220,7 +220,7 @@ def _probes(workload: Workload) -> Object:
     }
 
 
-def _handler(workload: Workload, page: str) -> Object:
+def _handler(workload: Scraper, page: str) -> Object:
     spec = workload.spec
     if spec.listen_local:
         return exec_probe(web_url(workload, "localhost", page))

@@ -13,23 +13,23 @@ from stoker.build.names import selector_labels
 from stoker.build.plain import plain
 from stoker.errors import WorkloadError
 from stoker.generate.sharding import zones
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 
 ZONE: Final = "topology.kubernetes.io/zone"
 
 
-def zone_of(workload: Workload, shard: int) -> str:
+def zone_of(workload: Scraper, shard: int) -> str:
     """The zone that a shard is for; empty unless the workload shards by topology."""
     places = zones(workload)
     return places[shard % len(places)] if places else ""
 
 
-def shard_in_zone(workload: Workload, shard: int) -> int:
+def shard_in_zone(workload: Scraper, shard: int) -> int:
     """The number of a shard among those of its zone; its own number where there are no zones."""
     return shard // max(len(zones(workload)), 1)
 
 
-def node_selector(workload: Workload, shard: int | None) -> dict[str, str]:
+def node_selector(workload: Scraper, shard: int | None) -> dict[str, str]:
     """The labels of nodes that the pods may run on: the user's, and the zone of the shard."""
     own = dict(workload.spec.node_selector or {})
     zone = "" if shard is None else zone_of(workload, shard)
@@ -37,7 +37,7 @@ def node_selector(workload: Workload, shard: int | None) -> dict[str, str]:
 
 
 def spread_constraints(
-    workload: Workload, shard: int | None, flags: Mapping[str, str]
+    workload: Scraper, shard: int | None, flags: Mapping[str, str]
 ) -> list[Object]:
     """How pods spread over nodes, with the labels that the user asks to be filled in.
 
@@ -59,7 +59,7 @@ def refuse_twice(keys: Sequence[tuple[str | None, str | None]]) -> None:
 
 
 def _constraint(
-    given: SpreadConstraint, workload: Workload, shard: int | None, flags: Mapping[str, str]
+    given: SpreadConstraint, workload: Scraper, shard: int | None, flags: Mapping[str, str]
 ) -> Object:
     made: Object = plain(given)
     added = made.pop("additionalLabelSelectors", None)

@@ -25,7 +25,7 @@ from stoker.build.webconfig import config_map_volume, secret_volume
 from stoker.errors import WorkloadError
 from stoker.generate.sections import LOGS
 from stoker.generate.split import MAIN_FILE, file_name
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 
 _LONGEST_LABEL: Final = 63
 _NOT_IN_LABEL: Final = re.compile(r"[^a-z0-9-]+")
@@ -38,7 +38,7 @@ class Mounted(Struct, frozen=True):
     mount: Object
 
 
-def config_volume(workload: Workload, files: int) -> Object:
+def config_volume(workload: Scraper, files: int) -> Object:
     """The packed configuration; that of several files is one volume, so they change together."""
     if files == 1:
         return secret_volume(CONFIG_VOLUME, config_file_secret_name(workload, MAIN_FILE))
@@ -107,7 +107,7 @@ class Logs(Struct, frozen=True):
     after: tuple[Mounted, ...] = ()
 
 
-def logs(workload: Workload) -> Logs:
+def logs(workload: Scraper) -> Logs:
     """Where log files of a workload have their place, if they need one."""
     volume = {"name": LOGS_VOLUME, "emptyDir": {}}
     made = Mounted(volume, {"name": LOGS_VOLUME, "mountPath": LOGS})

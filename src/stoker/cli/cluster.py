@@ -20,11 +20,11 @@ from stoker.kube.resources import (
     SCRAPE_CONFIG,
     SERVICE,
     SERVICE_MONITOR,
-    Resource,
+    ApiResource,
     versions_of,
 )
 from stoker.kube.served import Served
-from stoker.offline.manifests import Manifest, Reading, Unreadable
+from stoker.offline.manifests import Document, Manifest, Unreadable
 
 SCRAPING: Final = (
     PROMETHEUS_AGENT,
@@ -42,7 +42,7 @@ SCRAPING: Final = (
 _PAGE: Final = "500"
 
 
-def found_in_cluster(kubeconfig: str | None, context: str | None) -> list[Reading]:
+def found_in_cluster(kubeconfig: str | None, context: str | None) -> list[Document]:
     """All workloads that scrape, what they choose from, and what is there to be scraped.
 
     An error where there is no cluster; a kind that we may not read, or that the cluster does not
@@ -51,17 +51,17 @@ def found_in_cluster(kubeconfig: str | None, context: str | None) -> list[Readin
     return asyncio.run(_found(access_to_read(kubeconfig, context)))
 
 
-async def _found(where: Access) -> list[Reading]:
+async def _found(where: Access) -> list[Document]:
     async with Client(where) as client:
         return [each for resource in SCRAPING for each in await _listed(client, resource)]
 
 
-async def _listed(client: Client, known: Resource) -> list[Reading]:
+async def _listed(client: Client, known: ApiResource) -> list[Document]:
     versions = versions_of(known)
     resource = await Served(client, versions).look() if len(versions) > 1 else known
     source = f"{resource.name} in {client.access.server}"
     query = {"limit": _PAGE}
-    found: list[Reading] = []
+    found: list[Document] = []
     try:
         while True:
             page = await client.ask(ListPage[Any], "GET", resource.path(None), query=query)
@@ -77,7 +77,7 @@ def _unreadable(source: str, error: ApiError) -> Unreadable:
     return Unreadable(source, 0, 0, "", error.message)
 
 
-def _manifest(found: dict[str, Any], resource: Resource, source: str) -> Manifest:
+def _manifest(found: dict[str, Any], resource: ApiResource, source: str) -> Manifest:
     """An object as its owner wrote it; those in a list do not say what they are."""
     metadata = {k: v for k, v in found["metadata"].items() if k != "managedFields"}
     annotations = metadata.get("annotations") or {}

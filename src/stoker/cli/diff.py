@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from stoker.compare.change import Comparison
     from stoker.kube.access import Access
-    from stoker.offline.manifests import Reading
+    from stoker.offline.manifests import Document
     from stoker.offline.world import World
     from stoker.settings import OperatorSettings
 
@@ -123,7 +123,7 @@ def _read(paths: "Sequence[str]", namespace: str) -> "World":
     return world_of(_placed(read(paths), namespace))
 
 
-def _placed(readings: "Iterable[Reading]", namespace: str) -> "Iterable[Reading]":
+def _placed(readings: "Iterable[Document]", namespace: str) -> "Iterable[Document]":
     """The readings; an object that names no namespace is in this one, as for kubectl."""
     from msgspec.structs import replace
 

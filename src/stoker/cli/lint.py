@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from stoker.limits import Limits
-    from stoker.offline.manifests import Manifest, Reading, Unreadable
+    from stoker.offline.manifests import Document, Manifest, Unreadable
     from stoker.offline.problems import Problem
     from stoker.offline.reports import Entry
     from stoker.ref import Ref
@@ -129,7 +129,7 @@ class _Rules(NamedTuple):
     limits: "Limits"
 
 
-def _entries(readings: "Iterable[Reading]", tally: _Tally, rules: _Rules) -> "Iterator[Entry]":
+def _entries(readings: "Iterable[Document]", tally: _Tally, rules: _Rules) -> "Iterator[Entry]":
     from stoker.offline.manifests import Manifest
     from stoker.offline.problems import is_node, is_ours, without_kind
 

@@ -28,7 +28,7 @@ from stoker.cli.terminal import failed, harmless
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from stoker.offline.manifests import Manifest, Reading
+    from stoker.offline.manifests import Document, Manifest
     from stoker.offline.migration.plan import Migration
     from stoker.offline.world import World
 
@@ -97,7 +97,7 @@ def run(options: argparse.Namespace) -> int:
 # --- What there is --------------------------------------------------------------------------------
 
 
-def _given(options: argparse.Namespace, names: list[str]) -> "tuple[list[Reading], list[str]]":
+def _given(options: argparse.Namespace, names: list[str]) -> "tuple[list[Document], list[str]]":
     """Everything that was found, and the names of the agents that are meant."""
     from stoker.offline.manifests import read
 

@@ -15,7 +15,7 @@ from stoker.compare.objects import ObjectChange, changed_from_before, gone
 from stoker.compare.plan import Planned
 from stoker.consolidate import manifest_of
 from stoker.ref import Ref, ref_of
-from stoker.select.choice import Candidate
+from stoker.select.choice import Resource
 from stoker.select.standins import CONSOLIDATED_BY, monitor_behind
 
 
@@ -42,7 +42,7 @@ class StandIns(Struct):
         """What happens to each, where there are no others than those that were wanted before."""
         return self._changes(self.before)
 
-    def changes_in_cluster(self, found: Iterable[Candidate], writer: str) -> Iterator[ObjectChange]:
+    def changes_in_cluster(self, found: Iterable[Resource], writer: str) -> Iterator[ObjectChange]:
         """What happens to those that there are, if an operator of this name writes."""
         there = _by_ref(each for each in found if isinstance(each, ScrapeConfig))
         foreign = {key for key, each in there.items() if self._is_foreign(key, each)}
@@ -52,7 +52,7 @@ class StandIns(Struct):
         left = {key: each for key, each in self.after.items() if key not in foreign}
         return StandIns(after=left, kept=self.kept | others)._changes(ours)
 
-    def foreign(self, found: Iterable[Candidate]) -> Iterator[str]:
+    def foreign(self, found: Iterable[Resource]) -> Iterator[str]:
         """Those that cannot be written since somebody else has one of that name, in sentences."""
         there = _by_ref(each for each in found if isinstance(each, ScrapeConfig))
         for key in sorted(self.after):
@@ -79,7 +79,7 @@ class StandIns(Struct):
                 yield gone(old)
 
 
-def consolidated(found: Iterable[Candidate]) -> int:
+def consolidated(found: Iterable[Resource]) -> int:
     """How many ScrapeConfigs an operator keeps for monitors."""
     return sum(1 for each in found if monitor_behind(each.metadata))
 

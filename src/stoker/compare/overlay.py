@@ -14,17 +14,17 @@ from stoker.api.core import ObjectMeta
 from stoker.explain.view import View
 from stoker.ref import Ref, ref_of
 from stoker.select.assets import Contents, Missing, Source, WholeAssets
-from stoker.select.choice import Candidate
-from stoker.select.workload import Owner
+from stoker.select.choice import Resource
+from stoker.select.workload import Workload
 
-T = TypeVar("T", Owner, Candidate)
+T = TypeVar("T", Workload, Resource)
 
 
 class Manifests(Struct, frozen=True, kw_only=True):
     """What is to be applied: objects of our kinds, labels of namespaces, Secrets and ConfigMaps."""
 
-    workloads: tuple[Owner, ...] = ()
-    resources: tuple[Candidate, ...] = ()
+    workloads: tuple[Workload, ...] = ()
+    resources: tuple[Resource, ...] = ()
     namespaces: Mapping[str, Mapping[str, str]] = {}
     contents: Contents = Contents()
 

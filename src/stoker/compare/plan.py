@@ -15,9 +15,9 @@ from stoker.explain.selecting import not_managed
 from stoker.explain.view import Noting, View
 from stoker.ref import Ref, ref_of
 from stoker.select.assets import Assets
-from stoker.select.choice import Candidate, choices, chosen, is_unmanaged
+from stoker.select.choice import Resource, choices, chosen, is_unmanaged
 from stoker.select.namespaces import scope_of
-from stoker.select.workload import Owner, Scraper, workload_of
+from stoker.select.workload import AnyPrometheus, Workload, scraper_of
 from stoker.validate.verdicts import Verdict
 
 NOTHING_THERE = Existing()
@@ -31,7 +31,7 @@ class Planned(Struct, frozen=True, kw_only=True):
     `stand_ins` are the ScrapeConfigs that are kept in place of its monitors.
     """
 
-    owner: Owner
+    owner: Workload
     verdicts: Mapping[Ref, Verdict] = {}
     unjudged: frozenset[Ref] = frozenset()
     objects: tuple[Object, ...] = ()
@@ -60,7 +60,7 @@ class Planned(Struct, frozen=True, kw_only=True):
 
 
 def planned(
-    view: View, owner: Owner, existing: Existing = NOTHING_THERE, before: Assets | None = None
+    view: View, owner: Workload, existing: Existing = NOTHING_THERE, before: Assets | None = None
 ) -> Planned:
     """What an operator makes of a workload, on top of what exists.
 
@@ -89,11 +89,11 @@ def planned(
     return replace(found, objects=tuple(objects), text=text, unread=_unread(assets))
 
 
-def _stand_ins(view: View, owner: Owner, verdicts: Iterable[Verdict]) -> Iterator[ScrapeConfig]:
+def _stand_ins(view: View, owner: Workload, verdicts: Iterable[Verdict]) -> Iterator[ScrapeConfig]:
     """The ScrapeConfigs that are kept in place of the monitors that a workload takes."""
-    if view.stand_ins is None or not isinstance(owner, Scraper):
+    if view.stand_ins is None or not isinstance(owner, AnyPrometheus):
         return
-    workload = workload_of(owner, view.capabilities)
+    workload = scraper_of(owner, view.capabilities)
     for verdict in verdicts:
         if verdict.accepted:
             yield from view.stand_ins(verdict.resource, workload)
@@ -103,18 +103,18 @@ def _unread(assets: Noting) -> str:
     return str(assets.unreadable[0]) if assets.unreadable else ""
 
 
-def _applicable(view: View, owner: Owner) -> dict[Ref, Candidate]:
+def _applicable(view: View, owner: Workload) -> dict[Ref, Resource]:
     wanted = choices(owner)
     seen = (each for each in view.resources if _is_in_sight(view, each))
     return {ref_of(each): each for each in chosen(wanted, seen, view.namespaces)}
 
 
-def _is_in_sight(view: View, resource: Candidate) -> bool:
+def _is_in_sight(view: View, resource: Resource) -> bool:
     scope = scope_of(type(resource).__name__, view.settings.namespaces)
     return scope.covers(resource.metadata.namespace or "")
 
 
-def _objects(view: View, owner: Owner, contents: Any) -> list[Object]:
+def _objects(view: View, owner: Workload, contents: Any) -> list[Object]:
     objects = objects_for(owner, view.capabilities, view.settings.objects, contents)
     sharing = [each for each in view.workloads if _shares(view, each, owner)]
     return [
@@ -125,7 +125,7 @@ def _objects(view: View, owner: Owner, contents: Any) -> list[Object]:
     ]
 
 
-def _shares(view: View, one: Owner, other: Owner) -> bool:
+def _shares(view: View, one: Workload, other: Workload) -> bool:
     """Whether two workloads have the same Service, as the operator looks after both."""
     alike = type(one) is type(other) and one.metadata.namespace == other.metadata.namespace
     return alike and not not_managed(view, one)

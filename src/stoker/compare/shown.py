@@ -13,14 +13,14 @@ from stoker.explain.view import View
 from stoker.page.configuration import Known, Layout, Materials, layout_of, title_at
 from stoker.ref import Ref, by_path
 from stoker.select.assets import Assets
-from stoker.select.choice import RULE_KIND, Candidate
-from stoker.select.workload import Owner
+from stoker.select.choice import RULE_KIND, Resource
+from stoker.select.workload import Workload
 from stoker.validate.verdicts import Verdict
 
 
 def shown_text(
     view: View,
-    owner: Owner,
+    owner: Workload,
     verdicts: Mapping[Ref, Verdict],
     contents: Any,
     before: Assets | None = None,
@@ -32,8 +32,8 @@ def shown_text(
     accepted = (key for key, each in verdicts.items() if each.accepted)
     used = sorted((key for key in accepted if key.kind != RULE_KIND.name), key=by_path)
 
-    def find(known: Known) -> Candidate | None:
-        found: Candidate = verdicts[Ref(known.kind, known.namespace, known.name)].resource
+    def find(known: Known) -> Resource | None:
+        found: Resource = verdicts[Ref(known.kind, known.namespace, known.name)].resource
         return found
 
     materials = Materials(

@@ -24,7 +24,7 @@ from stoker.generate.scrapeconfig import SCRAPE_CONFIG
 from stoker.generate.sharding import PROBED, depends_on_shard, sharding_steps
 from stoker.select.assets import Contents
 
-Monitor: TypeAlias = ServiceMonitor | PodMonitor | Probe
+Consolidable: TypeAlias = ServiceMonitor | PodMonitor | Probe
 
 _RELABELED: Final = (
     "the scrape class relabels targets after the operator's own steps, for a ScrapeConfig before"
@@ -44,7 +44,7 @@ class Consolidated(Struct, frozen=True):
     problems: tuple[Inexpressible, ...] = ()
 
 
-def consolidated(monitor: Monitor, terms: Terms = DEFAULT_TERMS) -> Consolidated:
+def consolidated(monitor: Consolidable, terms: Terms = DEFAULT_TERMS) -> Consolidated:
     """The ScrapeConfigs for a monitor under workloads with these terms."""
     draft = Draft(terms.workload, Contents(), monitor.metadata.namespace or "")
     kind = _KINDS[type(monitor)]
@@ -73,7 +73,7 @@ def _step_problems(steps: tuple[RelabelConfig, ...] | None, path: str) -> Iterat
             yield Inexpressible(f"{path}[{index}].regex", _DIVIDED)
 
 
-def _class_problems(monitor: Monitor, draft: Draft) -> Iterator[Inexpressible]:
+def _class_problems(monitor: Consolidable, draft: Draft) -> Iterator[Inexpressible]:
     chosen = scrape_class(monitor.spec, draft)
     if chosen and chosen.relabelings:
         yield Inexpressible("spec.scrapeClass", _RELABELED)
@@ -87,7 +87,7 @@ def _enforced_on(resource: str, metadata: ObjectMeta, draft: Draft) -> list[Bloc
 
 
 def _enforcement_problems(
-    monitor: Monitor, made: tuple[ScrapeConfig, ...], draft: Draft
+    monitor: Consolidable, made: tuple[ScrapeConfig, ...], draft: Draft
 ) -> Iterator[Inexpressible]:
     if _enforced_on(_KINDS[type(monitor)].resource, monitor.metadata, draft):
         return
@@ -96,7 +96,7 @@ def _enforcement_problems(
             yield Inexpressible("", _SPARED)
 
 
-def _enforced(monitor: Monitor, made: ScrapeConfig, draft: Draft) -> ScrapeConfig:
+def _enforced(monitor: Consolidable, made: ScrapeConfig, draft: Draft) -> ScrapeConfig:
     """With the label on samples where a workload spares ScrapeConfigs, but not this monitor.
 
     On targets it is among the steps already; on samples the generator sees to it otherwise.

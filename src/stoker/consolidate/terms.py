@@ -18,7 +18,7 @@ from stoker.api.prometheus_common import ApiServerConfig, ScrapeClass
 from stoker.api.workload import ExcludedObject
 from stoker.errors import below
 from stoker.generate.sharding import zones
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 from stoker.settings import Capabilities
 from stoker.version import parse_version
 
@@ -67,7 +67,7 @@ class Terms(Struct, frozen=True, kw_only=True):
         return sha256(text).hexdigest()[:_DIGEST]
 
     @property
-    def workload(self) -> Workload:
+    def workload(self) -> Scraper:
         """A workload that has these terms and asks for nothing else."""
         spec = PrometheusSpec(
             ignore_namespace_selectors=self.ignore_namespace_selectors,
@@ -78,13 +78,13 @@ class Terms(Struct, frozen=True, kw_only=True):
             scrape_classes=self.classes,
         )
         facts = Capabilities(endpoint_slices=self.endpoint_slices, shard_retention=False)
-        return Workload(namespace="", name="", spec=spec, capabilities=facts)
+        return Scraper(namespace="", name="", spec=spec, capabilities=facts)
 
 
 DEFAULT_TERMS: Final = Terms()
 
 
-def terms_of(workload: Workload) -> Terms | Inexpressible:
+def terms_of(workload: Scraper) -> Terms | Inexpressible:
     """The terms of a workload, or why its monitors must stay as they are."""
     problem = next(_problems(workload), None)
     if problem:
@@ -115,7 +115,7 @@ def _essence(each: ScrapeClass) -> ScrapeClass:
     )
 
 
-def _problems(workload: Workload) -> Iterator[Inexpressible]:
+def _problems(workload: Scraper) -> Iterator[Inexpressible]:
     spec = workload.spec
     if workload.daemon_set:
         yield Inexpressible("spec.mode", "an agent on each node scrapes no ScrapeConfigs")

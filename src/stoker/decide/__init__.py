@@ -29,8 +29,8 @@ from stoker.generate.draft import Ignored
 from stoker.generate.fragments import OWN, StandIns
 from stoker.ref import Ref, ref_of
 from stoker.select.assets import WholeAssets
-from stoker.select.choice import Candidate, NamespaceLabels, choices, chosen
-from stoker.select.workload import Owner
+from stoker.select.choice import NamespaceLabels, Resource, choices, chosen
+from stoker.select.workload import Workload
 from stoker.settings import Capabilities
 from stoker.validate.findings import Finding
 from stoker.validate.verdicts import Verdict
@@ -62,7 +62,7 @@ class Decision(Struct, frozen=True):
     the configuration before it is compressed.
     """
 
-    owner: Owner
+    owner: Workload
     version: str = ""
     verdicts: tuple[Verdict, ...] = ()
     ignored: Mapping[Ref, tuple[Ignored, ...]] = {}
@@ -74,8 +74,8 @@ class Decision(Struct, frozen=True):
 
 
 def decide(  # noqa: PLR0913 - what is decided, and all that it depends on
-    owner: Owner,
-    candidates: Iterable[Candidate],
+    owner: Workload,
+    candidates: Iterable[Resource],
     namespaces: NamespaceLabels,
     assets: WholeAssets,
     capabilities: Capabilities,

@@ -18,7 +18,7 @@ from stoker.generate.draft import Ignored
 from stoker.generate.fragments import OWN
 from stoker.ref import Ref
 from stoker.select.assets import WholeAssets
-from stoker.select.choice import AlertmanagerConfig, Candidate
+from stoker.select.choice import AlertmanagerConfig, Resource
 from stoker.settings import Capabilities, ObjectSettings
 from stoker.validate.features import alertmanager_notes
 from stoker.validate.findings import Finding
@@ -59,7 +59,7 @@ class KeptAlertmanager:
             self._exchange_root(before, assets)
         self._look_beside(assets)
 
-    def put_all(self, resources: Mapping[Ref, Candidate], assets: WholeAssets) -> None:
+    def put_all(self, resources: Mapping[Ref, Resource], assets: WholeAssets) -> None:
         """Add or change AlertmanagerConfigs."""
         configs = {
             key: each for key, each in resources.items() if isinstance(each, AlertmanagerConfig)

@@ -8,7 +8,7 @@ from msgspec import Struct
 from stoker.generate.draft import Ignored
 from stoker.ref import Ref
 from stoker.select.assets import WholeAssets
-from stoker.select.choice import Candidate
+from stoker.select.choice import Resource
 from stoker.validate.findings import Finding
 from stoker.validate.verdicts import Verdict
 from stoker.version import Version
@@ -41,7 +41,7 @@ class Kept(Protocol):
         """Take another state of the workload."""
         ...
 
-    def put_all(self, resources: Mapping[Ref, Candidate], assets: WholeAssets) -> None:
+    def put_all(self, resources: Mapping[Ref, Resource], assets: WholeAssets) -> None:
         """Add or change resources that apply to the workload."""
         ...
 

@@ -22,7 +22,7 @@ from stoker.decide.ruler import KeptRuler, objects_of_ruler
 from stoker.decide.scraper import KeptScraper, scraper_objects
 from stoker.generate.fragments import StandIns
 from stoker.select.assets import WholeAssets
-from stoker.select.workload import Owner
+from stoker.select.workload import Workload
 from stoker.settings import Capabilities, ObjectSettings
 
 
@@ -53,7 +53,7 @@ _KINDS: Final[dict[type, _Kind]] = {
 
 
 def kept_of(
-    owner: Owner,
+    owner: Workload,
     capabilities: Capabilities,
     assets: WholeAssets,
     stand_ins: StandIns | None = None,
@@ -66,7 +66,7 @@ def kept_of(
 
 
 def objects_for(
-    owner: Owner, capabilities: Capabilities, settings: ObjectSettings, contents: Any
+    owner: Workload, capabilities: Capabilities, settings: ObjectSettings, contents: Any
 ) -> list[Object]:
     """The objects of a workload that carry these contents, in the order in which they are written.
 
@@ -75,13 +75,13 @@ def objects_for(
     return _KINDS[type(owner)].objects(owner, capabilities, settings, contents)
 
 
-def outline_of(owner: Owner, capabilities: Capabilities, settings: ObjectSettings) -> Outline:
+def outline_of(owner: Workload, capabilities: Capabilities, settings: ObjectSettings) -> Outline:
     """What can be told of a workload before anything is made of it."""
     return _KINDS[type(owner)].outline(owner, capabilities, settings)
 
 
 def shared_service_of(
-    owners: Iterable[Owner], capabilities: Capabilities, settings: ObjectSettings
+    owners: Iterable[Workload], capabilities: Capabilities, settings: ObjectSettings
 ) -> Object:
     """The Service of workloads of one kind and namespace, of which one at least needs it."""
     outlines = [outline_of(each, capabilities, settings) for each in sorted(owners, key=_age)]
@@ -89,5 +89,5 @@ def shared_service_of(
     return merged | {"metadata": merged["metadata"] | {"namespace": outlines[0].namespace}}
 
 
-def _age(owner: Owner) -> tuple[str, str]:
+def _age(owner: Workload) -> tuple[str, str]:
     return owner.metadata.creation_timestamp or "", owner.metadata.name or ""

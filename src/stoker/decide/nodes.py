@@ -6,20 +6,20 @@ from stoker.build.agent import daemon_set
 from stoker.build.names import tls_assets_name
 from stoker.build.site import Site, TlsAssets
 from stoker.select.nodes import Placing
-from stoker.select.workload import Owner, Scraper, workload_of
+from stoker.select.workload import AnyPrometheus, Workload, scraper_of
 from stoker.settings import Capabilities, ObjectSettings
 
 
 def placing_of(
-    owner: Owner, capabilities: Capabilities, settings: ObjectSettings
+    owner: Workload, capabilities: Capabilities, settings: ObjectSettings
 ) -> Placing | None:
     """Where the pods of an agent on nodes may run; None for a workload that is not on nodes.
 
     WorkloadError where the user's settings make no pods.
     """
-    if not isinstance(owner, Scraper):
+    if not isinstance(owner, AnyPrometheus):
         return None
-    workload = workload_of(owner, capabilities)
+    workload = scraper_of(owner, capabilities)
     if not workload.daemon_set:
         return None
     # Which files its pods mount does not matter here.

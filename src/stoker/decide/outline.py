@@ -14,7 +14,7 @@ from stoker.build.objects import MOST_SHARDS
 from stoker.build.services import governing_service, service_of
 from stoker.build.sets import replicas_of
 from stoker.generate.sharding import shard_count
-from stoker.select.workload import Scraper, Workload, workload_of
+from stoker.select.workload import AnyPrometheus, Scraper, scraper_of
 from stoker.settings import Capabilities, ObjectSettings
 from stoker.status.workload import DAEMON_SET, Part, Scale
 
@@ -47,10 +47,10 @@ class Outline(Struct, frozen=True, kw_only=True):
 
 
 def scraper_outline(
-    scraper: Scraper, capabilities: Capabilities, settings: ObjectSettings
+    scraper: AnyPrometheus, capabilities: Capabilities, settings: ObjectSettings
 ) -> Outline:
     """The outline of a Prometheus or PrometheusAgent."""
-    workload = workload_of(scraper, capabilities)
+    workload = scraper_of(scraper, capabilities)
     shared = not workload.daemon_set and not workload.spec.service_name
     pods = _selector(names.selector_labels(workload, None))
     return Outline(
@@ -65,7 +65,7 @@ def scraper_outline(
     )
 
 
-def _scraper_parts(workload: Workload) -> tuple[Part, ...]:
+def _scraper_parts(workload: Scraper) -> tuple[Part, ...]:
     if workload.daemon_set:
         return (Part(name=names.daemon_set_name(workload), kind=DAEMON_SET, found=None),)
     # More than these are refused, and nobody waits for a list of them.

@@ -16,7 +16,7 @@ from stoker.generate.rules import MOUNTED_BY_RULER
 from stoker.generate.thanosruler import RemoteWriteFile, remote_write_file
 from stoker.ref import Ref
 from stoker.select.assets import Assets, Noted
-from stoker.select.choice import Candidate
+from stoker.select.choice import Resource
 from stoker.settings import Capabilities, ObjectSettings
 from stoker.validate.findings import Finding
 from stoker.validate.rules import thanos_reader
@@ -51,7 +51,7 @@ class KeptRuler:
         self._ruler, self.version = ruler, version
         self._set_remote_write(assets)
 
-    def put_all(self, resources: Mapping[Ref, Candidate], assets: Assets) -> None:
+    def put_all(self, resources: Mapping[Ref, Resource], assets: Assets) -> None:
         """Add or change PrometheusRules."""
         for key, resource in resources.items():
             if isinstance(resource, PrometheusRule):

@@ -18,8 +18,8 @@ from stoker.generate.rulebook import KeptRules, prometheus_terms
 from stoker.generate.rules import MOUNTED_BY_PROMETHEUS, names_to_mount
 from stoker.ref import Ref
 from stoker.select.assets import Assets, Missing, Source, source_of
-from stoker.select.choice import RULE_KIND, Candidate, Monitor
-from stoker.select.workload import Scraper, Workload, workload_of
+from stoker.select.choice import RULE_KIND, Monitor, Resource
+from stoker.select.workload import AnyPrometheus, Scraper, scraper_of
 from stoker.settings import Capabilities, ObjectSettings
 from stoker.validate.features import scraper_notes
 from stoker.validate.findings import Finding
@@ -29,10 +29,10 @@ from stoker.yamltree import YamlError, parse
 
 
 def scraper_objects(
-    scraper: Scraper, capabilities: Capabilities, settings: ObjectSettings, contents: Contents
+    scraper: AnyPrometheus, capabilities: Capabilities, settings: ObjectSettings, contents: Contents
 ) -> list[Object]:
     """The objects; WorkloadError where the workload asks for what cannot be built."""
-    return objects_of(Site(scraper, workload_of(scraper, capabilities), settings), contents)
+    return objects_of(Site(scraper, scraper_of(scraper, capabilities), settings), contents)
 
 
 class KeptScraper:
@@ -45,13 +45,13 @@ class KeptScraper:
 
     def __init__(
         self,
-        scraper: Scraper,
+        scraper: AnyPrometheus,
         capabilities: Capabilities,
         assets: Assets,
         stand_ins: StandIns | None = None,
     ) -> None:
         self._capabilities = capabilities
-        workload = workload_of(scraper, capabilities)
+        workload = scraper_of(scraper, capabilities)
         self._rules = KeptRules(prometheus_terms(workload), MOUNTED_BY_PROMETHEUS)
         self._mounted = names_to_mount(prefix_of(workload), 1, MOUNTED_BY_PROMETHEUS)
         self._additional = _additional(workload, assets)
@@ -63,9 +63,9 @@ class KeptScraper:
 
     # --- Changes ----------------------------------------------------------------------------------
 
-    def set_workload(self, scraper: Scraper, assets: Assets) -> None:
+    def set_workload(self, scraper: AnyPrometheus, assets: Assets) -> None:
         """Take another state of the workload, or of its additional configuration."""
-        workload = workload_of(scraper, self._capabilities)
+        workload = scraper_of(scraper, self._capabilities)
         terms, found = prometheus_terms(workload), _additional(workload, assets)
         self._configuration.set_workload(
             workload, assets, found, () if workload.agent else self._mounted
@@ -73,7 +73,7 @@ class KeptScraper:
         self._rules.set_workload(terms)
         self._scraper, self.workload, self._additional = scraper, workload, found
 
-    def put_all(self, resources: Mapping[Ref, Candidate], assets: Assets) -> None:
+    def put_all(self, resources: Mapping[Ref, Resource], assets: Assets) -> None:
         """Add or change resources that apply to the workload."""
         monitors = {}
         for key, resource in resources.items():
@@ -177,7 +177,7 @@ _ADDITIONAL: Final = {
 }
 
 
-def additional_sources(workload: Workload) -> Iterator[tuple[str, str, Source]]:
+def additional_sources(workload: Scraper) -> Iterator[tuple[str, str, Source]]:
     """The additional parts: what they are of, the path to them, and where they lie."""
     for part, (attribute, name) in _ADDITIONAL.items():
         reference: SecretKeySelector | None = getattr(workload.spec, attribute, None)
@@ -186,7 +186,7 @@ def additional_sources(workload: Workload) -> Iterator[tuple[str, str, Source]]:
             yield part, f"spec.{name}", source
 
 
-def _additional(workload: Workload, assets: Assets) -> Additional:
+def _additional(workload: Scraper, assets: Assets) -> Additional:
     found = {
         part: _listed(source, path, assets) for part, path, source in additional_sources(workload)
     }

@@ -18,7 +18,7 @@ from stoker.generate.draft import Draft
 from stoker.generate.limits import attached_metadata, scrape_class
 from stoker.generate.servicemonitor import role_of
 from stoker.ref import ref_of
-from stoker.select.workload import Scraper, Workload
+from stoker.select.workload import AnyPrometheus, Scraper
 
 _SERVICES: Final = ("", "services")
 _PODS: Final = ("", "pods")
@@ -38,7 +38,9 @@ _ROLES: Final = {
 _OF_PODS: Final = ("endpoints", "endpointslice", "pod")
 
 
-def access_of(view: View, scraper: Scraper, resource: Any, workload: Workload) -> Access | None:
+def access_of(
+    view: View, scraper: AnyPrometheus, resource: Any, workload: Scraper
+) -> Access | None:
     """What a workload may not see of what a resource needs; None if it needs nothing of ours."""
     if scraper.spec.apiserver_config is not None:
         return None
@@ -56,7 +58,7 @@ def access_of(view: View, scraper: Scraper, resource: Any, workload: Workload) -
     )
 
 
-def _needs(view: View, account: str, resource: Any, workload: Workload) -> Iterator[Need]:
+def _needs(view: View, account: str, resource: Any, workload: Scraper) -> Iterator[Need]:
     for role, namespaces in _discoveries(view, resource, workload):
         for group, plural in _ROLES.get(role, ()):
             for namespace in namespaces or ("",):
@@ -66,7 +68,7 @@ def _needs(view: View, account: str, resource: Any, workload: Workload) -> Itera
         yield Need(account, *_NODES, "")
 
 
-def _attached(view: View, resource: Any, workload: Workload) -> Iterator[AttachMetadata | None]:
+def _attached(view: View, resource: Any, workload: Scraper) -> Iterator[AttachMetadata | None]:
     """What is added to targets from other objects, which Prometheus reads as well."""
     if isinstance(resource, ServiceMonitor | PodMonitor):
         draft = Draft(workload, view.assets, resource.metadata.namespace or "")
@@ -79,7 +81,7 @@ def _attached(view: View, resource: Any, workload: Workload) -> Iterator[AttachM
 
 
 def _discoveries(
-    view: View, resource: Any, workload: Workload
+    view: View, resource: Any, workload: Scraper
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Each role with the namespaces that it is for; none means all."""
     own, spec = resource.metadata.namespace or "", resource.spec
@@ -99,7 +101,7 @@ def _discoveries(
                 yield each.role.lower(), _named(each, workload)
 
 
-def _named(discovery: KubernetesDiscovery, workload: Workload) -> tuple[str, ...]:
+def _named(discovery: KubernetesDiscovery, workload: Scraper) -> tuple[str, ...]:
     wanted = discovery.namespaces
     if wanted is None:
         return ()

@@ -10,8 +10,8 @@ from stoker.explain.resource import explained
 from stoker.explain.view import View
 from stoker.explain.workload import explained_workload
 from stoker.ref import Ref, ref_of
-from stoker.select.choice import Candidate
-from stoker.select.workload import Owner
+from stoker.select.choice import Resource
+from stoker.select.workload import Workload
 from stoker.spelling import nearest
 
 IS_WORKLOAD = frozenset(kind.name for kind in WORKLOADS)
@@ -59,7 +59,7 @@ def beside_unusable(
     return found
 
 
-def beside_unseen(found: Explanation, resource: Candidate, unseen: str) -> Explanation:
+def beside_unseen(found: Explanation, resource: Resource, unseen: str) -> Explanation:
     """What is said of a resource where there may be workloads that `unseen` tells of.
 
     That none of the others selects it says little then; its status may say more.
@@ -98,5 +98,5 @@ def not_found(kind: str, key: str, known: Iterable[str], unseen: str = "") -> st
     return f"{start}; there are {', '.join(names[:5])}{more}"
 
 
-def _is_it(found: Owner | Candidate, kind: str, namespace: str, name: str) -> bool:
+def _is_it(found: Workload | Resource, kind: str, namespace: str, name: str) -> bool:
     return ref_of(found) == Ref(kind, namespace, name)

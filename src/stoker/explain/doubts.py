@@ -16,7 +16,7 @@ from stoker.build.objects import Contents
 from stoker.decide import objects_for
 from stoker.errors import WorkloadError
 from stoker.explain.reconciled import with_few_shards
-from stoker.select.workload import Owner, Scraper, workload_of
+from stoker.select.workload import AnyPrometheus, Workload, scraper_of
 from stoker.settings import OperatorSettings, capabilities_with
 from stoker.validate.features import alertmanager_notes, scraper_notes
 from stoker.validate.findings import Finding
@@ -31,7 +31,7 @@ _EMPTY: Final[dict[type, Any]] = {
 }
 
 
-def why_not_built(owner: Owner) -> WorkloadError | None:
+def why_not_built(owner: Workload) -> WorkloadError | None:
     """What keeps the operator from making anything of a workload, if it shows in it alone."""
     try:
         objects_for(with_few_shards(owner), _FACTS, _SETTINGS.objects, _EMPTY[type(owner)])
@@ -40,7 +40,7 @@ def why_not_built(owner: Owner) -> WorkloadError | None:
     return None
 
 
-def doubts(owner: Owner) -> Iterator[str]:
+def doubts(owner: Workload) -> Iterator[str]:
     """What to tell whoever writes a workload: that nothing can be made of it, or what is odd."""
     error = why_not_built(owner)
     if error:
@@ -49,10 +49,10 @@ def doubts(owner: Owner) -> Iterator[str]:
     yield from map(str, notes_on(owner))
 
 
-def notes_on(owner: Owner) -> Iterator[Finding]:
+def notes_on(owner: Workload) -> Iterator[Finding]:
     """What is odd about a workload that can be built."""
-    if isinstance(owner, Scraper):
-        yield from scraper_notes(owner.spec, workload_of(owner, _FACTS).version)
+    if isinstance(owner, AnyPrometheus):
+        yield from scraper_notes(owner.spec, scraper_of(owner, _FACTS).version)
     if isinstance(owner, Alertmanager):
         version = AlertSite(owner, _SETTINGS.objects).version
         yield from alertmanager_notes(owner.spec.enable_features or (), version)

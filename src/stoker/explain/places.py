@@ -7,13 +7,13 @@ from stoker.api.common import NamespaceSelector
 from stoker.explain.view import Listing, View
 from stoker.generate.draft import Draft
 from stoker.generate.kubernetes import namespaces_of
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 
 T = TypeVar("T")
 
 
 def places(
-    view: View, selector: NamespaceSelector | None, namespace: str, workload: Workload
+    view: View, selector: NamespaceSelector | None, namespace: str, workload: Scraper
 ) -> tuple[str, ...]:
     """The namespaces to look in, for a resource in one; none means all."""
     return namespaces_of(selector, Draft(workload, view.assets, namespace))
@@ -31,7 +31,7 @@ def everywhere(read: Callable[[str | None], Listing[T]], names: tuple[str, ...])
     return Listing.joined(read(name) for name in names) if names else read(None)
 
 
-def restricted(selector: NamespaceSelector | None, workload: Workload) -> tuple[str, ...]:
+def restricted(selector: NamespaceSelector | None, workload: Scraper) -> tuple[str, ...]:
     """What should be said about a namespace selector that does not count."""
     if selector is not None and workload.spec.ignore_namespace_selectors:
         return ("the workload sets ignoreNamespaceSelectors: spec.namespaceSelector has no effect",)

@@ -14,11 +14,11 @@ from stoker.explain.services import relabelled, with_matches, without_endpoints,
 from stoker.explain.view import Listing, View
 from stoker.explain.wording import listed
 from stoker.select.labels import Selector, selector_of
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 
 
 def pod_search(
-    view: View, monitor: PodMonitor, workload: Workload, reach: Reach | None = None
+    view: View, monitor: PodMonitor, workload: Scraper, reach: Reach | None = None
 ) -> Search:
     """Where a workload finds the targets of a PodMonitor."""
     spec, own = monitor.spec, monitor.metadata.namespace or ""

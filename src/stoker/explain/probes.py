@@ -10,11 +10,11 @@ from stoker.explain.services import with_matches
 from stoker.explain.view import View
 from stoker.explain.wording import selector_words
 from stoker.select.labels import EVERYTHING, selector_of
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 
 
 def probe_search(
-    view: View, probe: Probe, workload: Workload, _reach: Reach | None = None
+    view: View, probe: Probe, workload: Scraper, _reach: Reach | None = None
 ) -> Search:
     """Where a workload finds the targets of a Probe; a list wins over Ingresses."""
     targets = probe.spec.targets
@@ -27,7 +27,7 @@ def probe_search(
     return Search(workloads=(), targets=0, problems=("spec.targets: nothing to probe",))
 
 
-def _ingresses(view: View, wanted: IngressTargets, own: str, workload: Workload) -> Search:
+def _ingresses(view: View, wanted: IngressTargets, own: str, workload: Scraper) -> Search:
     names = places(view, wanted.namespace_selector, own, workload)
     found = everywhere(view.surroundings.ingresses, names)
     selector = selector_of(wanted.selector) if wanted.selector else EVERYTHING

@@ -15,8 +15,8 @@ from msgspec import Struct
 from stoker.api.admit import admit
 from stoker.api.kinds import version_of
 from stoker.errors import below
-from stoker.select.choice import Candidate
-from stoker.select.workload import Owner
+from stoker.select.choice import Resource
+from stoker.select.workload import Workload
 
 _ANNOTATION: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _OLD: Final = "the CRDs of the cluster do not know it"
@@ -33,7 +33,7 @@ class Loss(Struct, frozen=True):
         return f"{self.path} was applied, but dropped: {self.reason}"
 
 
-def losses(found: Owner | Candidate) -> list[Loss]:
+def losses(found: Workload | Resource) -> list[Loss]:
     """What of an object was applied and is not there."""
     applied = _applied(found)
     version = version_of(found.api_version or "", type(found).__name__)
@@ -45,7 +45,7 @@ def losses(found: Owner | Candidate) -> list[Loss]:
     return [Loss(path, _MISSPELT if path in misspelt else _OLD) for path in paths]
 
 
-def _applied(found: Owner | Candidate) -> dict[str, Any] | None:
+def _applied(found: Workload | Resource) -> dict[str, Any] | None:
     """What was applied last, if that is known and was in the same version of the API."""
     text = (found.metadata.annotations or {}).get(_ANNOTATION)
     try:

@@ -18,7 +18,7 @@ from stoker.explain.objects import Node, PodGroup
 from stoker.explain.view import Listing, View
 from stoker.explain.wording import counted
 from stoker.select.nodes import Placing, absence, coverage, few_of, without_pods
-from stoker.select.workload import Scraper
+from stoker.select.workload import AnyPrometheus
 
 NO_NODE: Final = "no node is named, and an agent on nodes scrapes only what is on its own"
 _NO_NODES: Final = "there are no nodes"
@@ -66,7 +66,7 @@ class Reach(Struct, frozen=True):
         return coverage(len(self.nodes), self.without)
 
 
-def reach_of(view: View, scraper: Scraper) -> Reach | None:
+def reach_of(view: View, scraper: AnyPrometheus) -> Reach | None:
     """The nodes on which a workload has pods; None for one that scrapes from anywhere."""
     if getattr(scraper.spec, "mode", None) != "DaemonSet":
         return None
@@ -79,7 +79,7 @@ def reach_of(view: View, scraper: Scraper) -> Reach | None:
     return found
 
 
-def _reach(view: View, scraper: Scraper, nodes: Listing[Node]) -> Reach:
+def _reach(view: View, scraper: AnyPrometheus, nodes: Listing[Node]) -> Reach:
     unknown = nodes.unknown
     placing: Placing | None = None
     try:

@@ -15,7 +15,7 @@ from stoker.build.sets import replicas_of
 from stoker.decide import Decision, objects_for
 from stoker.errors import WorkloadError
 from stoker.explain.view import View
-from stoker.select.workload import Owner, Scraper
+from stoker.select.workload import AnyPrometheus, Workload
 from stoker.status.conditions import FALSE, GOES_ON, RECONCILED
 from stoker.validate.findings import Finding, Reason
 
@@ -34,7 +34,7 @@ def why_not_reconciled(view: View, decision: Decision, unread: str = "") -> str:
     return problem or _why_not_built(view, decision) or reported_failure(decision.owner)
 
 
-def reported_failure(owner: Owner) -> str:
+def reported_failure(owner: Workload) -> str:
     """What the operator says in the status of a workload that it could not reconcile as it is.
 
     Not what keeps nothing from being used: a condition says that, too.
@@ -53,7 +53,7 @@ def fatal_among(notes: Iterable[Finding]) -> str:
     return next((str(note) for note in notes if note.reason is Reason.WILL_NOT_START), "")
 
 
-def is_at_rest(owner: Owner) -> bool:
+def is_at_rest(owner: Workload) -> bool:
     """Whether a workload is told to have no pods; agents on every node do not count theirs."""
     on_nodes = getattr(owner.spec, "mode", None) == "DaemonSet"
     return replicas_of(owner.spec) == 0 and not on_nodes
@@ -70,9 +70,9 @@ def _why_not_built(view: View, decision: Decision) -> str:
     return ""
 
 
-def with_few_shards(owner: Owner) -> Owner:
+def with_few_shards(owner: Workload) -> Workload:
     """A workload that can be built if the given one can, and soon: its shards are all alike."""
-    if not isinstance(owner, Scraper) or owner.spec.sharding_strategy:
+    if not isinstance(owner, AnyPrometheus) or owner.spec.sharding_strategy:
         return owner
     if not _FEW_SHARDS < (owner.spec.shards or 1) <= MOST_SHARDS:
         return owner

@@ -7,8 +7,8 @@ from typing import Final
 from stoker.api.alertmanager import Alertmanager
 from stoker.explain.answer import Cause, Standing, State
 from stoker.generate.alertmanager.config import terms_of
-from stoker.select.choice import AlertmanagerConfig, Candidate
-from stoker.select.workload import Owner, Scraper
+from stoker.select.choice import AlertmanagerConfig, Resource
+from stoker.select.workload import AnyPrometheus, Workload
 from stoker.validate.findings import json_name
 
 # What a workload may set bounds to, in its own `enforced_…`.
@@ -22,7 +22,7 @@ _LIMITS: Final = (
 )
 
 
-def remark(resource: Candidate, found: Sequence[tuple[Owner, Standing]]) -> str:
+def remark(resource: Resource, found: Sequence[tuple[Workload, Standing]]) -> str:
     """The end of a sentence about a resource that is used; empty where nothing is to be said."""
     used = [each for each in found if each[1].state is State.USED]
     about = (each for owner, standing in used for each in _said(resource, owner, standing))
@@ -37,11 +37,11 @@ def _waiting(standings: Iterable[Standing]) -> Iterator[str]:
             yield f"{each.workload} selects it, too, but {each.reason}"
 
 
-def _said(resource: Candidate, owner: Owner, standing: Standing) -> Iterator[str]:
+def _said(resource: Resource, owner: Workload, standing: Standing) -> Iterator[str]:
     if standing.ignored:
         more = f" and {len(standing.ignored) - 1} more" if len(standing.ignored) > 1 else ""
         yield f"version {standing.version} ignores {standing.ignored[0]}{more}"
-    if isinstance(owner, Scraper):
+    if isinstance(owner, AnyPrometheus):
         yield from _lowered(resource, owner)
     if isinstance(owner, Alertmanager) and isinstance(resource, AlertmanagerConfig):
         if resource.spec.route is None and resource.spec.receivers:
@@ -51,7 +51,7 @@ def _said(resource: Candidate, owner: Owner, standing: Standing) -> Iterator[str
             yield f"it sees only alerts with the label `namespace={namespace}`"
 
 
-def _lowered(resource: Candidate, scraper: Scraper) -> Iterator[str]:
+def _lowered(resource: Resource, scraper: AnyPrometheus) -> Iterator[str]:
     for name in _LIMITS:
         own = getattr(resource.spec, name, None)
         most = getattr(scraper.spec, f"enforced_{name}", None)
@@ -61,7 +61,7 @@ def _lowered(resource: Candidate, scraper: Scraper) -> Iterator[str]:
             yield f"spec.{field} is lowered from {own} to {most} by spec.{bound} of the workload"
 
 
-def _is_root(resource: Candidate, owner: Alertmanager) -> bool:
+def _is_root(resource: Resource, owner: Alertmanager) -> bool:
     start = owner.spec.alertmanager_configuration
     beside = resource.metadata.namespace == owner.metadata.namespace
     return beside and start is not None and start.name == resource.metadata.name

@@ -20,19 +20,19 @@ from stoker.explain.view import Masked, View
 from stoker.explain.wording import counted
 from stoker.generate.fragments import jobs_of
 from stoker.ref import ref_of
-from stoker.select.choice import AlertmanagerConfig, Candidate, Monitor
-from stoker.select.workload import Owner, Scraper, workload_of
+from stoker.select.choice import AlertmanagerConfig, Monitor, Resource
+from stoker.select.workload import AnyPrometheus, Workload, scraper_of
 
 
-def explained(view: View, resource: Candidate) -> Explanation:
+def explained(view: View, resource: Resource) -> Explanation:
     """Who selects a resource, what became of it, and which targets it has."""
     metadata = resource.metadata
     found = standings(view, resource)
     told = tuple(standing for _, standing in found)
     able = [(owner, each.selects) for owner, each in found if _is_able(view, owner)]
-    selecting = [owner for owner, selects in able if selects and isinstance(owner, Scraper)]
+    selecting = [owner for owner, selects in able if selects and isinstance(owner, AnyPrometheus)]
     # Where nobody selects it, what the nearest would find helps all the same.
-    nearest = [owner for owner, _ in able if isinstance(owner, Scraper)][:1]
+    nearest = [owner for owner, _ in able if isinstance(owner, AnyPrometheus)][:1]
     searches = tuple(_searches(view, resource, selecting or nearest))
     if not selecting:
         searches = tuple(replace(each, workloads=()) for each in searches)
@@ -68,7 +68,7 @@ def explained(view: View, resource: Candidate) -> Explanation:
 # --- In one sentence ------------------------------------------------------------------------------
 
 
-def _deleting(resource: Candidate) -> str:
+def _deleting(resource: Resource) -> str:
     metadata = resource.metadata
     if not metadata.deletion_timestamp:
         return ""
@@ -76,7 +76,7 @@ def _deleting(resource: Candidate) -> str:
     return f"it is being deleted since {metadata.deletion_timestamp}{waits}"
 
 
-def _selection_problem(resource: Candidate, told: tuple[Standing, ...]) -> str:
+def _selection_problem(resource: Resource, told: tuple[Standing, ...]) -> str:
     """Why no workload uses it as it is, by the nearest of them; empty if all is well."""
     if not told:
         kind = type(resource).__name__
@@ -93,7 +93,7 @@ def _selection_problem(resource: Candidate, told: tuple[Standing, ...]) -> str:
     return ""
 
 
-def _nothing_runs(found: list[tuple[Owner, Standing]]) -> str:
+def _nothing_runs(found: list[tuple[Workload, Standing]]) -> str:
     """That no workload that uses it has pods; empty if one has."""
     using = [(owner, each) for owner, each in found if each.state is State.USED]
     if not using or not all(is_at_rest(owner) for owner, _ in using):
@@ -131,7 +131,7 @@ def _unreached_problem(told: tuple[Standing, ...], searches: Sequence[Search]) -
     return f"scraped by {_users(told)}: {some}; no agent scrapes {unreached_words(lost)}"
 
 
-def _loss(resource: Candidate) -> str:
+def _loss(resource: Resource) -> str:
     """What of it the cluster dropped; empty if nothing."""
     lost = losses(resource)
     more = f" (and {len(lost) - 1} more)" if len(lost) > 1 else ""
@@ -153,7 +153,7 @@ def _scrape_problem(told: tuple[Standing, ...]) -> str:
     return ""
 
 
-def _summary(resource: Candidate, told: tuple[Standing, ...], searches: tuple[Search, ...]) -> str:
+def _summary(resource: Resource, told: tuple[Standing, ...], searches: tuple[Search, ...]) -> str:
     by = _users(told)
     if isinstance(resource, PrometheusRule):
         groups = resource.spec.groups or ()
@@ -187,19 +187,23 @@ def _number(counts: Iterable[int | None]) -> str:
 # --- The parts ------------------------------------------------------------------------------------
 
 
-def _is_able(view: View, owner: Owner) -> bool:
+def _is_able(view: View, owner: Workload) -> bool:
     """Whether a workload scrapes at all, and has a version that can be read."""
     try:
-        return isinstance(owner, Scraper) and bool(workload_of(owner, view.capabilities).version)
+        return isinstance(owner, AnyPrometheus) and bool(
+            scraper_of(owner, view.capabilities).version
+        )
     except ValueError:
         return False
 
 
-def _searches(view: View, resource: Candidate, scrapers: Iterable[Scraper]) -> Iterator[Search]:
+def _searches(
+    view: View, resource: Resource, scrapers: Iterable[AnyPrometheus]
+) -> Iterator[Search]:
     """What these workloads find; once for those that find the same."""
     alike: dict[Search, list[str]] = {}
     for scraper in scrapers:
-        workload = workload_of(scraper, view.capabilities)
+        workload = scraper_of(scraper, view.capabilities)
         search = search_of(view, resource, workload, reach_of(view, scraper))
         if search is not None:
             alike.setdefault(search, []).append(str(ref_of(scraper)))
@@ -207,15 +211,17 @@ def _searches(view: View, resource: Candidate, scrapers: Iterable[Scraper]) -> I
         yield replace(search, workloads=tuple(workloads))
 
 
-def _accesses(view: View, resource: Candidate, scrapers: Iterable[Scraper]) -> Iterator[Access]:
+def _accesses(
+    view: View, resource: Resource, scrapers: Iterable[AnyPrometheus]
+) -> Iterator[Access]:
     for scraper in scrapers:
-        workload = workload_of(scraper, view.capabilities)
+        workload = scraper_of(scraper, view.capabilities)
         access = access_of(view, scraper, resource, workload)
         if access is not None:
             yield access
 
 
-def _notes(view: View, scrapers: Iterable[Scraper]) -> Iterator[str]:
+def _notes(view: View, scrapers: Iterable[AnyPrometheus]) -> Iterator[str]:
     for scraper in scrapers:
         shards = scraper.spec.shards or 1
         if shards > 1:
@@ -226,14 +232,14 @@ def _notes(view: View, scrapers: Iterable[Scraper]) -> Iterator[str]:
                 yield f"{ref_of(scraper)} {reach.words}"
 
 
-def _job(view: View, resource: Candidate, owners: list[Owner]) -> str:
+def _job(view: View, resource: Resource, owners: list[Workload]) -> str:
     """What the first workload that uses it reads; values of Secrets are only named."""
     first = owners[0] if owners else None
     if isinstance(resource, PrometheusRule) and first:
         made = decide(first, [resource], view.namespaces, view.assets, view.capabilities)
         files = made.contents.rule_files if made.contents else ()
         return "".join(text for each in files for text in each.values())
-    if isinstance(resource, Monitor) and isinstance(first, Scraper):
-        workload = workload_of(first, view.capabilities)
+    if isinstance(resource, Monitor) and isinstance(first, AnyPrometheus):
+        workload = scraper_of(first, view.capabilities)
         return jobs_of(resource, workload, Masked(view.assets), view.stand_ins).text
     return ""

@@ -5,12 +5,12 @@ from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.explain.answer import Search
 from stoker.explain.reach import Reach
 from stoker.explain.view import View
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 from stoker.validate.findings import json_names
 
 
 def scrape_config_search(
-    _view: View, config: ScrapeConfig, _workload: Workload, _reach: Reach | None = None
+    _view: View, config: ScrapeConfig, _workload: Scraper, _reach: Reach | None = None
 ) -> Search:
     """Where a workload finds the targets of a ScrapeConfig."""
     spec = config.spec

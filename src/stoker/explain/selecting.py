@@ -17,19 +17,19 @@ from stoker.generate.prometheus import kinds_of
 from stoker.select.choice import (
     NAMESPACE_NAME,
     SELECTED_KINDS,
-    Candidate,
+    Resource,
     choices,
 )
 from stoker.select.labels import problems, selector_of
-from stoker.select.namespaces import Scope, scope_of
+from stoker.select.namespaces import Namespaces, scope_of
 from stoker.select.standins import monitor_behind
-from stoker.select.workload import CONTROLLER_ID, Owner, Scraper, controller_of, workload_of
+from stoker.select.workload import CONTROLLER_ID, AnyPrometheus, Workload, controller_of, scraper_of
 from stoker.validate.findings import json_name
 
 _KINDS: Final = {kind.name: kind for kind in SELECTED_KINDS}
 
 
-def first_reason(view: View, owner: Owner, resource: Candidate) -> tuple[int, Reason | None]:
+def first_reason(view: View, owner: Workload, resource: Resource) -> tuple[int, Reason | None]:
     """Why a workload does not select a resource, and how many checks it passed; None if it does."""
     checks = _CHECKS_OF_NAMED if _is_named(owner, resource) else _CHECKS
     for passed, check in enumerate(checks):
@@ -39,7 +39,7 @@ def first_reason(view: View, owner: Owner, resource: Candidate) -> tuple[int, Re
     return len(_CHECKS), None
 
 
-def not_managed(view: View, owner: Owner) -> Reason | None:
+def not_managed(view: View, owner: Workload) -> Reason | None:
     """Why an operator with these settings does not look after a workload."""
     for check in _OF_WORKLOAD:
         reason = check(view, owner)
@@ -53,7 +53,7 @@ def can_select(kind: str, owner: type[Any]) -> bool:
     return hasattr(owner().spec, _KINDS[kind].selector)
 
 
-def _is_named(owner: Owner, resource: Candidate) -> bool:
+def _is_named(owner: Workload, resource: Resource) -> bool:
     """Whether a workload calls the resource by its name."""
     wanted = choices(owner).get(type(resource).__name__)
     metadata = resource.metadata
@@ -63,13 +63,13 @@ def _is_named(owner: Owner, resource: Candidate) -> bool:
 # --- The workload itself --------------------------------------------------------------------------
 
 
-def _deleting(_view: View, owner: Owner) -> Reason | None:
+def _deleting(_view: View, owner: Workload) -> Reason | None:
     if owner.metadata.deletion_timestamp:
         return Reason(Cause.DELETING, "the workload is being deleted")
     return None
 
 
-def _another_operator(view: View, owner: Owner) -> Reason | None:
+def _another_operator(view: View, owner: Workload) -> Reason | None:
     wanted = controller_of(owner)
     own = view.settings.controller_id
     if wanted == own:
@@ -80,7 +80,7 @@ def _another_operator(view: View, owner: Owner) -> Reason | None:
     return Reason(Cause.CONTROLLER_ID, text)
 
 
-def _workload_out_of_sight(view: View, owner: Owner) -> Reason | None:
+def _workload_out_of_sight(view: View, owner: Workload) -> Reason | None:
     kind, namespace = type(owner).__name__, owner.metadata.namespace or ""
     scope = scope_of(kind, view.settings.namespaces)
     if scope.covers(namespace):
@@ -98,7 +98,7 @@ _SELECTORS: Final = {
 }
 
 
-def _left_out_by_flag(view: View, owner: Owner) -> Reason | None:
+def _left_out_by_flag(view: View, owner: Workload) -> Reason | None:
     member = _SELECTORS[type(owner).__name__]
     text: str = getattr(view.settings.selectors, member)
     labels = owner.metadata.labels or {}
@@ -110,14 +110,14 @@ def _left_out_by_flag(view: View, owner: Owner) -> Reason | None:
     return Reason(Cause.WORKLOAD_NOT_WATCHED, told)
 
 
-def _out_of_scope(kind: str, namespace: str, scope: Scope) -> str:
+def _out_of_scope(kind: str, namespace: str, scope: Namespaces) -> str:
     if scope.allowed is None:
         return f"the operator was told to stay away from namespace {namespace}"
     where = ", ".join(sorted(scope.allowed))
     return f"the operator looks for {kind} objects in {where} alone, not in {namespace}"
 
 
-_OF_WORKLOAD: Final[tuple[Callable[[View, Owner], Reason | None], ...]] = (
+_OF_WORKLOAD: Final[tuple[Callable[[View, Workload], Reason | None], ...]] = (
     _deleting,
     _another_operator,
     _workload_out_of_sight,
@@ -128,11 +128,11 @@ _OF_WORKLOAD: Final[tuple[Callable[[View, Owner], Reason | None], ...]] = (
 # --- The workload and the resource ----------------------------------------------------------------
 
 
-def _not_managed(view: View, owner: Owner, _resource: Candidate) -> Reason | None:
+def _not_managed(view: View, owner: Workload, _resource: Resource) -> Reason | None:
     return not_managed(view, owner)
 
 
-def _resource_out_of_sight(view: View, _: Owner, resource: Candidate) -> Reason | None:
+def _resource_out_of_sight(view: View, _: Workload, resource: Resource) -> Reason | None:
     kind, namespace = type(resource).__name__, resource.metadata.namespace or ""
     scope = scope_of(kind, view.settings.namespaces)
     if scope.covers(namespace):
@@ -141,10 +141,10 @@ def _resource_out_of_sight(view: View, _: Owner, resource: Candidate) -> Reason 
     return Reason(Cause.NAMESPACE_NOT_WATCHED, text)
 
 
-def _not_its_kind(view: View, owner: Owner, resource: Candidate) -> Reason | None:
+def _not_its_kind(view: View, owner: Workload, resource: Resource) -> Reason | None:
     kind = _KINDS[type(resource).__name__]
-    if isinstance(owner, Scraper):
-        workload = workload_of(owner, view.capabilities)
+    if isinstance(owner, AnyPrometheus):
+        workload = scraper_of(owner, view.capabilities)
         scraped = {each.name for each in kinds_of(workload)}
         if workload.daemon_set and kind.name not in scraped:
             text = f"an agent on every node (mode DaemonSet) takes no {kind.name} objects"
@@ -159,13 +159,13 @@ def _not_its_kind(view: View, owner: Owner, resource: Candidate) -> Reason | Non
     return None
 
 
-def _other_labels(_view: View, owner: Owner, resource: Candidate) -> Reason | None:
+def _other_labels(_view: View, owner: Workload, resource: Resource) -> Reason | None:
     kind = _KINDS[type(resource).__name__]
     labels = resource.metadata.labels or {}
     return _mismatch(owner, kind.selector, labels, f"the {kind.name}", Cause.LABELS)
 
 
-def _own_namespace_only(_view: View, owner: Owner, resource: Candidate) -> Reason | None:
+def _own_namespace_only(_view: View, owner: Workload, resource: Resource) -> Reason | None:
     kind = _KINDS[type(resource).__name__]
     own = owner.metadata.namespace or ""
     selective = getattr(owner.spec, kind.namespace_selector) is not None
@@ -176,7 +176,7 @@ def _own_namespace_only(_view: View, owner: Owner, resource: Candidate) -> Reaso
     return Reason(Cause.OWN_NAMESPACE_ONLY, text)
 
 
-def _other_namespace(view: View, owner: Owner, resource: Candidate) -> Reason | None:
+def _other_namespace(view: View, owner: Workload, resource: Resource) -> Reason | None:
     attribute = _KINDS[type(resource).__name__].namespace_selector
     if getattr(owner.spec, attribute) is None:
         return None
@@ -191,7 +191,7 @@ def _other_namespace(view: View, owner: Owner, resource: Candidate) -> Reason | 
 
 
 def _mismatch(
-    owner: Owner, attribute: str, labels: Mapping[str, str], whose: str, cause: Cause
+    owner: Workload, attribute: str, labels: Mapping[str, str], whose: str, cause: Cause
 ) -> Reason | None:
     """The first requirement of a selector that labels do not meet."""
     declared: LabelSelector | None = getattr(owner.spec, attribute)
@@ -206,11 +206,11 @@ def _mismatch(
     return Reason(cause, text)
 
 
-def _path(owner: Owner, attribute: str) -> str:
+def _path(owner: Workload, attribute: str) -> str:
     return f"spec.{json_name(owner.spec, attribute)}"
 
 
-def _stands_in(_view: View, _owner: Owner, resource: Candidate) -> Reason | None:
+def _stands_in(_view: View, _owner: Workload, resource: Resource) -> Reason | None:
     behind = monitor_behind(resource.metadata) if isinstance(resource, ScrapeConfig) else None
     if behind is None:
         return None
@@ -219,7 +219,7 @@ def _stands_in(_view: View, _owner: Owner, resource: Candidate) -> Reason | None
     return Reason(Cause.STANDS_IN, text)
 
 
-_CHECKS: Final[tuple[Callable[[View, Owner, Candidate], Reason | None], ...]] = (
+_CHECKS: Final[tuple[Callable[[View, Workload, Resource], Reason | None], ...]] = (
     _not_managed,
     _not_its_kind,
     _stands_in,

@@ -33,7 +33,7 @@ from stoker.explain.reach import Reach, Share, Spot, share, spot_of, sure_of, to
 from stoker.explain.view import Listing, View
 from stoker.explain.wording import listed, selector_words
 from stoker.select.labels import Selector, selector_of
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 
 
 class Address(Struct, frozen=True):
@@ -75,7 +75,7 @@ class _Backing(Struct, frozen=True):
 
 
 def service_search(
-    view: View, monitor: ServiceMonitor, workload: Workload, reach: Reach | None = None
+    view: View, monitor: ServiceMonitor, workload: Scraper, reach: Reach | None = None
 ) -> Search:
     """Where a workload finds the targets of a ServiceMonitor."""
     spec, own = monitor.spec, monitor.metadata.namespace or ""

@@ -12,14 +12,14 @@ from stoker.explain.reconciled import fatal_among, why_not_reconciled
 from stoker.explain.selecting import can_select, first_reason
 from stoker.explain.view import Noting, View
 from stoker.ref import ref_of
-from stoker.select.choice import UNMANAGED, Candidate, choices, is_unmanaged
-from stoker.select.workload import Owner
+from stoker.select.choice import UNMANAGED, Resource, choices, is_unmanaged
+from stoker.select.workload import Workload
 
 _ACCEPTED = "Accepted=True"
 _PAUSED = "spec.paused: its objects are left as they are until this is unset"
 
 
-def standings(view: View, resource: Candidate) -> list[tuple[Owner, Standing]]:
+def standings(view: View, resource: Resource) -> list[tuple[Workload, Standing]]:
     """Every workload with what it makes of the resource, the nearest first."""
     ranked = []
     for owner in view.workloads:
@@ -34,13 +34,13 @@ def standings(view: View, resource: Candidate) -> list[tuple[Owner, Standing]]:
     return [(owner, made) for _, owner, made in ranked]
 
 
-def _miss(owner: Owner, resource: Candidate) -> float:
+def _miss(owner: Workload, resource: Resource) -> float:
     """By how much the labels miss what a workload asks for: a typing error is nearer than none."""
     wanted = choices(owner).get(type(resource).__name__)
     return distance(wanted.labels, resource.metadata.labels or {}) if wanted else 1.0
 
 
-def _passed_over(owner: Owner, reason: Reason) -> Standing:
+def _passed_over(owner: Workload, reason: Reason) -> Standing:
     return Standing(
         workload=str(ref_of(owner)),
         version=owner.spec.version or "",
@@ -50,7 +50,7 @@ def _passed_over(owner: Owner, reason: Reason) -> Standing:
     )
 
 
-def _judged(view: View, owner: Owner, resource: Candidate) -> Standing:
+def _judged(view: View, owner: Workload, resource: Resource) -> Standing:
     assets = Noting(view.assets)
     decision = decide(owner, [resource], view.namespaces, assets, view.capabilities)
     unread = assets.unreadable[0] if assets.unreadable else None
@@ -76,7 +76,7 @@ def _judged(view: View, owner: Owner, resource: Candidate) -> Standing:
 
 
 def _outcome(
-    view: View, owner: Owner, decision: Decision, findings: tuple[str, ...], unread: str
+    view: View, owner: Workload, decision: Decision, findings: tuple[str, ...], unread: str
 ) -> tuple[State, Reason]:
     if findings and unread:
         return State.UNCLEAR, Reason(Cause.UNREADABLE, f"cannot be judged from here: {unread}")
@@ -105,7 +105,7 @@ def _notes(decision: Decision, unread: str) -> Iterable[str]:
         yield f"whether it can be configured at all cannot be told from here: {unread}"
 
 
-def _reported(owner: Owner, resource: Candidate) -> str:
+def _reported(owner: Workload, resource: Resource) -> str:
     """What the operator says of a workload in the status of a resource."""
     binding = binding_of(owner, resource)
     said = (binding.conditions or (None,))[0] if binding else None
@@ -117,7 +117,7 @@ def _reported(owner: Owner, resource: Candidate) -> str:
     return text + (" (of an earlier generation)" if behind else "")
 
 
-def _targets(owner: Owner, resource: Candidate) -> Targets | None:
+def _targets(owner: Workload, resource: Resource) -> Targets | None:
     """What a workload scrapes for a resource, if the operator counts that."""
     binding = binding_of(owner, resource)
     found = binding.targets if binding else None
@@ -138,7 +138,7 @@ def _plural(name: str) -> str:
     return kind.plural if kind else ""
 
 
-def binding_of(owner: Owner, resource: Candidate) -> Binding | None:
+def binding_of(owner: Workload, resource: Resource) -> Binding | None:
     """What the status of a resource says of a workload; None if nothing."""
     wanted = (_plural(type(owner).__name__), owner.metadata.namespace, owner.metadata.name)
     for binding in (resource.status and resource.status.bindings) or ():

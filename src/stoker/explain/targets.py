@@ -17,9 +17,9 @@ from stoker.explain.reach import Reach
 from stoker.explain.scrapeconfigs import scrape_config_search
 from stoker.explain.services import service_search
 from stoker.explain.view import View
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 
-_SEARCHES: Final[dict[type, Callable[[View, Any, Workload, Reach | None], Search]]] = {
+_SEARCHES: Final[dict[type, Callable[[View, Any, Scraper, Reach | None], Search]]] = {
     ServiceMonitor: service_search,
     PodMonitor: pod_search,
     Probe: probe_search,
@@ -27,7 +27,7 @@ _SEARCHES: Final[dict[type, Callable[[View, Any, Workload, Reach | None], Search
 }
 
 
-def search_of(view: View, resource: Any, workload: Workload, reach: Reach | None) -> Search | None:
+def search_of(view: View, resource: Any, workload: Scraper, reach: Reach | None) -> Search | None:
     """Where a workload looks for the targets of a resource; None for one that has no targets.
 
     `reach` says on which nodes it has pods, if it scrapes from nodes.

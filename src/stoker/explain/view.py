@@ -17,9 +17,9 @@ from stoker.explain.shelves import Labelled, Shelf, Shelves
 from stoker.generate.fragments import StandIns
 from stoker.ref import Ref
 from stoker.select.assets import SECRET, Assets, Missing, Source, WholeAssets
-from stoker.select.choice import Candidate, NamespaceLabels
+from stoker.select.choice import NamespaceLabels, Resource
 from stoker.select.labels import Selector
-from stoker.select.workload import Owner
+from stoker.select.workload import Workload
 from stoker.settings import Capabilities, OperatorSettings
 
 _FEW: Final = 50
@@ -114,8 +114,8 @@ class View(Struct, frozen=True, kw_only=True):
     of agents on nodes.
     """
 
-    workloads: tuple[Owner, ...]
-    resources: tuple[Candidate, ...]
+    workloads: tuple[Workload, ...]
+    resources: tuple[Resource, ...]
     namespaces: NamespaceLabels
     assets: WholeAssets
     surroundings: Surroundings

@@ -17,14 +17,14 @@ from stoker.ref import ref_of
 from stoker.select.choice import (
     SELECTED_KINDS,
     UNMANAGED,
-    Candidate,
     Choice,
+    Resource,
     choices,
     chosen,
     is_unmanaged,
 )
 from stoker.select.namespaces import scope_of
-from stoker.select.workload import Owner, Scraper
+from stoker.select.workload import AnyPrometheus, Workload
 from stoker.validate.findings import Finding, json_name
 
 
@@ -45,7 +45,7 @@ class Tally(Struct, frozen=True, kw_only=True):
     odd: str = ""
 
 
-def explained_workload(view: View, owner: Owner) -> Explanation:
+def explained_workload(view: View, owner: Workload) -> Explanation:
     """What a workload selects, how much of it is rejected, and how the workload is."""
     seen = [each for each in view.resources if _is_in_sight(view, each)]
     assets = Noting(view.assets)
@@ -64,7 +64,7 @@ def explained_workload(view: View, owner: Owner) -> Explanation:
     return explained_decision(view, replace(decision, problem=problem), tally)
 
 
-def selected(view: View, owner: Owner, seen: Iterable[Candidate]) -> list[Candidate]:
+def selected(view: View, owner: Workload, seen: Iterable[Resource]) -> list[Resource]:
     """What a workload selects, even if nothing can be made of it."""
     return chosen(choices(owner), seen, view.namespaces)
 
@@ -98,32 +98,32 @@ def odd_of(notes: Iterable[Finding]) -> str:
     return f"runs, but hardly as it was meant: {found[0]}" if found else ""
 
 
-def headline_of(view: View, owner: Owner, tally: Tally) -> tuple[bool, str]:
+def headline_of(view: View, owner: Workload, tally: Tally) -> tuple[bool, str]:
     """Whether all is as it should be, and how a workload is, in one sentence."""
     problem = _problem(view, owner, tally)
     rest = f"; nothing runs: its {AT_REST}" if is_at_rest(owner) else _in_short(view, owner)
     return not problem, problem or _summary(tally) + rest
 
 
-def _in_short(view: View, owner: Owner) -> str:
+def _in_short(view: View, owner: Workload) -> str:
     """That an agent on nodes is not on all of them; the end of a sentence."""
-    reach = reach_of(view, owner) if isinstance(owner, Scraper) else None
+    reach = reach_of(view, owner) if isinstance(owner, AnyPrometheus) else None
     if reach is None or not reach.without:
         return ""
     return f"; it covers {len(reach.nodes) - len(reach.without)} of {len(reach.nodes)} nodes"
 
 
-def counts_of(owner: Owner, tally: Tally) -> tuple[Count, ...]:
+def counts_of(owner: Workload, tally: Tally) -> tuple[Count, ...]:
     """How many resources of each kind a workload selects, and if none, why."""
     return tuple(_counts(owner, tally))
 
 
-def _is_in_sight(view: View, resource: Candidate) -> bool:
+def _is_in_sight(view: View, resource: Resource) -> bool:
     scope = scope_of(type(resource).__name__, view.settings.namespaces)
     return scope.covers(resource.metadata.namespace or "")
 
 
-def _problem(view: View, owner: Owner, tally: Tally) -> str:
+def _problem(view: View, owner: Workload, tally: Tally) -> str:
     reason, rejected = not_managed(view, owner), sum(tally.rejected.values())
     if reason or _rivalry(view, owner):
         return f"not looked after: {reason.text}" if reason else _rivalry(view, owner)
@@ -139,7 +139,7 @@ def _problem(view: View, owner: Owner, tally: Tally) -> str:
     return f"its condition {failing}" if failing else tally.odd
 
 
-def _rivalry(view: View, owner: Owner) -> str:
+def _rivalry(view: View, owner: Workload) -> str:
     """That several operators look after a workload; empty where that is not seen."""
     names = " and ".join(view.rivals.get(ref_of(owner), ()))
     told = "two operators look after it; stop one, or give it a --controller-id"
@@ -150,7 +150,7 @@ def _summary(tally: Tally) -> str:
     return f"version {tally.version} uses {counted(sum(tally.selected.values()), 'resource')}"
 
 
-def _counts(owner: Owner, tally: Tally) -> Iterator[Count]:
+def _counts(owner: Workload, tally: Tally) -> Iterator[Count]:
     wanted = choices(owner)
     for kind in SELECTED_KINDS:
         if kind.name not in wanted:
@@ -174,7 +174,7 @@ def _why_none(wanted: Choice, path: str, there: int) -> str:
     return f"asks for {selector_words(wanted.labels)} in {where}; there are {there} in all"
 
 
-def _conditions(owner: Owner) -> Iterator[str]:
+def _conditions(owner: Workload) -> Iterator[str]:
     status = owner.status
     for each in (status and status.conditions) or ():
         because = ": ".join(part for part in (each.reason, each.message) if part)
@@ -183,7 +183,7 @@ def _conditions(owner: Owner) -> Iterator[str]:
 
 def _notes(view: View, decision: Decision, unread: str) -> Iterator[str]:
     yield from map(str, decision.notes)
-    reach = reach_of(view, decision.owner) if isinstance(decision.owner, Scraper) else None
+    reach = reach_of(view, decision.owner) if isinstance(decision.owner, AnyPrometheus) else None
     if reach and not reach.unknown:
         yield reach.words
     if decision.owner.spec.paused and decision.problem:

@@ -18,7 +18,7 @@ from stoker.errors import below
 from stoker.generate.block import Block
 from stoker.limits import Limits
 from stoker.select.assets import Assets, Missing, Reference, Source, source_of
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 from stoker.validate.budget import Meter
 from stoker.validate.findings import json_names
 from stoker.version import Version, parse_version
@@ -37,7 +37,7 @@ class Draft:
     """What a generator works with: the workload, references, and notes for the reader."""
 
     def __init__(
-        self, workload: Workload, assets: Assets, namespace: str, limits: Limits | None = None
+        self, workload: Scraper, assets: Assets, namespace: str, limits: Limits | None = None
     ) -> None:
         self.workload = workload
         self.spec = workload.spec
@@ -119,13 +119,13 @@ def put(block: Block, keys: tuple[Key, ...], source: Any, draft: Draft, path: st
             block[key.name] = written
 
 
-Row: TypeAlias = tuple[Key, str, str, bool]
-_ROWS: dict[tuple[int, type, Version], tuple[tuple[Key, ...], list[Row]]] = {}
+KeyRow: TypeAlias = tuple[Key, str, str, bool]
+_ROWS: dict[tuple[int, type, Version], tuple[tuple[Key, ...], list[KeyRow]]] = {}
 # All tables for a few dozen versions. Users say which versions there are, and may say many.
 _MOST_ROWS: Final = 8192
 
 
-def _rows(keys: tuple[Key, ...], model: type, version: Version) -> list[Row]:
+def _rows(keys: tuple[Key, ...], model: type, version: Version) -> list[KeyRow]:
     """A table for a type and a version: attribute, JSON name, and whether the version knows it.
 
     Tables are constants of their modules, so they are told apart by identity; the entry holds on to

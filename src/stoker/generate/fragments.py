@@ -32,7 +32,6 @@ from stoker.generate.prometheus import (
     Additional,
     Fragment,
     Frame,
-    Resource,
     agent_frame,
     fragment,
     kinds_of,
@@ -51,8 +50,9 @@ from stoker.generate.split import (
 from stoker.generate.stream import Stream, gzip_member
 from stoker.ref import Ref
 from stoker.select.assets import Assets, Noted, Source
+from stoker.select.choice import Monitor
 from stoker.select.references import References
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 from stoker.validate.budget import stopped
 from stoker.validate.findings import Finding, Reason
 from stoker.validate.unforeseen import unforeseen
@@ -61,7 +61,7 @@ from stoker.validate.verdicts import Verdict, judge, select
 OWN: Final = Ref("", "", "")
 """The workload itself, where it stands among the resources."""
 
-StandIns: TypeAlias = Callable[[Resource, Workload], Sequence[ScrapeConfig]]
+StandIns: TypeAlias = Callable[[Monitor, Scraper], Sequence[ScrapeConfig]]
 """The ScrapeConfigs whose jobs are used in place of a monitor's own; none: its own are."""
 
 # What the jobs of resources do not depend on: what is about pods, …
@@ -99,7 +99,7 @@ _NOTHING: Final = Fragment("")
 _NO_VERDICT: Final = Verdict("", ServiceMonitor())
 
 
-def settings_of_jobs(workload: Workload) -> tuple[Any, ...]:
+def settings_of_jobs(workload: Scraper) -> tuple[Any, ...]:
     """All of a workload that the jobs of resources depend on."""
     spec: PrometheusCommonSpec = workload.spec
     names = (name for name in spec.__struct_fields__ if name not in FRAME_ONLY)
@@ -108,7 +108,7 @@ def settings_of_jobs(workload: Workload) -> tuple[Any, ...]:
 
 
 def jobs_of(
-    resource: Resource, workload: Workload, assets: Assets, stand_ins: StandIns | None = None
+    resource: Monitor, workload: Scraper, assets: Assets, stand_ins: StandIns | None = None
 ) -> Fragment:
     """The fragment of a resource, with the jobs of the ScrapeConfigs in its place, if any are.
 
@@ -147,7 +147,7 @@ class KeptConfiguration:
 
     def __init__(
         self,
-        workload: Workload,
+        workload: Scraper,
         assets: Assets,
         additional: Additional = NOTHING_ADDITIONAL,
         rule_config_maps: Sequence[str] = (),
@@ -167,7 +167,7 @@ class KeptConfiguration:
 
     def set_workload(
         self,
-        workload: Workload,
+        workload: Scraper,
         assets: Assets,
         additional: Additional = NOTHING_ADDITIONAL,
         rule_config_maps: Sequence[str] = (),
@@ -191,11 +191,11 @@ class KeptConfiguration:
             self._jobs = Stream()
             self.put_all({key: verdict.resource for key, verdict in self._verdicts.items()}, assets)
 
-    def put(self, key: Ref, resource: Resource, assets: Assets) -> None:
+    def put(self, key: Ref, resource: Monitor, assets: Assets) -> None:
         """Add a resource that applies to the workload, or take another state of it."""
         self.put_all({key: resource}, assets)
 
-    def put_all(self, resources: Mapping[Ref, Resource], assets: Assets) -> None:
+    def put_all(self, resources: Mapping[Ref, Monitor], assets: Assets) -> None:
         """Add or change many resources; each run of the text is compressed once."""
         keys = sorted(resources, key=self._place)
         for start in range(0, len(keys), _AT_ONCE):
@@ -314,7 +314,7 @@ class KeptConfiguration:
     def _place(self, key: Ref) -> tuple[int, str]:
         return self._order.get(key.kind, len(self._order)), f"{key.namespace}/{key.name}"
 
-    def _judged(self, resource: Resource, assets: Assets) -> tuple[Verdict, Fragment]:
+    def _judged(self, resource: Monitor, assets: Assets) -> tuple[Verdict, Fragment]:
         """What becomes of a resource, even of one that we fail on."""
         noted = Noted(assets)
         try:
@@ -323,7 +323,7 @@ class KeptConfiguration:
             kind, reads = type(resource).__name__, noted.reads()
             return Verdict(kind, resource, (unforeseen(error),), reads), _NOTHING
 
-    def _made(self, resource: Resource, assets: Assets) -> tuple[Verdict, Fragment]:
+    def _made(self, resource: Monitor, assets: Assets) -> tuple[Verdict, Fragment]:
         verdict = judge(self._workload, resource, assets)
         if not verdict.accepted or verdict.kind not in self._order:
             return verdict, _NOTHING

@@ -37,7 +37,7 @@ from stoker.generate.sharding import sharding_steps
 from stoker.generate.values import lower, parameters
 
 
-class Kind(Struct, frozen=True):
+class JobKind(Struct, frozen=True):
     """A kind of monitor: how its jobs are called, its resource, the member with its endpoints."""
 
     job: str
@@ -45,15 +45,15 @@ class Kind(Struct, frozen=True):
     endpoints: str = ""
 
 
-SERVICE_MONITOR: Final = Kind("serviceMonitor", "servicemonitors", "spec.endpoints")
-POD_MONITOR: Final = Kind("podMonitor", "podmonitors", "spec.podMetricsEndpoints")
-PROBE: Final = Kind("probe", "probes")
+SERVICE_MONITOR: Final = JobKind("serviceMonitor", "servicemonitors", "spec.endpoints")
+POD_MONITOR: Final = JobKind("podMonitor", "podmonitors", "spec.podMetricsEndpoints")
+PROBE: Final = JobKind("probe", "probes")
 
 
 class Source(Struct, frozen=True):
     """The resource that jobs are written for, and what its endpoints share."""
 
-    kind: Kind
+    kind: JobKind
     metadata: ObjectMeta
     settings: ScrapeSettings
     chosen: ScrapeClass | None
@@ -71,7 +71,7 @@ class Source(Struct, frozen=True):
         return f"{self.kind.job}/{self.name}"
 
 
-def source(kind: Kind, monitor: Any, draft: Draft) -> Source:
+def source(kind: JobKind, monitor: Any, draft: Draft) -> Source:
     """The source of the jobs for a monitor."""
     return Source(
         kind=kind,

@@ -38,10 +38,10 @@ from stoker.generate.sections import (
 from stoker.generate.sharding import divided
 from stoker.ref import Ref, ref_of
 from stoker.select.assets import Assets, Missing, Source
-from stoker.select.workload import Workload
+from stoker.select.choice import Monitor
+from stoker.select.workload import Scraper
 from stoker.validate.budget import Meter
 
-Resource: TypeAlias = ServiceMonitor | PodMonitor | Probe | ScrapeConfig
 Reads: TypeAlias = dict[Source, str | Missing]
 
 
@@ -97,7 +97,7 @@ class Configuration(Struct, frozen=True):
 
 
 def server_config(
-    workload: Workload,
+    workload: Scraper,
     resources: Resources,
     assets: Assets,
     additional: Additional = NOTHING_ADDITIONAL,
@@ -109,7 +109,7 @@ def server_config(
 
 
 def agent_config(
-    workload: Workload,
+    workload: Scraper,
     resources: Resources,
     assets: Assets,
     additional: Additional = NOTHING_ADDITIONAL,
@@ -120,7 +120,7 @@ def agent_config(
 
 
 def server_frame(
-    workload: Workload,
+    workload: Scraper,
     assets: Assets,
     additional: Additional = NOTHING_ADDITIONAL,
     rule_config_maps: Sequence[str] = (),
@@ -145,7 +145,7 @@ def server_frame(
 
 
 def agent_frame(
-    workload: Workload, assets: Assets, additional: Additional = NOTHING_ADDITIONAL
+    workload: Scraper, assets: Assets, additional: Additional = NOTHING_ADDITIONAL
 ) -> Frame:
     """What surrounds the jobs in the configuration of an agent."""
     draft = Draft(workload, assets, workload.namespace)
@@ -207,14 +207,14 @@ _MAKERS: Final = {
 }
 
 
-def kinds_of(workload: Workload) -> tuple[ScrapedKind, ...]:
+def kinds_of(workload: Scraper) -> tuple[ScrapedKind, ...]:
     """The kinds that a workload scrapes, in the order of their jobs."""
     if not workload.agent:
         return _SERVER
     return _AGENT_ON_NODE if workload.daemon_set else _AGENT
 
 
-def fragment(resource: Resource, workload: Workload, assets: Assets) -> Fragment:
+def fragment(resource: Monitor, workload: Scraper, assets: Assets) -> Fragment:
     """The jobs of one resource as text."""
     limits = workload.capabilities.limits
     draft = Draft(workload, assets, resource.metadata.namespace or "", limits)
@@ -233,14 +233,14 @@ def _metered(jobs: Iterable[Block], meter: Meter) -> Iterator[str]:
         yield text
 
 
-def _ignored(resource: Resource, draft: Draft) -> tuple[Ignored, ...]:
+def _ignored(resource: Monitor, draft: Draft) -> tuple[Ignored, ...]:
     """What was left out, in the words of the version in which the user wrote the resource."""
     written = (resource.api_version, type(resource).__name__)
     return tuple(Ignored(*as_written(*written, one.path, one.reason)) for one in draft.ignored)
 
 
 def _fragments(
-    workload: Workload, resources: Resources, assets: Assets
+    workload: Scraper, resources: Resources, assets: Assets
 ) -> Iterator[tuple[Ref, Fragment]]:
     for kind in kinds_of(workload):
         for _, resource in sorted(getattr(resources, kind.field).items()):

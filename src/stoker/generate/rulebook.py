@@ -42,7 +42,7 @@ from stoker.generate.rules import (
 from stoker.limits import NO_CHANGES, Limits
 from stoker.ref import Ref
 from stoker.select.choice import RULE_KIND
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 from stoker.settings import DEFAULT_THANOS_VERSION
 from stoker.validate.rules import Reader, prometheus_reader, thanos_reader
 from stoker.validate.unforeseen import unforeseen
@@ -61,7 +61,7 @@ class RuleTerms(Struct, frozen=True):
     enforcement: Enforcement = Enforcement()
 
 
-def prometheus_terms(workload: Workload) -> RuleTerms:
+def prometheus_terms(workload: Scraper) -> RuleTerms:
     """What the rules of a Prometheus depend on; WorkloadError if its version cannot be read."""
     try:
         reader = prometheus_reader(workload)

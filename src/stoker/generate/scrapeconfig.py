@@ -16,7 +16,7 @@ from stoker.generate.block import Block
 from stoker.generate.discovery import DISCOVERIES
 from stoker.generate.discovery.rows import BASIC_AUTH, FOLLOW_REDIRECTS, HEADERS, OAUTH2, PROXY
 from stoker.generate.draft import Draft, Key, put
-from stoker.generate.jobs import Kind, Source, put_sample_steps, source
+from stoker.generate.jobs import JobKind, Source, put_sample_steps, source
 from stoker.generate.limits import (
     BODY_SIZE_LIMIT,
     LIMITS,
@@ -35,7 +35,7 @@ from stoker.generate.relabel import JOB_NAME, relabel_configs
 from stoker.generate.sharding import divided
 from stoker.generate.values import escaping_scheme, lower, parameters
 
-SCRAPE_CONFIG: Final = Kind("scrapeConfig", "scrapeconfigs")
+SCRAPE_CONFIG: Final = JobKind("scrapeConfig", "scrapeconfigs")
 _SPEC: Final = "spec"
 
 

@@ -29,7 +29,7 @@ from stoker.generate.kubernetes import (
     selected_labels,
 )
 from stoker.generate.limits import attached_metadata
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 
 
 class Role(Struct, frozen=True):
@@ -84,7 +84,7 @@ def service_monitor_jobs(monitor: ServiceMonitor, draft: Draft) -> Iterator[Bloc
         yield endpoint_job(of, index, endpoint, discovery, _steps(spec, endpoint, role, draft))
 
 
-def role_of(spec: ServiceMonitorSpec, workload: Workload) -> Role:
+def role_of(spec: ServiceMonitorSpec, workload: Scraper) -> Role:
     """The way in which a workload finds the endpoints of a ServiceMonitor."""
     wanted = spec.service_discovery_role or workload.spec.service_discovery_role
     if not workload.daemon_set and wanted != "EndpointSlice":

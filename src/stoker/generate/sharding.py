@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from stoker.generate.block import Block, Constant
 from stoker.generate.draft import Draft
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 
 ADDRESS: Final = "__address__"
 PROBED: Final = "__param_target"
@@ -65,12 +65,12 @@ _KEEP_SHARD_OF_ZONE: Final = _kept("__tmp_hash", "$(INZONE_SHARD)")
 _HASHED: Final = {label: _first_of(label, "__tmp_hash", "(.+);") for label in (ADDRESS, PROBED)}
 
 
-def shard_count(workload: Workload) -> int:
+def shard_count(workload: Scraper) -> int:
     """The number of shards, at least one."""
     return max(workload.spec.shards or 1, 1)
 
 
-def zones(workload: Workload) -> tuple[str, ...]:
+def zones(workload: Scraper) -> tuple[str, ...]:
     """The zones that shards are spread over; none unless the workload shards by topology."""
     strategy = workload.spec.sharding_strategy
     if not workload.capabilities.topology_sharding or not strategy:
@@ -80,7 +80,7 @@ def zones(workload: Workload) -> tuple[str, ...]:
     return strategy.topology.values or ()
 
 
-def needs_node_metadata(workload: Workload) -> bool:
+def needs_node_metadata(workload: Scraper) -> bool:
     """Whether a pod's zone can only be found at its node."""
     return bool(zones(workload)) and not workload.capabilities.pod_topology_labels
 
@@ -138,7 +138,7 @@ def divided(steps: list[Any], draft: Draft) -> list[Any]:
     return [*steps, *sharding_steps(draft, zoned=False)]
 
 
-def _has_shards(workload: Workload) -> bool:
+def _has_shards(workload: Scraper) -> bool:
     policy = getattr(workload.spec, "shard_retention_policy", None)
     retained = policy is not None and policy.when_scaled == "Retain"
     return shard_count(workload) > 1 or (workload.capabilities.shard_retention and retained)

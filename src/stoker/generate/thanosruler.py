@@ -16,8 +16,8 @@ from stoker.generate.block import text_of
 from stoker.generate.draft import Draft, Ignored
 from stoker.generate.remote import remote_write
 from stoker.select.assets import Assets, Missing, Reference, Source, source_of
-from stoker.select.workload import Workload
-from stoker.validate.scope import Scope
+from stoker.select.workload import Scraper
+from stoker.validate.scope import Reading
 from stoker.validate.workload import remote_writes
 from stoker.version import Version, parse_version
 
@@ -85,7 +85,7 @@ def remote_write_file(ruler: ThanosRuler, assets: Assets, version: Version) -> R
     library = library_version(version)
     reader = _reader(ruler, library)
     entries = ruler.spec.remote_write or ()
-    scope = Scope(reader, assets, reader.namespace)
+    scope = Reading(reader, assets, reader.namespace)
     for finding in remote_writes(entries, scope, _PATH):
         raise WorkloadError(finding.path, finding.message)
     text, draft = _written(ruler, assets, library)
@@ -109,9 +109,9 @@ def _written(ruler: ThanosRuler, assets: Assets, library: str) -> tuple[str, Dra
     return text_of({"remote_write": written}), draft
 
 
-def _reader(ruler: ThanosRuler, library: str) -> Workload:
+def _reader(ruler: ThanosRuler, library: str) -> Scraper:
     """The Prometheus inside Thanos, as generators and checks know it."""
-    return Workload(
+    return Scraper(
         namespace=ruler.metadata.namespace or "",
         name=ruler.metadata.name or "",
         spec=PrometheusCommonSpec(version=library),

@@ -19,7 +19,7 @@ from stoker.api.decode import ListMeta
 from stoker.kube import protobuf
 from stoker.kube.errors import NotFound, Unavailable
 from stoker.kube.fencing import Fence
-from stoker.kube.resources import SELF_SUBJECT_ACCESS_REVIEW, Resource, Target, resource_of
+from stoker.kube.resources import SELF_SUBJECT_ACCESS_REVIEW, ApiResource, Target, resource_of
 from stoker.kube.transport import JSON, Observe, Transport, Waited
 from stoker.kube.versions import is_older
 
@@ -72,7 +72,7 @@ class Client(Transport):
 
     async def get(
         self,
-        resource: Resource,
+        resource: ApiResource,
         namespace: str | None,
         name: str,
         *,
@@ -88,7 +88,7 @@ class Client(Transport):
 
     async def find(
         self,
-        resource: Resource,
+        resource: ApiResource,
         namespace: str | None,
         name: str,
         *,
@@ -165,7 +165,7 @@ class Client(Transport):
 
     async def merge_patch(  # noqa: PLR0913 - an object takes three to name
         self,
-        resource: Resource,
+        resource: ApiResource,
         namespace: str | None,
         name: str,
         patch: Object,
@@ -179,7 +179,7 @@ class Client(Transport):
 
     async def json_patch(  # noqa: PLR0913
         self,
-        resource: Resource,
+        resource: ApiResource,
         namespace: str | None,
         name: str,
         patch: Sequence[Object],
@@ -193,7 +193,7 @@ class Client(Transport):
 
     async def delete(  # noqa: PLR0913
         self,
-        resource: Resource,
+        resource: ApiResource,
         namespace: str | None,
         name: str,
         *,
@@ -229,7 +229,7 @@ class Client(Transport):
         return {each["name"] for each in found.get("resources") or []}
 
     async def can_i(
-        self, verb: str, resource: Resource, namespace: str | None = None, subresource: str = ""
+        self, verb: str, resource: ApiResource, namespace: str | None = None, subresource: str = ""
     ) -> bool:
         """Whether we may do this: in a namespace, or in all when that is None."""
         attributes = {
@@ -303,7 +303,7 @@ def _path_of(obj: Object, subresource: str, *, verb: str) -> str:
 
 
 def _path(
-    resource: Resource, namespace: str | None, name: str, subresource: str = "", *, verb: str
+    resource: ApiResource, namespace: str | None, name: str, subresource: str = "", *, verb: str
 ) -> str:
     """The path of one object, and surely of one: a name that none can have is not asked for.
 

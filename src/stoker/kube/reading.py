@@ -16,7 +16,7 @@ from stoker.api.core import Object, ObjectMeta
 from stoker.api.declare import Model
 from stoker.api.decode import decode
 from stoker.errors import DecodeError
-from stoker.kube.resources import Resource
+from stoker.kube.resources import ApiResource
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -87,7 +87,7 @@ def slim(whole: Reader[M]) -> Reader[M]:
     return read
 
 
-def plain(resource: Resource) -> Reader[Object]:
+def plain(resource: ApiResource) -> Reader[Object]:
     """A reader of objects as dicts, which say what they are, as those in a list do not."""
 
     def read(raw: Raw) -> Object:

@@ -28,11 +28,11 @@ from stoker.kube.endless import endless, words
 from stoker.kube.errors import ApiError, Unavailable
 from stoker.kube.reading import Reader
 from stoker.kube.report import WATCH, Report
-from stoker.kube.resources import Resource
+from stoker.kube.resources import ApiResource
 from stoker.kube.served import Served
 from stoker.kube.store import Index, Store
 from stoker.kube.transcript import Transcript
-from stoker.kube.watch import Scope, events
+from stoker.kube.watch import WatchScope, events
 
 T = TypeVar("T")
 
@@ -48,7 +48,7 @@ class Reflector(Generic[T]):
     def __init__(  # noqa: PLR0913 - all but three have a default
         self,
         client: Client,
-        scope: Scope,
+        scope: WatchScope,
         read: Reader[T],
         *,
         namespaces: Sequence[str] | None = None,
@@ -98,7 +98,7 @@ class Reflector(Generic[T]):
         self.store.lost(key, metadata.uid or "")
 
     @property
-    def resource(self) -> Resource:
+    def resource(self) -> ApiResource:
         """The resource, in the version in which it is watched now."""
         return self._served.resource if self._served else self.scope.resource
 
@@ -128,7 +128,7 @@ class Reflector(Generic[T]):
 class _Part(Generic[T]):
     """One watch of a reflector."""
 
-    def __init__(self, store: Store[T], scope: Scope) -> None:
+    def __init__(self, store: Store[T], scope: WatchScope) -> None:
         self.scope = scope
         self.report = Report(str(scope))
         self.unreadable: dict[Key, DecodeError] = {}
@@ -163,7 +163,7 @@ def _stumbled(part: _Part[T], error: Exception) -> None:
     part.report.failed(WATCH, Unavailable(WATCH, part.scope.path, words(error)))
 
 
-def _scopes(scope: Scope, namespaces: Sequence[str] | None) -> list[Scope]:
+def _scopes(scope: WatchScope, namespaces: Sequence[str] | None) -> list[WatchScope]:
     if namespaces is None or not scope.resource.namespaced:
         return [scope]
     return [replace(scope, namespace=namespace) for namespace in sorted(set(namespaces))]

@@ -1,6 +1,6 @@
 """The resources that the operator touches, and how the paths of an API server name them.
 
-A `Resource` makes paths; `Target.of` reads one back, so that errors and metrics can say what a
+A `ApiResource` makes paths; `Target.of` reads one back, so that errors and metrics can say what a
 request was about without each caller telling them.
 """
 
@@ -18,7 +18,7 @@ WRITES: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _VERBS: Final = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
 
-class Resource(Struct, frozen=True):
+class ApiResource(Struct, frozen=True):
     """One kind of objects at one version of its group; the core group is ""."""
 
     group: str
@@ -114,8 +114,8 @@ def _located(target: Target, rest: list[str]) -> Target:
     return replace(target, plural=plural, name=name, subresource=subresource)
 
 
-def _ours(kind: Kind, version: str) -> Resource:
-    return Resource(GROUP, version, kind.plural, kind.name)
+def _ours(kind: Kind, version: str) -> ApiResource:
+    return ApiResource(GROUP, version, kind.plural, kind.name)
 
 
 _OURS: Final = {kind.name: _ours(kind, kind.stored.name) for kind in kinds.KINDS}
@@ -132,36 +132,36 @@ SCRAPE_CONFIG: Final = _OURS["ScrapeConfig"]
 PROMETHEUS_RULE: Final = _OURS["PrometheusRule"]
 ALERTMANAGER_CONFIG: Final = _OURS["AlertmanagerConfig"]
 
-CONFIG_MAP: Final = Resource("", "v1", "configmaps", "ConfigMap")
-ENDPOINTS: Final = Resource("", "v1", "endpoints", "Endpoints")
-NAMESPACE: Final = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
-NODE: Final = Resource("", "v1", "nodes", "Node", namespaced=False)
-PERSISTENT_VOLUME_CLAIM: Final = Resource(
+CONFIG_MAP: Final = ApiResource("", "v1", "configmaps", "ConfigMap")
+ENDPOINTS: Final = ApiResource("", "v1", "endpoints", "Endpoints")
+NAMESPACE: Final = ApiResource("", "v1", "namespaces", "Namespace", namespaced=False)
+NODE: Final = ApiResource("", "v1", "nodes", "Node", namespaced=False)
+PERSISTENT_VOLUME_CLAIM: Final = ApiResource(
     "", "v1", "persistentvolumeclaims", "PersistentVolumeClaim"
 )
-POD: Final = Resource("", "v1", "pods", "Pod")
-SECRET: Final = Resource("", "v1", "secrets", "Secret")
-SERVICE: Final = Resource("", "v1", "services", "Service")
+POD: Final = ApiResource("", "v1", "pods", "Pod")
+SECRET: Final = ApiResource("", "v1", "secrets", "Secret")
+SERVICE: Final = ApiResource("", "v1", "services", "Service")
 
-CONTROLLER_REVISION: Final = Resource("apps", "v1", "controllerrevisions", "ControllerRevision")
-DAEMON_SET: Final = Resource("apps", "v1", "daemonsets", "DaemonSet")
-STATEFUL_SET: Final = Resource("apps", "v1", "statefulsets", "StatefulSet")
+CONTROLLER_REVISION: Final = ApiResource("apps", "v1", "controllerrevisions", "ControllerRevision")
+DAEMON_SET: Final = ApiResource("apps", "v1", "daemonsets", "DaemonSet")
+STATEFUL_SET: Final = ApiResource("apps", "v1", "statefulsets", "StatefulSet")
 
-ENDPOINT_SLICE: Final = Resource("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice")
-EVENT: Final = Resource("events.k8s.io", "v1", "events", "Event")
-LEASE: Final = Resource("coordination.k8s.io", "v1", "leases", "Lease")
-POD_DISRUPTION_BUDGET: Final = Resource(
+ENDPOINT_SLICE: Final = ApiResource("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice")
+EVENT: Final = ApiResource("events.k8s.io", "v1", "events", "Event")
+LEASE: Final = ApiResource("coordination.k8s.io", "v1", "leases", "Lease")
+POD_DISRUPTION_BUDGET: Final = ApiResource(
     "policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget"
 )
-SELF_SUBJECT_ACCESS_REVIEW: Final = Resource(
+SELF_SUBJECT_ACCESS_REVIEW: Final = ApiResource(
     "authorization.k8s.io", "v1", "selfsubjectaccessreviews", "SelfSubjectAccessReview", False
 )
-STORAGE_CLASS: Final = Resource(
+STORAGE_CLASS: Final = ApiResource(
     "storage.k8s.io", "v1", "storageclasses", "StorageClass", namespaced=False
 )
 
 _SERVED: Final = [_ours(kind, each.name) for kind in kinds.KINDS for each in kind.versions]
-ALL: Final[tuple[Resource, ...]] = (
+ALL: Final[tuple[ApiResource, ...]] = (
     *_SERVED,
     *(CONFIG_MAP, ENDPOINTS, NAMESPACE, NODE, PERSISTENT_VOLUME_CLAIM, POD, SECRET, SERVICE),
     *(CONTROLLER_REVISION, DAEMON_SET, STATEFUL_SET, ENDPOINT_SLICE, EVENT, LEASE),
@@ -169,7 +169,7 @@ ALL: Final[tuple[Resource, ...]] = (
 )
 
 
-def versions_of(resource: Resource) -> tuple[Resource, ...]:
+def versions_of(resource: ApiResource) -> tuple[ApiResource, ...]:
     """The resource in each version that we know."""
     return tuple(each for each in ALL if each.name == resource.name)
 
@@ -177,7 +177,7 @@ def versions_of(resource: Resource) -> tuple[Resource, ...]:
 _BY_TYPE: Final = {(each.api_version, each.kind): each for each in ALL}
 
 
-def resource_of(obj: Mapping[str, Any]) -> Resource:
+def resource_of(obj: Mapping[str, Any]) -> ApiResource:
     """The resource that an object belongs to, by its `apiVersion` and `kind`."""
     key = (obj.get("apiVersion", ""), obj.get("kind", ""))
     if key not in _BY_TYPE:

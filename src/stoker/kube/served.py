@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from stoker.kube.client import Client
 from stoker.kube.errors import ApiError, NotFound
-from stoker.kube.resources import Resource
+from stoker.kube.resources import ApiResource
 
 _VERSION: Final = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
 # The stored version changes when somebody migrates it, which is a matter of minutes.
@@ -42,7 +42,7 @@ class Served:
     The first of `versions` is used until the API server was asked, and where it has none of them.
     """
 
-    def __init__(self, client: Client, versions: Sequence[Resource]) -> None:
+    def __init__(self, client: Client, versions: Sequence[ApiResource]) -> None:
         self.resource = versions[0]
         self._client = client
         self._versions = tuple(versions)
@@ -50,7 +50,7 @@ class Served:
         self._asked = 0
         self._asked_at = -math.inf
 
-    async def look(self, anew: bool = True) -> Resource:
+    async def look(self, anew: bool = True) -> ApiResource:
         """Ask which version it is; without an answer what was known stays. Many may ask at once.
 
         What was asked lately is not asked again, unless `anew`.
@@ -75,7 +75,7 @@ def _now() -> float:
     return asyncio.get_running_loop().time()
 
 
-async def served(client: Client, versions: Sequence[Resource]) -> dict[Resource, str]:
+async def served(client: Client, versions: Sequence[ApiResource]) -> dict[ApiResource, str]:
     """Those of the versions that the API server has, each with the hash of the stored one."""
     answers = await asyncio.gather(*(_storage_hash(client, each) for each in versions))
     return {
@@ -83,7 +83,7 @@ async def served(client: Client, versions: Sequence[Resource]) -> dict[Resource,
     }
 
 
-async def _storage_hash(client: Client, resource: Resource) -> str | None:
+async def _storage_hash(client: Client, resource: ApiResource) -> str | None:
     """What discovery says of the stored version; None if this version is not served."""
     try:
         found = await client.ask(_Resources, "GET", f"/apis/{resource.api_version}")
@@ -94,7 +94,7 @@ async def _storage_hash(client: Client, resource: Resource) -> str | None:
     return next(hashes, None)
 
 
-def chosen(found: Mapping[Resource, str], current: Resource) -> Resource:
+def chosen(found: Mapping[ApiResource, str], current: ApiResource) -> ApiResource:
     """The version to use: the stored one; else the one in use, or the highest."""
     for each, stored in found.items():
         if stored == storage_hash(each):
@@ -104,7 +104,7 @@ def chosen(found: Mapping[Resource, str], current: Resource) -> Resource:
     return max(found, key=lambda each: priority(each.version))
 
 
-def storage_hash(resource: Resource) -> str:
+def storage_hash(resource: ApiResource) -> str:
     """How discovery names this version when it is the stored one."""
     named = f"{resource.group}/{resource.version}/{resource.kind}"
     return base64.b64encode(hashlib.sha256(named.encode()).digest()[:8]).decode()

@@ -46,14 +46,14 @@ from stoker.kube.errors import (
 )
 from stoker.kube.reading import Reader
 from stoker.kube.report import LIST, WATCH, Report
-from stoker.kube.resources import Resource
+from stoker.kube.resources import ApiResource
 from stoker.kube.transcript import Lines, Transcript
 from stoker.kube.transport import JSON
 from stoker.kube.versions import is_older, newest
 
 T = TypeVar("T")
 Events: TypeAlias = AsyncGenerator[Event[T], None]
-Locate: TypeAlias = Callable[[bool], Awaitable[Resource]]
+Locate: TypeAlias = Callable[[bool], Awaitable[ApiResource]]
 """Tells in which version a resource is to be asked for now; whether it should look anew for it."""
 
 _LOG: Final = logging.getLogger(__name__)
@@ -79,10 +79,10 @@ UNREACHABLE: Final = Backoff(first=0.2, longest=5.0)
 REFUSED: Final = Backoff(first=0.5, longest=GRANT_SECONDS)
 
 
-class Scope(Struct, frozen=True):
+class WatchScope(Struct, frozen=True):
     """What to watch: a resource, in one namespace or (None) in all, perhaps selected."""
 
-    resource: Resource
+    resource: ApiResource
     namespace: str | None = None
     label_selector: str = ""
     field_selector: str = ""
@@ -105,7 +105,7 @@ class Scope(Struct, frozen=True):
 
 async def events(
     client: Client,
-    scope: Scope,
+    scope: WatchScope,
     read: Reader[T],
     report: Report | None = None,
     locate: Locate | None = None,
@@ -146,7 +146,7 @@ def _delay(failure: ApiError | None, failures: int) -> float:
 class _Watch(Generic[T]):
     """One watch: what it asks the server, and what it does about a no."""
 
-    def __init__(self, client: Client, scope: Scope, read: Reader[T], report: Report) -> None:
+    def __init__(self, client: Client, scope: WatchScope, read: Reader[T], report: Report) -> None:
         self._client = client
         self._scope = scope
         self._read = read
@@ -164,7 +164,7 @@ class _Watch(Generic[T]):
         """Whether the last round has seen a change, or a sign that there was none."""
         return self._transcript.progress
 
-    def move(self, resource: Resource) -> None:
+    def move(self, resource: ApiResource) -> None:
         """Watch another version of the resource from now on: it has the same resource versions."""
         if resource == self._scope.resource:
             return

@@ -25,12 +25,12 @@ from stoker.consolidate import (
     manifest_of,
     terms_of,
 )
-from stoker.consolidate.configs import Monitor
+from stoker.consolidate.configs import Consolidable
 from stoker.errors import FieldError, StokerError
-from stoker.offline.manifests import Manifest, Reading
+from stoker.offline.manifests import Document, Manifest
 from stoker.offline.world import World, world_of
 from stoker.ref import ref_of
-from stoker.select.workload import Scraper, workload_of
+from stoker.select.workload import AnyPrometheus, scraper_of
 from stoker.settings import Capabilities
 
 _OLDEST: Final = "v1alpha1"
@@ -48,7 +48,7 @@ class Conversion(Struct, frozen=True):
     found: bool
 
 
-def conversion(readings: Iterable[Reading], workload: str, version: str) -> Conversion:
+def conversion(readings: Iterable[Document], workload: str, version: str) -> Conversion:
     """Convert all that can be converted.
 
     Monitors are converted for the workload of this name, or for one that asks for nothing unusual;
@@ -60,7 +60,7 @@ def conversion(readings: Iterable[Reading], workload: str, version: str) -> Conv
     objects: list[Object] = []
     problems = [_refusal(each.source, each.subject, each.reasons) for each in world.refused]
     terms = _terms(world, workload)
-    monitors = [each for each in world.resources if isinstance(each, Monitor)]
+    monitors = [each for each in world.resources if isinstance(each, Consolidable)]
     for monitor in monitors:
         made = consolidated(monitor, terms)
         objects += [manifest_of(_unowned(each)) for each in made.configs]
@@ -78,14 +78,14 @@ def _terms(world: World, wanted: str) -> Terms:
     for owner in world.workloads:
         metadata = owner.metadata
         named = (metadata.name, f"{metadata.namespace}/{metadata.name}")
-        if isinstance(owner, Scraper) and wanted in named:
+        if isinstance(owner, AnyPrometheus) and wanted in named:
             return _usable_terms(owner)
     raise StokerError(f"there is no Prometheus or PrometheusAgent called {wanted}")
 
 
-def _usable_terms(owner: Scraper) -> Terms:
+def _usable_terms(owner: AnyPrometheus) -> Terms:
     try:
-        found = terms_of(workload_of(owner, Capabilities()))
+        found = terms_of(scraper_of(owner, Capabilities()))
     except ValueError as error:
         raise FieldError("spec.version", str(error)) from None
     if isinstance(found, Inexpressible):
@@ -98,7 +98,7 @@ def _unowned(config: ScrapeConfig) -> ScrapeConfig:
     return replace(config, metadata=replace(config.metadata, owner_references=None))
 
 
-def _versioned(readings: list[Reading]) -> Iterator[Object]:
+def _versioned(readings: list[Document]) -> Iterator[Object]:
     """The objects whose kinds have several versions, less what only a cluster gives them."""
     for each in readings:
         # What has no metadata that can be read was refused in the world already.

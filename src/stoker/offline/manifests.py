@@ -58,10 +58,10 @@ class Unreadable(Struct, frozen=True):
     reason: str
 
 
-Reading: TypeAlias = Manifest | Unreadable
+Document: TypeAlias = Manifest | Unreadable
 
 
-def read(paths: Iterable[str], stdin: TextIO | None = None) -> Iterator[Reading]:
+def read(paths: Iterable[str], stdin: TextIO | None = None) -> Iterator[Document]:
     """The objects in files, folders and, for the path `-`, standard input; each file once."""
     seen: set[str] = set()
     for path in paths:
@@ -129,7 +129,7 @@ def _os_reason(error: Exception) -> str:
     return reason[:1].lower() + reason[1:]
 
 
-def _file(path: str) -> Iterator[Reading]:
+def _file(path: str) -> Iterator[Document]:
     try:
         with open(path, "rb") as stream:
             size = os.fstat(stream.fileno()).st_size
@@ -147,7 +147,7 @@ def _too_large(size: int, reader: str, limit: int) -> str:
     return f"{size / MIB:.1f} MiB; {reader} takes at most {limit // MIB} MiB"
 
 
-def _json_file(source: str, stream: BinaryIO, size: int) -> Iterator[Reading]:
+def _json_file(source: str, stream: BinaryIO, size: int) -> Iterator[Document]:
     if size > MAX_DOCUMENT:
         yield Unreadable(source, 1, 1, "", _too_large(size, "the API server", MAX_DOCUMENT))
         return
@@ -156,7 +156,7 @@ def _json_file(source: str, stream: BinaryIO, size: int) -> Iterator[Reading]:
     yield from _readings(source, 1, piece, json_only=True)
 
 
-def _documents(source: str, stream: BinaryIO) -> Iterator[Reading]:
+def _documents(source: str, stream: BinaryIO) -> Iterator[Document]:
     number = 0
     try:
         for piece in _pieces(stream):
@@ -216,7 +216,7 @@ def _pieces(stream: BinaryIO) -> Iterator[_Piece]:
 
 def _readings(
     source: str, number: int, piece: _Piece, json_only: bool = False
-) -> Iterator[Reading]:
+) -> Iterator[Document]:
     """The objects of one document, or what is wrong with it."""
     if piece.size > MAX_DOCUMENT:
         reason = _too_large(piece.size, "the API server", MAX_DOCUMENT)
@@ -331,7 +331,7 @@ def _finite(text: str) -> float:
     return json_number(number)
 
 
-def _objects(whole: Manifest) -> Iterator[Reading]:
+def _objects(whole: Manifest) -> Iterator[Document]:
     """A document's object, or the objects in it if it is a list."""
     waiting: list[tuple[str, Any]] = [(whole.path, whole.object)]
     while waiting:

@@ -23,7 +23,7 @@ from stoker.offline.world import World
 from stoker.ref import Ref, ref_of, ref_of_manifest
 from stoker.select.assets import SECRET
 from stoker.select.choice import UNMANAGED, is_unmanaged
-from stoker.select.workload import Owner, Scraper, workload_of
+from stoker.select.workload import AnyPrometheus, Workload, scraper_of
 from stoker.settings import OperatorSettings, capabilities_with
 
 _SHARED: Final = ("Service", "ScrapeConfig")
@@ -50,7 +50,7 @@ class Rendered(Struct, frozen=True):
         return bool(self.problem or self.decision.problem) or rejected
 
 
-def decided(world: World, owners: Iterable[Owner], settings: OperatorSettings) -> list[Rendered]:
+def decided(world: World, owners: Iterable[Workload], settings: OperatorSettings) -> list[Rendered]:
     """What becomes of these workloads of the world, without their objects."""
     facts = capabilities_with(settings)
     stand_ins = stand_ins_of if settings.consolidate_monitors else None
@@ -65,7 +65,9 @@ def decided(world: World, owners: Iterable[Owner], settings: OperatorSettings) -
     ]
 
 
-def rendered(world: World, owners: Iterable[Owner], settings: OperatorSettings) -> list[Rendered]:
+def rendered(
+    world: World, owners: Iterable[Workload], settings: OperatorSettings
+) -> list[Rendered]:
     """What becomes of these workloads of the world, and their objects, each only once."""
     return _distinct(_built(world, each, settings) for each in decided(world, owners, settings))
 
@@ -90,15 +92,15 @@ def _built(world: World, found: Rendered, settings: OperatorSettings) -> Rendere
 def _scrape_configs(decision: Decision, settings: OperatorSettings) -> Iterator[Object]:
     """The ScrapeConfigs that the operator would keep for the monitors of a workload."""
     owner = decision.owner
-    if not settings.consolidate_monitors or not isinstance(owner, Scraper):
+    if not settings.consolidate_monitors or not isinstance(owner, AnyPrometheus):
         return
-    workload = workload_of(owner, capabilities_with(settings))
+    workload = scraper_of(owner, capabilities_with(settings))
     for verdict in decision.verdicts:
         if verdict.accepted:
             yield from map(manifest_of, stand_ins_of(verdict.resource, workload))
 
 
-def _notes(owner: Owner, settings: OperatorSettings) -> Iterator[str]:
+def _notes(owner: Workload, settings: OperatorSettings) -> Iterator[str]:
     if owner.spec.paused:
         yield _PAUSED
     if is_unmanaged(owner, settings):
@@ -106,7 +108,7 @@ def _notes(owner: Owner, settings: OperatorSettings) -> Iterator[str]:
 
 
 def _without_configuration(
-    world: World, owner: Owner, contents: Any, settings: OperatorSettings
+    world: World, owner: Workload, contents: Any, settings: OperatorSettings
 ) -> Any:
     """The user's Secret is left alone; an empty one lets the pods start until it is there."""
     outline = outline_of(owner, capabilities_with(settings), settings.objects)
@@ -124,7 +126,7 @@ def _applicable(made: Object) -> Object:
 # --- Objects of several workloads -----------------------------------------------------------------
 
 
-def _shared(world: World, owner: Owner, settings: OperatorSettings) -> Object:
+def _shared(world: World, owner: Workload, settings: OperatorSettings) -> Object:
     """The Service of the workloads of this kind and namespace."""
     namespace = owner.metadata.namespace
     sharing = (

@@ -33,9 +33,9 @@ from stoker.page.index import IndexMaker, Query
 from stoker.page.judged import Judged, held_by
 from stoker.page.overview import items_of
 from stoker.ref import Ref, ref_of
-from stoker.select.choice import SELECTED_KINDS, Candidate
+from stoker.select.choice import SELECTED_KINDS, Resource
 from stoker.select.namespaces import scope_of
-from stoker.select.workload import Owner
+from stoker.select.workload import Workload
 from stoker.settings import OperatorSettings
 
 T = TypeVar("T")
@@ -112,7 +112,7 @@ class DirectoryPages(Answering):
     async def _listed(self, desk: Desk, query: Query) -> Items:
         return await asyncio.to_thread(_listed, desk, query)
 
-    async def _explained(self, desk: Desk, found: Candidate) -> Explanation:
+    async def _explained(self, desk: Desk, found: Resource) -> Explanation:
         return await self._aside(lambda: explained(desk.view, found))
 
     def _layout(self, desk: Desk, judged: Judged) -> Layout:
@@ -163,7 +163,7 @@ def desk_of(world: World, settings: OperatorSettings, revision: int) -> Desk:
     for resource in world.resources:
         maker.add(resource)
 
-    def find(kind: str, namespace: str, name: str) -> Candidate | None:
+    def find(kind: str, namespace: str, name: str) -> Resource | None:
         return known.get(Ref(kind, namespace, name))
 
     return Desk(
@@ -177,7 +177,7 @@ def desk_of(world: World, settings: OperatorSettings, revision: int) -> Desk:
     )
 
 
-def _judged(view: View, owner: Owner, mine: Sequence[Candidate]) -> Judged:
+def _judged(view: View, owner: Workload, mine: Sequence[Resource]) -> Judged:
     """What a workload makes of the resources that it selects."""
     title, version = str(ref_of(owner)), owner.spec.version or ""
     if not_managed(view, owner):

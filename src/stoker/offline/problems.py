@@ -19,7 +19,7 @@ from stoker.api.admit import (
     UNKNOWN_FIELD,
     UNSUPPORTED,
     WRONG_TYPE,
-    Finding,
+    Objection,
     admit,
 )
 from stoker.api.common import ByteSize, Duration, GoDuration
@@ -30,7 +30,7 @@ from stoker.api.schema import Schema
 from stoker.errors import DecodeError
 from stoker.explain.doubts import notes_on, why_not_built
 from stoker.limits import Limits
-from stoker.select.workload import Owner
+from stoker.select.workload import Workload
 from stoker.spelling import nearest
 from stoker.validate.budget import BOUNDED, over_budget
 from stoker.validate.findings import Reason
@@ -187,7 +187,7 @@ def _decoding_problems(
 def workload_problems(manifest: dict[str, Any]) -> Iterator[Problem]:
     """What the operator holds against a workload that an API server takes as it is."""
     version = version_of(_api_version(manifest), _kind(manifest))
-    if version is None or not issubclass(version.model, Owner):
+    if version is None or not issubclass(version.model, Workload):
         return
     try:
         owner = convert(version.model, admit(version, manifest).stored)
@@ -209,13 +209,13 @@ def _did_you_mean(name: str) -> str:
     return f"did you mean `{name}`?" if name else ""
 
 
-def _sibling(version: Version, manifest: dict[str, Any], finding: Finding) -> str:
+def _sibling(version: Version, manifest: dict[str, Any], finding: Objection) -> str:
     schema, _, unknown = _lookup(version, manifest, finding.path)
     guess = nearest(unknown, schema.get("properties", {}))
     return f"; {_did_you_mean(guess)}" if guess else ""
 
 
-def _choice(version: Version, manifest: dict[str, Any], finding: Finding) -> str:
+def _choice(version: Version, manifest: dict[str, Any], finding: Objection) -> str:
     """The nearest choice instead of all of them, where there is one."""
     if finding.reason != UNSUPPORTED:
         return ""

@@ -24,14 +24,14 @@ from stoker.api.rules import PrometheusRule
 from stoker.errors import DecodeError
 from stoker.explain.objects import MODELS, Named
 from stoker.explain.rivals import rivals_of
-from stoker.offline.manifests import Manifest, Reading, Unreadable
+from stoker.offline.manifests import Document, Manifest, Unreadable
 from stoker.offline.problems import is_ours, problems
 from stoker.ref import Ref, ref_of
 from stoker.select.assets import CONFIG_MAP, SECRET, Contents
-from stoker.select.choice import NAMESPACE_NAME, Candidate
-from stoker.select.workload import Owner
+from stoker.select.choice import NAMESPACE_NAME, Resource
+from stoker.select.workload import Workload
 
-T = TypeVar("T", bound=Named | Owner | Candidate)
+T = TypeVar("T", bound=Named | Workload | Resource)
 
 DEFAULT_NAMESPACE = "default"
 
@@ -57,8 +57,8 @@ class World(Struct):
     objects that are there more than once.
     """
 
-    workloads: list[Owner] = []
-    resources: list[Candidate] = []
+    workloads: list[Workload] = []
+    resources: list[Resource] = []
     namespaces: dict[str, dict[str, str]] = {}
     contents: dict[Ref, Mapping[str, str | bytes]] = {}
     refused: list[Refused] = []
@@ -73,12 +73,12 @@ class World(Struct):
         return Contents(self.contents)
 
 
-def world_of(readings: Iterable[Reading]) -> World:
+def world_of(readings: Iterable[Document]) -> World:
     """The world that manifests describe; of an object that is there twice the last one."""
     return settled(gathered(readings))
 
 
-def gathered(readings: Iterable[Reading]) -> World:
+def gathered(readings: Iterable[Document]) -> World:
     """Everything that manifests describe, one after the other."""
     world = World()
     for reading in readings:
@@ -98,7 +98,7 @@ def settled(world: World) -> World:
     return world
 
 
-def _doubled(objects: Iterable[Owner | Candidate]) -> Iterator[tuple[str, str]]:
+def _doubled(objects: Iterable[Workload | Resource]) -> Iterator[tuple[str, str]]:
     for ref, count in Counter(map(ref_of, objects)).items():
         if count > 1:
             yield str(ref), f"there are {count} manifests of it; the last one counts"
@@ -157,11 +157,11 @@ def _add_ours(world: World, manifest: Manifest, version: Version) -> None:
     except DecodeError as error:
         _refuse(world, manifest, str(error))
         return
-    if isinstance(found, Owner):
+    if isinstance(found, Workload):
         world.workloads.append(found)
         written = _metadata(manifest).get("managedFields")
         world.rivals[ref_of(found)] = rivals_of(written)
-    elif isinstance(found, Candidate):
+    elif isinstance(found, Resource):
         world.resources.append(found)
 
 

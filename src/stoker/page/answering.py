@@ -26,7 +26,7 @@ from stoker.page.desk import Desk
 from stoker.page.index import Query
 from stoker.page.judged import Judged
 from stoker.page.refused import beside_refused, refused_resource, refused_workload
-from stoker.select.choice import Candidate
+from stoker.select.choice import Resource
 
 AT_ONCE: Final = 2
 """How many answers that take long are made at the same time."""
@@ -60,7 +60,7 @@ class Answering(ABC):
         """Some resources."""
 
     @abstractmethod
-    async def _explained(self, desk: Desk, found: Candidate) -> Explanation:
+    async def _explained(self, desk: Desk, found: Resource) -> Explanation:
         """One resource."""
 
     @abstractmethod

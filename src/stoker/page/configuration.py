@@ -40,8 +40,8 @@ from stoker.generate.rules import MOUNTED_BY_PROMETHEUS, names_to_mount, rule_fi
 from stoker.generate.thanosruler import remote_write_text
 from stoker.page.answers import Named, Part
 from stoker.select.assets import Assets, Missing, Source
-from stoker.select.choice import RULE_KIND, Candidate, Monitor
-from stoker.select.workload import Owner, Scraper, Workload, workload_of
+from stoker.select.choice import RULE_KIND, Monitor, Resource
+from stoker.select.workload import AnyPrometheus, Scraper, Workload, scraper_of
 from stoker.settings import DEFAULT_THANOS_VERSION, Capabilities
 from stoker.version import parse_version
 
@@ -89,7 +89,7 @@ class Materials(Struct, frozen=True, kw_only=True):
     """
 
     used: Sequence[Known]
-    find: Callable[[Known], Candidate | None]
+    find: Callable[[Known], Resource | None]
     assets: Assets
     before: Assets | None = None
     capabilities: Capabilities = Capabilities()
@@ -145,7 +145,7 @@ def _named(place: Place) -> Named | None:
     return Named(kind=place.kind, namespace=place.namespace, name=place.name)
 
 
-def layout_of(owner: Owner, materials: Materials) -> Layout:
+def layout_of(owner: Workload, materials: Materials) -> Layout:
     """The parts of a workload's configuration; WorkloadError where it cannot be configured."""
     masked = Masked(materials.assets, materials.before)
     if isinstance(owner, Alertmanager):
@@ -172,8 +172,8 @@ def _written(materials: Materials, write: Callable[[Any], str]) -> Callable[[Kno
 # --- Prometheus and PrometheusAgent ---------------------------------------------------------------
 
 
-def _of_scraper(owner: Scraper, materials: Materials, masked: Masked) -> Layout:
-    workload = workload_of(owner, materials.capabilities)
+def _of_scraper(owner: AnyPrometheus, materials: Materials, masked: Masked) -> Layout:
+    workload = scraper_of(owner, materials.capabilities)
     terms = prometheus_terms(workload)
     frame = _frame(workload, materials, masked)
     order = {kind.name: place for place, kind in enumerate(kinds_of(workload))}
@@ -190,7 +190,7 @@ def _of_scraper(owner: Scraper, materials: Materials, masked: Masked) -> Layout:
         *(each for each in materials.used if each.kind == RULE_KIND.name),
     ]
 
-    def write(resource: Candidate) -> str:
+    def write(resource: Resource) -> str:
         if isinstance(resource, PrometheusRule):
             return _rules(resource, terms)
         if not isinstance(resource, Monitor):
@@ -203,7 +203,7 @@ def _of_scraper(owner: Scraper, materials: Materials, masked: Masked) -> Layout:
     return Layout(places, _written(materials, write))
 
 
-def _frame(workload: Workload, materials: Materials, masked: Masked) -> Frame:
+def _frame(workload: Scraper, materials: Materials, masked: Masked) -> Frame:
     if workload.agent:
         return agent_frame(workload, masked)
     mounted = names_to_mount(prefix_of(workload), materials.rule_files, MOUNTED_BY_PROMETHEUS)
@@ -224,7 +224,7 @@ _ADDITIONAL_TITLES: Final = {
 }
 
 
-def _hidden(workload: Workload, masked: Masked) -> Iterator[tuple[str, str]]:
+def _hidden(workload: Scraper, masked: Masked) -> Iterator[tuple[str, str]]:
     """What stands in Secrets as it is, only named."""
     for part, path, source in additional_sources(workload):
         there = isinstance(masked.value(source), str)

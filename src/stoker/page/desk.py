@@ -22,7 +22,7 @@ from stoker.page.judged import Judged, Users
 from stoker.page.overview import bounded, item_of, row_of
 from stoker.ref import ref_of
 from stoker.select.assets import Assets
-from stoker.select.choice import Candidate
+from stoker.select.choice import Resource
 from stoker.spelling import nearest
 
 _KINDS = tuple(kind.name for kind in KINDS)
@@ -42,7 +42,7 @@ class Desk(Struct, frozen=True, kw_only=True):
     judged: Mapping[str, Judged]
     users: Users
     index: Index
-    find: Callable[[str, str, str], Candidate | None]
+    find: Callable[[str, str, str], Resource | None]
     stand_ins: StandIns | None = None
 
     def workload(self, kind: str, namespace: str, name: str) -> Judged | None:
@@ -65,7 +65,7 @@ class Desk(Struct, frozen=True, kw_only=True):
             users = self.users(resource) if resource else ()
             yield item_of(self.view, entry, resource, users, query.workload)
 
-    def at(self, entry: Known) -> Candidate | None:
+    def at(self, entry: Known) -> Resource | None:
         """The resource of an entry, None if it is gone."""
         return self.find(entry.kind, entry.namespace, entry.name)
 

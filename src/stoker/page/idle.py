@@ -12,17 +12,17 @@ from stoker.explain.standings import binding_of
 from stoker.explain.targets import search_of
 from stoker.explain.view import View
 from stoker.ref import Ref, ref_of
-from stoker.select.choice import Candidate
-from stoker.select.workload import Owner, Scraper, workload_of
+from stoker.select.choice import Resource
+from stoker.select.workload import AnyPrometheus, Workload, scraper_of
 
 Idle: TypeAlias = tuple[Ref, str]
 
 
-def idle_among(view: View, owner: Owner, used: Iterable[Candidate]) -> Iterator[Idle]:
+def idle_among(view: View, owner: Workload, used: Iterable[Resource]) -> Iterator[Idle]:
     """Those for which a workload surely finds nothing, and why."""
-    if not isinstance(owner, Scraper):
+    if not isinstance(owner, AnyPrometheus):
         return
-    workload, reach = workload_of(owner, view.capabilities), reach_of(view, owner)
+    workload, reach = scraper_of(owner, view.capabilities), reach_of(view, owner)
     for resource in used:
         search = search_of(view, resource, workload, reach)
         if search is None or search.targets != 0:
@@ -33,7 +33,7 @@ def idle_among(view: View, owner: Owner, used: Iterable[Candidate]) -> Iterator[
             yield ref_of(resource), f"no agent is there: {unreached_words(search.unreached)}"
 
 
-def none_discovered(owner: Owner, resource: Candidate) -> str:
+def none_discovered(owner: Workload, resource: Resource) -> str:
     """That a workload has no targets for a resource; empty if it has some, or nobody counts."""
     binding = binding_of(owner, resource)
     counts = binding.targets if binding else None

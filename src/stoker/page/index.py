@@ -16,7 +16,7 @@ from stoker.explain.answer import State
 from stoker.page.answers import Totals
 from stoker.page.judged import Judged, Users, gravest
 from stoker.ref import Ref, ref_of
-from stoker.select.choice import SELECTED_KINDS, Candidate
+from stoker.select.choice import SELECTED_KINDS, Resource
 
 Marks: TypeAlias = tuple[tuple[str, State], ...]
 Basis: TypeAlias = tuple[object, ...]
@@ -205,7 +205,7 @@ class IndexMaker:
         self._gone: list[Entry] = []
         self._marks: dict[Marks, tuple[Marks, State]] = {}
 
-    def add(self, resource: Candidate) -> None:
+    def add(self, resource: Resource) -> None:
         """Take a resource."""
         users, key = self._users(resource), ref_of(resource)
         basis: list[object] = [resource]
@@ -220,7 +220,7 @@ class IndexMaker:
             self._new.append(entry)
         self._entries.append(entry)
 
-    def _entry(self, resource: Candidate, key: Ref, users: Iterable[Judged], basis: Basis) -> Entry:
+    def _entry(self, resource: Resource, key: Ref, users: Iterable[Judged], basis: Basis) -> Entry:
         metadata, ignored = resource.metadata, 0
         found: list[tuple[str, State]] = []
         for each in users:

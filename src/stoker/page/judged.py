@@ -11,8 +11,8 @@ from stoker.explain.standings import binding_of
 from stoker.generate.draft import Ignored
 from stoker.page.idle import none_discovered
 from stoker.ref import Ref, ref_of
-from stoker.select.choice import UNMANAGED, Candidate, choices, is_unmanaged
-from stoker.select.workload import Owner
+from stoker.select.choice import UNMANAGED, Resource, choices, is_unmanaged
+from stoker.select.workload import Workload
 from stoker.settings import OperatorSettings
 from stoker.status.conditions import FALSE, TRUE, UNKNOWN
 from stoker.validate.findings import Finding
@@ -35,7 +35,7 @@ class Judged(Struct, frozen=True, kw_only=True):
     find nothing to scrape, and why. Not `known` is one that nobody has looked at yet.
     """
 
-    owner: Owner
+    owner: Workload
     title: str
     version: str = ""
     verdicts: Mapping[Ref, Judgement] = {}
@@ -52,18 +52,18 @@ class Judged(Struct, frozen=True, kw_only=True):
         """The kinds of resources that it can select."""
         return frozenset(choices(self.owner))
 
-    def made_of(self, resource: Candidate) -> tuple[State, str]:
+    def made_of(self, resource: Resource) -> tuple[State, str]:
         """What it made of a resource that it selects, and why it is of no use to it."""
         return self._made_of(ref_of(resource), resource)
 
-    def _made_of(self, key: Ref, resource: Candidate) -> tuple[State, str]:
+    def _made_of(self, key: Ref, resource: Resource) -> tuple[State, str]:
         state, reason = self._taken(key, resource)
         idle = "" if state is not State.USED else self.idle.get(key)
         if idle is None:
             idle = none_discovered(self.owner, resource)
         return (State.NO_TARGETS, idle) if idle else (state, reason)
 
-    def _taken(self, key: Ref, resource: Candidate) -> tuple[State, str]:
+    def _taken(self, key: Ref, resource: Resource) -> tuple[State, str]:
         """Whether it took a resource, and why not."""
         found = self.verdicts.get(key)
         if found is not None and not found[0].accepted:
@@ -72,18 +72,18 @@ class Judged(Struct, frozen=True, kw_only=True):
             return State.HELD, self.held
         return (State.USED, "") if found else reported(self.owner, resource)
 
-    def state_of(self, key: Ref, resource: Candidate) -> tuple[State, int]:
+    def state_of(self, key: Ref, resource: Resource) -> tuple[State, int]:
         """What it made of a resource, and how many fields of that its version does not know."""
         found = self.verdicts.get(key)
         return self._made_of(key, resource)[0], len(found[1]) if found else 0
 
 
-Users: TypeAlias = Callable[[Candidate], Iterable[Judged]]
+Users: TypeAlias = Callable[[Resource], Iterable[Judged]]
 """The workloads that select a resource."""
 
 
 def held_by(
-    owner: Owner, settings: OperatorSettings, problem: str = "", notes: Iterable[Finding] = ()
+    owner: Workload, settings: OperatorSettings, problem: str = "", notes: Iterable[Finding] = ()
 ) -> str:
     """Why a workload does not take up what it accepts; empty if it does."""
     if owner.spec.paused:
@@ -101,7 +101,7 @@ def gravest(states: Iterable[State]) -> State:
     return next((each for each in _BY_GRAVITY if each in found), State.NOT_SELECTED)
 
 
-def reported(owner: Owner, resource: Candidate) -> tuple[State, str]:
+def reported(owner: Workload, resource: Resource) -> tuple[State, str]:
     """What the status of a resource says of a workload that another process looks after."""
     binding = binding_of(owner, resource)
     for said in (binding and binding.conditions) or ():

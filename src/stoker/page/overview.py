@@ -16,8 +16,8 @@ from stoker.page.answers import Item, Items, Row, Scraped
 from stoker.page.index import Entry, Found, Query
 from stoker.page.judged import Judged
 from stoker.ref import ref_of
-from stoker.select.choice import Candidate
-from stoker.select.workload import Owner, Scraper, workload_of
+from stoker.select.choice import Resource
+from stoker.select.workload import AnyPrometheus, Workload, scraper_of
 from stoker.settings import Capabilities
 
 _MOST_REASONS: Final = 100
@@ -43,14 +43,14 @@ def row_of(view: View, judged: Judged, tally: Tally) -> Row:
     )
 
 
-def _ready(owner: Owner) -> str:
+def _ready(owner: Workload) -> str:
     """How many pods work, of how many; empty where that is not known."""
     status = owner.status
     if status is None or status.available_replicas is None:
         return ""
     wanted = replicas_of(owner.spec)
-    if isinstance(owner, Scraper):
-        workload = workload_of(owner, Capabilities())
+    if isinstance(owner, AnyPrometheus):
+        workload = scraper_of(owner, Capabilities())
         wanted = 0 if workload.daemon_set else wanted * shard_count(workload)
     return f"{status.available_replicas}/{max(wanted, status.replicas or 0)}"
 
@@ -84,7 +84,7 @@ def items_of(revision: int, query: Query, found: Found, items: Iterable[Item]) -
 
 
 def item_of(
-    view: View, entry: Entry, resource: Candidate | None, users: Iterable[Judged], workload: str
+    view: View, entry: Entry, resource: Resource | None, users: Iterable[Judged], workload: str
 ) -> Item:
     """A resource in a list, for one workload or (without) for all."""
     state, concerned = entry.state_for(workload), list(users)
@@ -100,7 +100,7 @@ def item_of(
     )
 
 
-def _scraped(resource: Candidate, users: Iterable[Judged], workload: str) -> Scraped | None:
+def _scraped(resource: Resource, users: Iterable[Judged], workload: str) -> Scraped | None:
     """The targets that the status of a resource counts, of one workload or of all together."""
     asked = (each.owner for each in users if not workload or each.title == workload)
     bindings = (binding_of(owner, resource) for owner in asked)
@@ -114,7 +114,7 @@ def _scraped(resource: Candidate, users: Iterable[Judged], workload: str) -> Scr
 
 
 def _headline(
-    view: View, state: State, resource: Candidate, users: list[Judged], workload: str
+    view: View, state: State, resource: Resource, users: list[Judged], workload: str
 ) -> str:
     """The first reason why it is not used, or to no avail."""
     if state is State.USED:
@@ -129,12 +129,12 @@ def _headline(
     return ""
 
 
-def why_not(view: View, resource: Candidate, owners: Iterable[Owner]) -> str:
+def why_not(view: View, resource: Resource, owners: Iterable[Workload]) -> str:
     """Why the nearest of some workloads does not select a resource."""
     kind, near = type(resource).__name__, resource.metadata.namespace
     able = [each for each in owners if can_select(kind, type(each))]
     able.sort(key=lambda each: (each.metadata.namespace != near, str(ref_of(each))))
-    told: tuple[int, Owner, Reason] | None = None
+    told: tuple[int, Workload, Reason] | None = None
     for owner in able[:_MOST_ASKED]:
         passed, reason = first_reason(view, owner, resource)
         if reason and (told is None or passed > told[0]):

@@ -14,7 +14,7 @@ from stoker.run.caches import Caches
 from stoker.run.events import RECONCILING, Events, Subject
 from stoker.run.judgements import Judgements
 from stoker.run.kinds import WORKLOADS
-from stoker.select.workload import Owner
+from stoker.select.workload import Workload
 from stoker.status.bindings import is_told
 from stoker.status.conditions import RECONCILED, Because, bounded
 from stoker.status.workload import Remark
@@ -71,7 +71,7 @@ class Announcements:
             return False
         return is_told(cached_bindings(found), bound_workload(key), verdict.message)
 
-    def failed(self, key: Ref, owner: Owner, message: str) -> None:
+    def failed(self, key: Ref, owner: Workload, message: str) -> None:
         """Say that a workload itself cannot be reconciled as it is."""
         uid, status = owner.metadata.uid or "", owner.status
         conditions = (status.conditions if status else None) or ()
@@ -80,7 +80,7 @@ class Announcements:
             return
         self.warned(key, owner, message)
 
-    def warned(self, key: Ref, owner: Owner, message: str) -> None:
+    def warned(self, key: Ref, owner: Workload, message: str) -> None:
         """Say something about a workload that its user should see."""
         resource = WORKLOADS[key.kind].resource
         subject = Subject(resource.api_version, key.kind, owner.metadata)
@@ -91,7 +91,7 @@ class Announcements:
         cause = Remark(reason, f"not decided yet: {why}")
         self._bindings.look(self._judgements.delay(key, cause))
 
-    def succeeded(self, owner: Owner) -> None:
+    def succeeded(self, owner: Workload) -> None:
         """Nothing is wrong with a workload any longer."""
         self._events.settled(owner.metadata.uid or "", RECONCILING)
 

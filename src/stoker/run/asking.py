@@ -37,20 +37,20 @@ from stoker.kube import resources as kube
 from stoker.kube.client import Client, ListPage, Review
 from stoker.kube.errors import ApiError, Forbidden, NotFound
 from stoker.kube.reading import Head, Reader, typed
-from stoker.kube.resources import Resource
+from stoker.kube.resources import ApiResource
 from stoker.ref import Ref
 from stoker.run.capabilities import capabilities_of
 from stoker.run.kinds import RESOURCES, WORKLOADS
 from stoker.run.places import place_of
 from stoker.run.values import Values
-from stoker.select.choice import NAMESPACE_NAME, Candidate
-from stoker.select.workload import Owner
+from stoker.select.choice import NAMESPACE_NAME, Resource
+from stoker.select.workload import Workload
 from stoker.settings import OperatorSettings
 
 T = TypeVar("T")
 
-INGRESS: Final = Resource("networking.k8s.io", "v1", "ingresses", "Ingress")
-REVIEW: Final = Resource(
+INGRESS: Final = ApiResource("networking.k8s.io", "v1", "ingresses", "Ingress")
+REVIEW: Final = ApiResource(
     "authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview", namespaced=False
 )
 _PAGE: Final = "500"
@@ -118,8 +118,8 @@ async def _seen(client: Client, kind: str, found: Any) -> tuple[dict[str, Any], 
     unseen = ""
     if kind in IS_WORKLOAD:
         several = Listing.joined((await _all(client, RESOURCES, near)).values())
-        resources: Sequence[Candidate] = several.items
-        owners: Sequence[Owner] = (found,)
+        resources: Sequence[Resource] = several.items
+        owners: Sequence[Workload] = (found,)
         labels = await _listed(client, kube.NAMESPACE, typed(Head), None, "")
         heads: Iterable[Head] = labels.items
     else:
@@ -171,7 +171,7 @@ async def _all(client: Client, kinds: Iterable[str], near: str) -> dict[str, Lis
 
 
 async def _listed(
-    client: Client, resource: Resource, read: Reader[T], namespace: str | None, fallback: str
+    client: Client, resource: ApiResource, read: Reader[T], namespace: str | None, fallback: str
 ) -> Listing[T]:
     """Objects in a namespace, or in all; where that is forbidden, in the one to fall back to."""
     try:
@@ -188,7 +188,7 @@ async def _listed(
 
 
 async def _pages(
-    client: Client, resource: Resource, read: Reader[T], namespace: str | None
+    client: Client, resource: ApiResource, read: Reader[T], namespace: str | None
 ) -> list[T]:
     query: dict[str, str] = {"limit": _PAGE}
     found: list[T] = []
@@ -208,7 +208,7 @@ async def _pages(
 class _Kind(Struct, frozen=True):
     """A kind of object around ours, and what it is turned into."""
 
-    resource: Resource
+    resource: ApiResource
     model: type[Any]
     made: Callable[[Any], Any] = lambda found: found
 

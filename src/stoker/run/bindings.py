@@ -24,12 +24,12 @@ from stoker.kube.backoff import GRANT_SECONDS
 from stoker.kube.errors import Conflict, Forbidden, NotFound
 from stoker.kube.queue import KeyedQueue
 from stoker.ref import Ref, ref_from
-from stoker.run.judgements import Judgements, Standing
+from stoker.run.judgements import Judgements, Ownership
 from stoker.run.kinds import WORKLOADS
 from stoker.run.targets import Observed
 from stoker.run.tools import Tools
-from stoker.run.writer import MANAGER, only_at
-from stoker.select.choice import Candidate
+from stoker.run.writer import FIELD_MANAGER, only_at
+from stoker.select.choice import Resource
 from stoker.status.bindings import (
     BoundWorkload,
     ResourceIdentity,
@@ -82,7 +82,7 @@ class Bindings:
             for found in reflector.store:
                 self.changed(kind, None, found)
 
-    def changed(self, kind: str, old: Candidate | None, new: Candidate | None) -> None:
+    def changed(self, kind: str, old: Resource | None, new: Resource | None) -> None:
         """A resource is another: one that has bindings, had them or should is looked at."""
         if new is None:
             return
@@ -123,7 +123,7 @@ class Bindings:
             self.queue.add_after(key, max(_CONFLICT_SECONDS, error.asked_wait))
             return 0
 
-    async def _write(self, key: Ref, found: Candidate) -> int:
+    async def _write(self, key: Ref, found: Resource) -> int:
         stored, version = cached_bindings(found), found.metadata.resource_version or ""
         writes = 0
         with _event_comes():
@@ -142,7 +142,7 @@ class Bindings:
         return writes
 
     def _news(
-        self, key: Ref, found: Candidate, stored: list[Object]
+        self, key: Ref, found: Resource, stored: list[Object]
     ) -> Iterator[tuple[Object, str]]:
         """What is to be applied, and by which manager."""
         if not self._enabled:
@@ -155,7 +155,7 @@ class Bindings:
                 yield status_apply(identity, mine), manager_of(bound)
 
     def _judged(
-        self, key: Ref, found: Candidate, stored: list[Object]
+        self, key: Ref, found: Resource, stored: list[Object]
     ) -> dict[BoundWorkload, Binding]:
         """What workloads made of a resource."""
         made = {}
@@ -190,9 +190,9 @@ class Bindings:
             return False
         workload = Ref(kind, stored.get("namespace", ""), stored.get("name", ""))
         standing = await self._judgements.standing(workload)
-        if standing is Standing.GONE or (standing is Standing.OURS and not self._enabled):
+        if standing is Ownership.GONE or (standing is Ownership.OURS and not self._enabled):
             return True
-        ours = standing is Standing.OURS
+        ours = standing is Ownership.OURS
         if ours and is_unknown(stored):
             return workload not in self._judgements.users(key)
         applies = self._judgements.applies(key, workload) if ours else None
@@ -219,12 +219,12 @@ class Bindings:
             key.name,
             [same, *removals],
             subresource=_STATUS,
-            manager=MANAGER,
+            manager=FIELD_MANAGER,
         )
         self._caches.saw(key.kind, answer)
 
 
-def cached_bindings(found: Candidate) -> list[Object]:
+def cached_bindings(found: Resource) -> list[Object]:
     """The bindings of a resource as the cache has them."""
     status = found.status
     made: list[Object] = msgspec.to_builtins((status and status.bindings) or ())
@@ -237,7 +237,7 @@ def bound_workload(workload: Ref) -> BoundWorkload:
     return BoundWorkload(resource.plural, workload.namespace, workload.name)
 
 
-def _has_bindings(found: Candidate | None) -> bool:
+def _has_bindings(found: Resource | None) -> bool:
     return bool(found is not None and found.status and found.status.bindings)
 
 

@@ -19,15 +19,15 @@ from stoker.kube.client import Client
 from stoker.kube.endless import Told, endless
 from stoker.kube.reading import Head, slim, typed
 from stoker.kube.reflector import Reflector
-from stoker.kube.resources import Resource
+from stoker.kube.resources import ApiResource
 from stoker.kube.served import Served
-from stoker.kube.watch import Scope as Watched
+from stoker.kube.watch import WatchScope
 from stoker.ref import Ref
 from stoker.run.kinds import RESOURCES, WORKLOADS, ResourceKind
 from stoker.run.namespaces import read_one_by_one
-from stoker.select.choice import Candidate
-from stoker.select.namespaces import Scope, excluding, reference_scope, scope_of
-from stoker.select.workload import Owner
+from stoker.select.choice import Resource
+from stoker.select.namespaces import Namespaces, excluding, reference_scope, scope_of
+from stoker.select.workload import Workload
 from stoker.settings import OperatorSettings
 
 OWNER: Final = "owner"
@@ -77,7 +77,7 @@ class Caches:
         labels = self._selected.namespace_selector
         self.namespaces: Reflector[Head] = Reflector(
             client,
-            Watched(kube.NAMESPACE, label_selector=labels, metadata_only=True),
+            WatchScope(kube.NAMESPACE, label_selector=labels, metadata_only=True),
             typed(Head),
         )
         everywhere = settings.references_everywhere
@@ -128,15 +128,15 @@ class Caches:
         await self._tried.wait()
 
     @property
-    def selected_scopes(self) -> dict[str, Scope]:
+    def selected_scopes(self) -> dict[str, Namespaces]:
         """Where resources of each kind are selected from."""
         return {name: scope_of(name, self._settings.namespaces) for name in RESOURCES}
 
-    def _resource_scope(self, name: str, kind: ResourceKind) -> Scope:
+    def _resource_scope(self, name: str, kind: ResourceKind) -> Namespaces:
         selected = scope_of(name, self._settings.namespaces)
         return selected | self.workload_scope(kind.named_by) if kind.named_by else selected
 
-    def workload_scope(self, kind: str) -> Scope:
+    def workload_scope(self, kind: str) -> Namespaces:
         """Where workloads of a kind are looked for."""
         return scope_of(kind, self._settings.namespaces)
 
@@ -149,21 +149,21 @@ class Caches:
         names = self._selected.allowed
         return names is None or any(self.namespaces.store.get("", one) is None for one in names)
 
-    def workload(self, key: Ref) -> Owner | None:
+    def workload(self, key: Ref) -> Workload | None:
         """A workload as it is now."""
-        found: Owner | None = self.workloads[key.kind].store.get(key.namespace, key.name)
+        found: Workload | None = self.workloads[key.kind].store.get(key.namespace, key.name)
         return found
 
-    def resource(self, key: Ref) -> Candidate | None:
+    def resource(self, key: Ref) -> Resource | None:
         """A configuration resource as it is now."""
-        found: Candidate | None = self.resources[key.kind].store.get(key.namespace, key.name)
+        found: Resource | None = self.resources[key.kind].store.get(key.namespace, key.name)
         return found
 
     def size(self, key: Ref) -> int:
         """In how many bytes a configuration resource came."""
         return self.resources[key.kind].store.size(key.namespace, key.name)
 
-    def place(self, kind: str) -> Resource:
+    def place(self, kind: str) -> ApiResource:
         """Where configuration resources of a kind are, in the version that is watched."""
         return self.resources[kind].resource
 
@@ -180,7 +180,7 @@ class Caches:
         # What a selector of the user's leaves out is there, though nobody tells us of it.
         return still or self._is_selective(reflector)
 
-    async def ask(self, client: Client, resource: Resource, metadata: ObjectMeta) -> None:
+    async def ask(self, client: Client, resource: ApiResource, metadata: ObjectMeta) -> None:
         """Take up how an object is now: something is newer than what the watch has told."""
         name, seen = metadata.name or "", metadata.resource_version or ""
         live = await client.find(resource, metadata.namespace, name, seen=seen)
@@ -227,7 +227,7 @@ class Caches:
         several = len(kind.versions) > 1
         return Reflector(
             self._client,
-            Watched(kind.resource, field_selector=scope.field_selector),
+            WatchScope(kind.resource, field_selector=scope.field_selector),
             slim(kind.read),
             namespaces=_names(scope),
             served=Served(self._client, kind.versions) if several else None,
@@ -235,25 +235,27 @@ class Caches:
 
     def _of(
         self,
-        resource: Resource,
+        resource: ApiResource,
         model: type[Any],
-        scope: Scope,
+        scope: Namespaces,
         labels: str = "",
         *,
         owned: bool = False,
     ) -> Cached:
-        watched = Watched(resource, label_selector=labels, field_selector=scope.field_selector)
+        watched = WatchScope(resource, label_selector=labels, field_selector=scope.field_selector)
         return self._reflector(watched, model, scope, owned=owned)
 
     def _heads(
-        self, resource: Resource, scope: Scope, labels: str = "", fields: str = ""
+        self, resource: ApiResource, scope: Namespaces, labels: str = "", fields: str = ""
     ) -> Cached:
         both = ",".join(part for part in (scope.field_selector, fields) if part)
-        watched = Watched(resource, label_selector=labels, field_selector=both, metadata_only=True)
+        watched = WatchScope(
+            resource, label_selector=labels, field_selector=both, metadata_only=True
+        )
         return self._reflector(watched, Head, scope, owned=True)
 
     def _reflector(
-        self, watched: Watched, model: type[Any], scope: Scope, *, owned: bool
+        self, watched: WatchScope, model: type[Any], scope: Namespaces, *, owned: bool
     ) -> Cached:
         indices = {OWNER: owners} if owned else None
         return Reflector(
@@ -261,14 +263,14 @@ class Caches:
         )
 
 
-def _together(scopes: Iterable[Scope]) -> Scope:
+def _together(scopes: Iterable[Namespaces]) -> Namespaces:
     return reduce(or_, scopes)
 
 
-def _names(scope: Scope) -> list[str] | None:
+def _names(scope: Namespaces) -> list[str] | None:
     return None if scope.allowed is None else sorted(scope.allowed)
 
 
-def _narrowed(watched: Watched, scope: Scope) -> bool:
+def _narrowed(watched: WatchScope, scope: Namespaces) -> bool:
     """Whether a field selector of the user's leaves out more than the denied namespaces."""
     return watched.field_selector != excluding("metadata.namespace", scope.denied)

@@ -9,7 +9,7 @@ from stoker.kube.client import Client
 from stoker.kube.errors import Forbidden, NotFound
 from stoker.kube.resources import SERVICE, STORAGE_CLASS
 from stoker.run.refusals import Refusals
-from stoker.select.workload import Owner
+from stoker.select.workload import Workload
 
 _STORAGE_CLASS: Final = "spec.storage.volumeClaimTemplate.spec.storageClassName"
 
@@ -18,7 +18,9 @@ class AwaitedError(WorkloadError):
     """Something in the cluster must change that nobody tells us of: we must look again."""
 
 
-async def check_cluster(client: Client, owner: Owner, outline: Outline, refusals: Refusals) -> None:
+async def check_cluster(
+    client: Client, owner: Workload, outline: Outline, refusals: Refusals
+) -> None:
     """WorkloadError where the workload names a storage class or Service that will not do.
 
     Services are watched and storage classes are not.
@@ -28,7 +30,7 @@ async def check_cluster(client: Client, owner: Owner, outline: Outline, refusals
         await _check_service(client, owner, outline)
 
 
-async def _check_storage_class(client: Client, owner: Owner, refusals: Refusals) -> None:
+async def _check_storage_class(client: Client, owner: Workload, refusals: Refusals) -> None:
     storage = owner.spec.storage
     template = storage.volume_claim_template if storage else None
     name = ((template.spec if template else None) or {}).get("storageClassName")
@@ -43,7 +45,7 @@ async def _check_storage_class(client: Client, owner: Owner, refusals: Refusals)
         refusals.tell("whether a StorageClass exists is not checked", error)
 
 
-async def _check_service(client: Client, owner: Owner, outline: Outline) -> None:
+async def _check_service(client: Client, owner: Workload, outline: Outline) -> None:
     name = owner.spec.service_name
     if not name:
         return

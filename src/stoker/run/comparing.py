@@ -33,15 +33,15 @@ from stoker.generate.split import file_name
 from stoker.kube import resources as kube
 from stoker.kube.client import Client
 from stoker.kube.errors import Forbidden, NotFound
-from stoker.kube.resources import Resource, resource_of
+from stoker.kube.resources import ApiResource, resource_of
 from stoker.ref import Ref, ref_of, ref_of_manifest
 from stoker.run.caches import Running
 from stoker.run.capabilities import capabilities_of
 from stoker.run.inventory import NOWHERE, Inventory
 from stoker.run.switching import Found, Switch, switch_of, switch_secret_name, switched
 from stoker.run.values import Values
-from stoker.run.writer import MANAGER, as_claimed, beside_others
-from stoker.select.workload import Owner, Scraper, workload_of
+from stoker.run.writer import FIELD_MANAGER, as_claimed, beside_others
+from stoker.select.workload import AnyPrometheus, Workload, scraper_of
 from stoker.settings import Capabilities, OperatorSettings, lease_name
 
 _AT_ONCE: Final = 16
@@ -116,7 +116,7 @@ class _Comparing:
             noun = "ScrapeConfig stands" if there == 1 else "ScrapeConfigs stand"
             yield f"{there} {noun} for monitors: --consolidate-monitors tells what becomes of them"
 
-    async def _change(self, old: Owner | None, new: Owner) -> Change | None:
+    async def _change(self, old: Workload | None, new: Workload) -> Change | None:
         existing = await self._existing(new)
         before = planned(self._before, old, existing) if old else None
         after = planned(self._after, new, existing, self._before.assets)
@@ -128,7 +128,7 @@ class _Comparing:
         if switch is not None:
             before, after = _as_switched(before, after, switch, self._after.capabilities)
         live = await self._found((*(before.objects if before else ()), *after.objects))
-        change = change_of(before, _beside(after, live), live, MANAGER)
+        change = change_of(before, _beside(after, live), live, FIELD_MANAGER)
         notes = (*change.notes, *self._notes(before, change), *_waits(switch))
         return replace(change, notes=notes)
 
@@ -137,7 +137,7 @@ class _Comparing:
         owner = after.owner
         if not isinstance(owner, PrometheusAgent) or not after.objects:
             return None
-        workload = workload_of(owner, self._after.capabilities)
+        workload = scraper_of(owner, self._after.capabilities)
         sets = {part.name for part in self._outline(owner).parts} | {
             each["metadata"]["name"] for each in after.objects if each["kind"] == "StatefulSet"
         }
@@ -154,14 +154,14 @@ class _Comparing:
         return switch_of(workload, after.objects, found)
 
     async def _running(
-        self, resource: Resource, namespace: str, names: Iterable[str]
+        self, resource: ApiResource, namespace: str, names: Iterable[str]
     ) -> list[Running]:
         live = [
             await self._get(resource, Ref(resource.kind, namespace, name)) for name in sorted(names)
         ]
         return [convert(Running, each) for each in live if each is not None]
 
-    def _outline(self, owner: Owner) -> Outline:
+    def _outline(self, owner: Workload) -> Outline:
         return outline_of(owner, self._after.capabilities, self._after.settings.objects)
 
     def _notes(self, before: Planned | None, change: Change) -> Iterable[str]:
@@ -170,7 +170,7 @@ class _Comparing:
             yield "a Secret in the cluster is not what the operator would write now"
         yield from dict.fromkeys(self._unreadable.values())
 
-    async def _existing(self, owner: Owner) -> Existing:
+    async def _existing(self, owner: Workload) -> Existing:
         """What there is already, so that the plan puts nothing elsewhere without need."""
         try:
             outline = self._outline(owner)
@@ -191,11 +191,11 @@ class _Comparing:
             found.append(live.get("data") or {})
         return found
 
-    async def _secrets(self, owner: Owner) -> list[str]:
+    async def _secrets(self, owner: Workload) -> list[str]:
         """The Secrets with further files of a configuration that did not fit into one."""
         names: list[str] = []
-        while isinstance(owner, Scraper):
-            workload = workload_of(owner, self._after.capabilities)
+        while isinstance(owner, AnyPrometheus):
+            workload = scraper_of(owner, self._after.capabilities)
             name = config_file_secret_name(workload, file_name(len(names)))
             if await self._get(kube.SECRET, Ref("Secret", workload.namespace, name)) is None:
                 break
@@ -216,7 +216,7 @@ class _Comparing:
         unseen = {key: each for key, each in wanted.items() if key in self._unreadable}
         return {key: _as_ours(each) for key, each in found.items() if each is not None} | unseen
 
-    async def _get(self, resource: Resource, key: Ref) -> Object | None:
+    async def _get(self, resource: ApiResource, key: Ref) -> Object | None:
         if key not in self._live:
             try:
                 self._live[key] = await self._client.get(resource, key.namespace, key.name)
@@ -250,7 +250,7 @@ def _as_switched(
     """Both plans as they are during a change of mode, in which old objects stay for a while."""
     if not isinstance(after.owner, PrometheusAgent):
         return before, after
-    workload = workload_of(after.owner, capabilities)
+    workload = scraper_of(after.owner, capabilities)
     if before is not None:
         going = (each for each in before.objects if ref_of_manifest(each) not in switch.kept)
         before = replace(before, objects=tuple(going))
@@ -273,7 +273,7 @@ def _as_ours(live: Object) -> Object:
     they seem to be wanted no longer, and are filled in again as soon as we take it over.
     """
     fields = live["metadata"].get("managedFields") or ()
-    return as_claimed(live) if any(each["manager"] == MANAGER for each in fields) else live
+    return as_claimed(live) if any(each["manager"] == FIELD_MANAGER for each in fields) else live
 
 
 def _namespaces_of(manifests: Manifests) -> list[str]:

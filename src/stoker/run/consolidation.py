@@ -26,7 +26,7 @@ from stoker.api.convert import converted
 from stoker.api.core import Object, ObjectMeta
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.consolidate import manifest_of, stand_ins_of
-from stoker.consolidate.configs import Monitor
+from stoker.consolidate.configs import Consolidable
 from stoker.kube.backoff import GRANT_SECONDS
 from stoker.kube.errors import Forbidden, Invalid, NotFound
 from stoker.kube.queue import KeyedQueue
@@ -35,10 +35,10 @@ from stoker.ref import Ref, ref_from
 from stoker.run.judgements import Judgements
 from stoker.run.standins import SCRAPE_CONFIG, belongs, found_for, monitor_key
 from stoker.run.tools import Tools
-from stoker.run.writer import MANAGER, Writer
+from stoker.run.writer import FIELD_MANAGER, Writer
 from stoker.select.members import Members
 from stoker.select.standins import CONSOLIDATED_BY
-from stoker.select.workload import Scraper, workload_of
+from stoker.select.workload import AnyPrometheus, scraper_of
 from stoker.settings import lease_name
 
 KINDS: Final = frozenset({"ServiceMonitor", "PodMonitor", "Probe"})
@@ -164,7 +164,7 @@ class Consolidation:
         They are not as long as a workload has not said what it makes of the monitor as it is now.
         """
         monitor = self._caches.resource(key)
-        if not isinstance(monitor, Monitor) or monitor.metadata.deletion_timestamp:
+        if not isinstance(monitor, Consolidable) or monitor.metadata.deletion_timestamp:
             return {}, self._caches.resources[key.kind].store.ready.is_set()
         judged = dict(self._judgements.of(key))
         found: dict[str, ScrapeConfig] = {}
@@ -177,12 +177,12 @@ class Consolidation:
                 found |= {each.metadata.name or "": each for each in self._for(user, monitor)}
         return found, complete
 
-    def _for(self, user: Ref, monitor: Monitor) -> Iterable[ScrapeConfig]:
+    def _for(self, user: Ref, monitor: Consolidable) -> Iterable[ScrapeConfig]:
         owner = self._caches.workload(user)
-        if not isinstance(owner, Scraper):
+        if not isinstance(owner, AnyPrometheus):
             return ()
         try:
-            return stand_ins_of(monitor, workload_of(owner, self._capabilities))
+            return stand_ins_of(monitor, scraper_of(owner, self._capabilities))
         except ValueError:
             # A version that cannot be read; the workload says so.
             return ()
@@ -278,4 +278,4 @@ def _is_of(judged: ObjectMeta, now: ObjectMeta) -> bool:
 
 def _is_written_by_us(live: Object) -> bool:
     fields = live["metadata"].get("managedFields") or ()
-    return any((each["manager"], each["operation"]) == (MANAGER, "Apply") for each in fields)
+    return any((each["manager"], each["operation"]) == (FIELD_MANAGER, "Apply") for each in fields)

@@ -14,10 +14,10 @@ from msgspec import Struct
 from stoker.api.core import Object
 from stoker.api.crd import GROUP, Kind
 from stoker.kube.client import Client
-from stoker.kube.resources import Resource
+from stoker.kube.resources import ApiResource
 from stoker.kube.served import priority
 
-DEFINITION: Final = Resource(
+DEFINITION: Final = ApiResource(
     "apiextensions.k8s.io",
     "v1",
     "customresourcedefinitions",
@@ -25,7 +25,7 @@ DEFINITION: Final = Resource(
     namespaced=False,
 )
 NOTE: Final = "operator.prometheus.io/storage-migration"
-MANAGER: Final = "stoker-migrate"
+MIGRATION_MANAGER: Final = "stoker-migrate"
 
 
 class Note(Struct, frozen=True):
@@ -70,12 +70,12 @@ class Definition(Struct, frozen=True):
         return f"{self.plural}.{GROUP}"
 
     @property
-    def resource(self) -> Resource:
+    def resource(self) -> ApiResource:
         """Where its objects are best read and written: in the stored version if that is served."""
         version = self.storage
         if version not in self.served:
             version = max(self.served, key=priority, default=version)
-        return Resource(GROUP, version, self.plural, self.kind)
+        return ApiResource(GROUP, version, self.plural, self.kind)
 
     @property
     def served_versions(self) -> frozenset[str]:
@@ -133,7 +133,7 @@ async def patched(client: Client, path: str, patch: Object, *, dry_run: bool = F
         dict[str, Any],
         "PATCH",
         path,
-        query={"fieldManager": MANAGER} | ({"dryRun": "All"} if dry_run else {}),
+        query={"fieldManager": MIGRATION_MANAGER} | ({"dryRun": "All"} if dry_run else {}),
         body=msgspec.json.encode(patch),
         content_type="application/merge-patch+json",
     )

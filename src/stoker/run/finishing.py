@@ -18,7 +18,7 @@ from stoker.ref import Ref
 from stoker.run.kinds import WORKLOADS
 from stoker.run.notebook import Note
 from stoker.run.tools import Tools
-from stoker.run.writer import MANAGER
+from stoker.run.writer import FIELD_MANAGER
 
 
 class Finishing:
@@ -71,7 +71,7 @@ class Finishing:
         """See to it that there are no pods of a workload that is gone."""
         live = await self._live(note)
         if live is None:
-            await self._client.apply(_without_pods(note.wanted), manager=MANAGER)
+            await self._client.apply(_without_pods(note.wanted), manager=FIELD_MANAGER)
             raise _wait(note, "its workload is gone, and its pods are being stopped")
         if _belongs_to(live, note.owner) and live["metadata"]["uid"] != note.replaced:
             raise _wait(note, "it is about to go with its workload")

@@ -8,10 +8,10 @@ from stoker.ref import Ref
 from stoker.run.caches import Caches
 from stoker.run.judgements import is_managed
 from stoker.run.tools import Tools
-from stoker.select.workload import Owner
+from stoker.select.workload import Workload
 
 
-def with_shared_service(tools: Tools, owner: Owner, objects: Iterable[Object]) -> list[Object]:
+def with_shared_service(tools: Tools, owner: Workload, objects: Iterable[Object]) -> list[Object]:
     """The objects of a workload, with its Service as all who share it need it."""
     return [_shared(tools, owner) if each["kind"] == "Service" else each for each in objects]
 
@@ -24,7 +24,7 @@ def governed_by(caches: Caches, namespace: str, service: str) -> Iterator[Ref]:
                 yield Ref(kind, namespace, found.metadata.name or "")
 
 
-def _shared(tools: Tools, owner: Owner) -> Object:
+def _shared(tools: Tools, owner: Workload) -> Object:
     """The Service of the workloads of this kind and namespace that we look after."""
     store = tools.caches.workloads[type(owner).__name__].store
     others = (

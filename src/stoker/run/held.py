@@ -19,11 +19,11 @@ from stoker.run.judging import aside, aside_dear
 from stoker.run.shares import Shares
 from stoker.run.tools import Tools
 from stoker.run.triggers import Changes
-from stoker.run.values import Values, View
+from stoker.run.values import Values, ValueView
 from stoker.select.assets import CONFIG_MAP, SECRET
-from stoker.select.choice import Candidate
+from stoker.select.choice import Resource
 from stoker.select.mentions import mentioned
-from stoker.select.workload import Owner
+from stoker.select.workload import Workload
 from stoker.settings import Capabilities
 
 T = TypeVar("T")
@@ -50,7 +50,7 @@ class Held:
     def __init__(
         self,
         values: Values,
-        find: Callable[[Ref], Candidate | None],
+        find: Callable[[Ref], Resource | None],
         capabilities: Capabilities,
         stand_ins: StandIns | None = None,
         weigh: Callable[[Ref], int] = lambda _: 0,
@@ -70,7 +70,7 @@ class Held:
         self._slow: set[Ref] = set()
         self.shares = Shares(self._is_dear, time.monotonic)
 
-    async def refresh(self, owner: Owner, changes: Changes, members: frozenset[Ref]) -> Kept:
+    async def refresh(self, owner: Workload, changes: Changes, members: frozenset[Ref]) -> Kept:
         """Take up what changed; WorkloadError where the workload itself cannot be read."""
         view = self._values.view()
         # What could not be read counted as missing, so whoever asked for it must look again.
@@ -104,7 +104,7 @@ class Held:
         """Whether a Secret or ConfigMap was looked for, whether or not it exists."""
         return key in self._asked or (self.kept is not None and self.kept.refers_to(key))
 
-    async def _set_workload(self, owner: Owner, changes: Changes, view: View) -> Kept:
+    async def _set_workload(self, owner: Workload, changes: Changes, view: ValueView) -> Kept:
         """The workload as it is now; its own additional configuration is read first."""
         if self.kept is None:
             changes.members = True
@@ -115,7 +115,7 @@ class Held:
             await self._with_values(view, lambda: kept.set_workload(owner, view))
         return self.kept
 
-    async def _begun(self, owner: Owner, view: View) -> Kept:
+    async def _begun(self, owner: Workload, view: ValueView) -> Kept:
         while True:
             kept = await self._with_values(
                 view, lambda: kept_of(owner, self._capabilities, view, self._stand_ins)
@@ -125,7 +125,7 @@ class Held:
                 return kept
             await self._values.load(view, start=True)
 
-    async def _with_values(self, view: View, work: Callable[[], T]) -> T:
+    async def _with_values(self, view: ValueView, work: Callable[[], T]) -> T:
         """Do this in a thread, and again if it fails for want of a value that is to be read."""
         while True:
             try:
@@ -145,7 +145,7 @@ class Held:
             looked_at |= known ^ members
         return looked_at - members, looked_at & members
 
-    async def _read(self, kept: Kept, view: View, *, start: bool) -> None:
+    async def _read(self, kept: Kept, view: ValueView, *, start: bool) -> None:
         """Read what was asked for, and let those look again who asked."""
         while view.unread:
             # Who has all that it asked for looks again while others are waited for.
@@ -154,7 +154,7 @@ class Held:
 
     # --- In threads -------------------------------------------------------------------------------
 
-    async def _put(self, kept: Kept, keys: Iterable[Ref], view: View, *, start: bool) -> None:
+    async def _put(self, kept: Kept, keys: Iterable[Ref], view: ValueView, *, start: bool) -> None:
         """Judge resources, small ones first; of a few it is noted how long each took."""
         keys = sorted(keys, key=lambda key: (self._weigh(key), key))
         if start:
@@ -174,7 +174,7 @@ class Held:
         yield from _some(keys[len(light) :], 1)
 
     async def _with_reads(
-        self, work: Coroutine[Any, Any, None], view: View, *, start: bool
+        self, work: Coroutine[Any, Any, None], view: ValueView, *, start: bool
     ) -> None:
         """Do this, and begin at once to read what it asks for."""
         task = asyncio.create_task(work)
@@ -186,13 +186,13 @@ class Held:
         finally:
             task.cancel()
 
-    async def _touch(self, kept: Kept, keys: AbstractSet[Ref], view: View) -> None:
+    async def _touch(self, kept: Kept, keys: AbstractSet[Ref], view: ValueView) -> None:
         """Let those look again who asked for Secrets and ConfigMaps."""
         for some in _some(sorted(keys), 1 if len(keys) <= _FEW else len(keys)):
             await self._timed(kept.touched, set(some), some, view)
 
     async def _timed(
-        self, work: Callable[[T, View], None], what: T, keys: Iterable[Ref], view: View
+        self, work: Callable[[T, ValueView], None], what: T, keys: Iterable[Ref], view: ValueView
     ) -> None:
         keys = list(keys)
         # Others, with less to do, need not wait for those that take long.
@@ -215,21 +215,21 @@ def held_with(tools: Tools) -> Held:
     return Held(tools.values, caches.resource, tools.capabilities, tools.stand_ins, caches.size)
 
 
-def _seconds_of(work: Callable[[T, View], None], what: T, view: View) -> float:
+def _seconds_of(work: Callable[[T, ValueView], None], what: T, view: ValueView) -> float:
     """How much time of a processor this takes."""
     begun = time.thread_time()
     work(what, view)
     return time.thread_time() - begun
 
 
-def _ask_ahead(resources: Iterable[Candidate], view: View) -> None:
+def _ask_ahead(resources: Iterable[Resource], view: ValueView) -> None:
     """Ask for what resources name, before one after the other is judged."""
     for each in resources:
         for key in mentioned(each.spec, each.metadata.namespace or ""):
             view.ask(key)
 
 
-def _dropped(kept: Kept, keys: Iterable[Ref], view: View) -> None:
+def _dropped(kept: Kept, keys: Iterable[Ref], view: ValueView) -> None:
     for key in keys:
         kept.remove(key, view)
 

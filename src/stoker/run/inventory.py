@@ -17,7 +17,7 @@ from stoker.kube import resources as kube
 from stoker.kube.client import Client, ListPage
 from stoker.kube.errors import Forbidden, NotFound
 from stoker.kube.reading import LAST_APPLIED, Reader
-from stoker.kube.resources import Resource
+from stoker.kube.resources import ApiResource
 from stoker.ref import Ref, ref_of
 from stoker.run.kinds import RESOURCES, WORKLOADS
 from stoker.run.places import place_of
@@ -65,7 +65,7 @@ class Inventory:
         into.append(made)
         self.foreign[ref_of(made)] = _foreign(found["metadata"])
 
-    async def _listed(self, resource: Resource) -> list[Object]:
+    async def _listed(self, resource: ApiResource) -> list[Object]:
         try:
             return await self._pages(resource, None)
         except NotFound:
@@ -77,14 +77,14 @@ class Inventory:
             return []
         return [each for name in self._fallback for each in await self._in(resource, name)]
 
-    async def _in(self, resource: Resource, namespace: str) -> list[Object]:
+    async def _in(self, resource: ApiResource, namespace: str) -> list[Object]:
         try:
             return await self._pages(resource, namespace)
         except Forbidden as error:
             self.notes.append(f"you may not {error.verb} {resource.name} in namespace {namespace}")
             return []
 
-    async def _pages(self, resource: Resource, namespace: str | None) -> list[Object]:
+    async def _pages(self, resource: ApiResource, namespace: str | None) -> list[Object]:
         query = {"limit": _PAGE}
         found: list[Object] = []
         typed = {"apiVersion": resource.api_version, "kind": resource.kind}

@@ -10,30 +10,27 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
-from typing import Final, TypeAlias
+from typing import Final
 
 from msgspec import Struct
 
 from stoker.decide import Kept
-from stoker.generate.draft import Ignored
 from stoker.kube.client import METADATA_ONLY, Client
 from stoker.kube.errors import Forbidden, NotFound
+from stoker.page.judged import Judgement
 from stoker.ref import Ref
 from stoker.run.caches import Caches
 from stoker.run.kinds import WORKLOADS
 from stoker.select.members import Members
-from stoker.select.workload import Owner, controller_of
+from stoker.select.workload import Workload, controller_of
 from stoker.settings import OperatorSettings
 from stoker.status.workload import Remark
-from stoker.validate.verdicts import Verdict
 
 # Nobody tells us when a workload is deleted that the selector leaves out.
 _ANOTHERS_FOR: Final = 60.0
 
-Judgement: TypeAlias = tuple[Verdict, tuple[Ignored, ...]]
 
-
-class Standing(Enum):
+class Ownership(Enum):
     """Whose a workload is that somebody names."""
 
     OURS = "ours"
@@ -139,26 +136,26 @@ class Judgements:
         published = self._published.get(workload)
         return None if published is None else resource in published
 
-    async def standing(self, workload: Ref) -> Standing:
+    async def standing(self, workload: Ref) -> Ownership:
         """Whose a workload is."""
         found = self._caches.workload(workload)
         if found is not None:
             if not is_managed(found, self._settings):
-                return Standing.ANOTHERS
-            return Standing.GONE if found.metadata.deletion_timestamp else Standing.OURS
+                return Ownership.ANOTHERS
+            return Ownership.GONE if found.metadata.deletion_timestamp else Ownership.OURS
         reflector = self._caches.workloads[workload.kind]
         scope = self._caches.workload_scope(workload.kind)
         if not reflector.store.ready.is_set() or not scope.covers(workload.namespace):
-            return Standing.ANOTHERS
+            return Ownership.ANOTHERS
         if not reflector.scope.label_selector:
-            return Standing.GONE
+            return Ownership.GONE
         # One that the selector leaves out looks from here like one that is gone.
         now = asyncio.get_running_loop().time()
         if self._anothers.get(workload, now) > now:
-            return Standing.ANOTHERS
+            return Ownership.ANOTHERS
         # That it is gone is not remembered: it may come back, and nobody would tell us.
         standing = await self._ask(workload)
-        if standing is Standing.ANOTHERS:
+        if standing is Ownership.ANOTHERS:
             self._note_another(workload, now)
         return standing
 
@@ -173,19 +170,19 @@ class Judgements:
         while (oldest := next(iter(self._anothers))) and self._anothers[oldest] <= now:
             del self._anothers[oldest]
 
-    async def _ask(self, workload: Ref) -> Standing:
+    async def _ask(self, workload: Ref) -> Ownership:
         resource = WORKLOADS[workload.kind].resource
         try:
             await self._client.get(
                 resource, workload.namespace, workload.name, accept=METADATA_ONLY
             )
         except NotFound:
-            return Standing.GONE
+            return Ownership.GONE
         except Forbidden:
             pass
-        return Standing.ANOTHERS
+        return Ownership.ANOTHERS
 
 
-def is_managed(owner: Owner, settings: OperatorSettings) -> bool:
+def is_managed(owner: Workload, settings: OperatorSettings) -> bool:
     """Whether a workload is for an operator with this identity to look after."""
     return controller_of(owner) == settings.controller_id

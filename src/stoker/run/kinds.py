@@ -20,7 +20,7 @@ from stoker.api.thanosruler import ThanosRuler
 from stoker.errors import DecodeError, FieldError
 from stoker.kube import resources as kube
 from stoker.kube.reading import api_version_of
-from stoker.kube.resources import Resource, versions_of
+from stoker.kube.resources import ApiResource, versions_of
 
 
 class ResourceKind(Struct, frozen=True):
@@ -31,10 +31,10 @@ class ResourceKind(Struct, frozen=True):
     `named_by` is the kind of workload that may name one beside it, wherever others are looked for.
     """
 
-    resource: Resource
+    resource: ApiResource
     model: type[Any]
     named_by: str = ""
-    versions: tuple[Resource, ...] = ()
+    versions: tuple[ApiResource, ...] = ()
 
     def read(self, raw: Raw) -> Any:
         """The typed object of JSON in any of the versions; it says in which it was."""
@@ -61,7 +61,7 @@ class WorkloadKind(Struct, frozen=True):
     them are ours by their labels. What becomes of one is in `stoker.decide.kinds`.
     """
 
-    resource: Resource
+    resource: ApiResource
     model: type[Any]
     controller: str
     selector: str
@@ -78,13 +78,13 @@ WORKLOADS: Final[Mapping[str, WorkloadKind]] = {
 }
 
 
-def _resource_kind(resource: Resource, model: type[Any], named_by: str = "") -> ResourceKind:
+def _resource_kind(resource: ApiResource, model: type[Any], named_by: str = "") -> ResourceKind:
     """A kind, in the version that its model declares."""
     versions = sorted(versions_of(resource), key=lambda each: _model_of(each) is not model)
     return ResourceKind(versions[0], model, named_by, tuple(versions))
 
 
-def _model_of(resource: Resource) -> type[Any] | None:
+def _model_of(resource: ApiResource) -> type[Any] | None:
     declared = version_of(resource.api_version, resource.kind)
     return declared.model if declared else None
 

@@ -22,16 +22,16 @@ from msgspec import Raw, Struct
 from stoker.api.core import Object, ObjectMeta
 from stoker.api.declare import Model
 from stoker.api.decode import decode
-from stoker.build.kubelet import Existing, Plan, plan
-from stoker.build.names import MANAGER
+from stoker.build.kubelet import KubeletExisting, KubeletPlan, kubelet_plan
+from stoker.build.names import MANAGING_OPERATOR
 from stoker.errors import StokerError
 from stoker.kube.client import Client, ListPage
 from stoker.kube.errors import ApiError, Forbidden, NotFound
 from stoker.kube.queue import KeyedQueue
 from stoker.kube.reading import Head, typed
 from stoker.kube.reflector import Reflector
-from stoker.kube.resources import ENDPOINT_SLICE, ENDPOINTS, NODE, SERVICE, Resource, resource_of
-from stoker.kube.watch import Scope
+from stoker.kube.resources import ENDPOINT_SLICE, ENDPOINTS, NODE, SERVICE, ApiResource, resource_of
+from stoker.kube.watch import WatchScope
 from stoker.logs import logger
 from stoker.ref import Ref, ref_from, ref_of_manifest
 from stoker.run.workers import Job, tell, worker
@@ -54,7 +54,7 @@ class Kubelets:
         metrics: OperatorMetrics,
     ) -> None:
         self._client = client
-        self._plan = partial(plan, settings=settings, objects=objects)
+        self._plan = partial(kubelet_plan, settings=settings, objects=objects)
         self._sync_seconds = settings.sync_seconds
         self._metrics = metrics
         self._log = logger("kubelet", namespace=settings.namespace, name=settings.name)
@@ -68,7 +68,9 @@ class Kubelets:
         self._watches = {
             scope.resource.kind: Reflector(client, scope, typed(Head)) for scope in watched
         }
-        self._nodes = Reflector(client, Scope(NODE, label_selector=settings.node_selector), _node)
+        self._nodes = Reflector(
+            client, WatchScope(NODE, label_selector=settings.node_selector), _node
+        )
         self._listen()
 
     async def run(self) -> None:
@@ -141,7 +143,7 @@ class Kubelets:
         """Make the objects as they should be; what cannot be written keeps no other from it."""
         self._found.clear()
         nodes: list[Object] = [msgspec.to_builtins(node) for node in self._nodes.store]
-        wanted = self._plan(nodes, Existing())
+        wanted = self._plan(nodes, KubeletExisting())
         self._tell(wanted.problems)
         service, failures = await self._kept_service(wanted.service)
         for each in self._lists:
@@ -191,7 +193,7 @@ class Kubelets:
         self._count(each, failed=True)
         return [error]
 
-    async def _live(self, scope: Scope) -> list[Object]:
+    async def _live(self, scope: WatchScope) -> list[Object]:
         """What the cluster has of a kind."""
         resource = scope.resource
         found = await self._client.ask(ListPage[Object], "GET", scope.path, query=scope.query())
@@ -236,7 +238,7 @@ class Kubelets:
 class _List(Struct, frozen=True):
     """A kind of object that lists nodes. `label` is its name in metrics."""
 
-    scope: Scope
+    scope: WatchScope
     label: str
     kept: bool
 
@@ -244,13 +246,13 @@ class _List(Struct, frozen=True):
     def kind(self) -> str:
         return self.scope.resource.kind
 
-    def existing(self, service: Object | None, live: Sequence[Object]) -> Existing:
+    def existing(self, service: Object | None, live: Sequence[Object]) -> KubeletExisting:
         """What there is of this kind alone, so that a plan removes nothing else."""
         if self.scope.resource is ENDPOINTS:
-            return Existing(service=service, endpoints=_first(live))
-        return Existing(service=service, slices=live)
+            return KubeletExisting(service=service, endpoints=_first(live))
+        return KubeletExisting(service=service, slices=live)
 
-    def wanted(self, planned: Plan) -> Iterator[Object]:
+    def wanted(self, planned: KubeletPlan) -> Iterator[Object]:
         """The objects of this kind that a plan asks for."""
         if self.scope.resource is not ENDPOINTS:
             yield from planned.slices
@@ -262,9 +264,9 @@ def _lists(settings: KubeletSettings) -> list[_List]:
     """Both kinds, those that are kept first."""
     ours = (
         f"kubernetes.io/service-name={settings.name}",
-        f"endpointslice.kubernetes.io/managed-by={MANAGER}",
+        f"endpointslice.kubernetes.io/managed-by={MANAGING_OPERATOR}",
     )
-    slices = Scope(ENDPOINT_SLICE, settings.namespace, ",".join(ours), metadata_only=True)
+    slices = WatchScope(ENDPOINT_SLICE, settings.namespace, ",".join(ours), metadata_only=True)
     both = [
         _List(_named(ENDPOINTS, settings), "endpoints", settings.endpoints),
         _List(slices, "endpointslice", settings.endpoint_slices),
@@ -272,10 +274,10 @@ def _lists(settings: KubeletSettings) -> list[_List]:
     return sorted(both, key=lambda each: not each.kept)
 
 
-def _named(resource: Resource, settings: KubeletSettings) -> Scope:
+def _named(resource: ApiResource, settings: KubeletSettings) -> WatchScope:
     """The one object of that name. A role for that name alone is enough."""
     name = f"metadata.name={settings.name}"
-    return Scope(resource, settings.namespace, field_selector=name, metadata_only=True)
+    return WatchScope(resource, settings.namespace, field_selector=name, metadata_only=True)
 
 
 def _first(objects: Sequence[Object]) -> Object | None:

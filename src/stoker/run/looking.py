@@ -35,9 +35,9 @@ from stoker.run.rivals import Rivals
 from stoker.run.tools import Tools
 from stoker.run.values import Values
 from stoker.select.assets import Missing, Source
-from stoker.select.choice import NAMESPACE_NAME, Candidate
+from stoker.select.choice import NAMESPACE_NAME, Resource
 from stoker.select.members import Members
-from stoker.select.workload import Owner
+from stoker.select.workload import Workload
 from stoker.status.conditions import GOES_ON
 from stoker.status.workload import Remark
 
@@ -117,7 +117,7 @@ class Looking:
         # Most resources have the same users.
         alike: dict[frozenset[Ref], list[Judged]] = {}
 
-        def users(resource: Candidate) -> Iterable[Judged]:
+        def users(resource: Resource) -> Iterable[Judged]:
             keys = members.users(ref_of(resource))
             found = alike.get(keys)
             if found is None:
@@ -139,10 +139,10 @@ class Looking:
             stand_ins=self._tools.stand_ins,
         )
 
-    def _find(self, kind: str, namespace: str, name: str) -> Candidate | None:
+    def _find(self, kind: str, namespace: str, name: str) -> Resource | None:
         return self._caches.resource(Ref(kind, namespace, name)) if kind in RESOURCES else None
 
-    def _judged(self, owner: Owner) -> Judged:
+    def _judged(self, owner: Workload) -> Judged:
         key = ref_of(owner)
         held = self._inside.held.get(key)
         kept = held.kept if held else None

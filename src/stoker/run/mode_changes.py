@@ -19,7 +19,7 @@ from stoker.ref import Ref
 from stoker.run.pods import pods_of, states_of
 from stoker.run.switching import Found, Switch, switch_of, switched
 from stoker.run.tools import Tools
-from stoker.select.workload import Owner, workload_of
+from stoker.select.workload import Workload, scraper_of
 from stoker.status.waiting import Waiting, doubtful_nodes, waiting_to_go, waiting_to_start
 
 _SOONEST: Final = 5.0
@@ -30,7 +30,7 @@ _LATEST: Final = 60.0
 _SHARE: Final = 0.25
 
 
-class Standing(Struct, frozen=True):
+class ModeChange(Struct, frozen=True):
     """Where a change of mode stands: the objects that are wanted meanwhile, and when to look again.
 
     `without`: the pods that it goes on without.
@@ -58,7 +58,7 @@ class ModeChanges:
         self._log = logger("mode")
         self._looks: dict[Ref, _Look] = {}
 
-    def found(self, owner: Owner) -> Found:
+    def found(self, owner: Workload) -> Found:
         """What an agent has, in either mode."""
         uid, caches = owner.metadata.uid or "", self._tools.caches
         return Found(
@@ -72,12 +72,12 @@ class ModeChanges:
         self._looks.pop(key, None)
 
     async def standing(
-        self, key: Ref, owner: Owner, outline: Outline, wanted: list[Object]
-    ) -> Standing:
+        self, key: Ref, owner: Workload, outline: Outline, wanted: list[Object]
+    ) -> ModeChange:
         """Where a change stands, by what exists, and what is wanted meanwhile."""
         if not isinstance(owner, PrometheusAgent):
-            return Standing(wanted)
-        workload, found = workload_of(owner, self._tools.capabilities), self.found(owner)
+            return ModeChange(wanted)
+        workload, found = scraper_of(owner, self._tools.capabilities), self.found(owner)
         switch = switch_of(workload, wanted, found)
         waiting = await self._waiting(key, outline, switch)
         if waiting.excused:
@@ -89,7 +89,7 @@ class ModeChanges:
         if waiting.words and not without:
             switch = replace(switch, waits_for=f"{switch.waits_for}; it waits for {waiting.words}")
         again = self._again(found, waiting) if switch.starts or switch.leaves else None
-        return Standing(switched(workload, wanted, switch), switch, again, without)
+        return ModeChange(switched(workload, wanted, switch), switch, again, without)
 
     async def _waiting(self, key: Ref, outline: Outline, switch: Switch) -> Waiting:
         uids, now, look = switch.starts or switch.leaves, self._tools.now(), self._looks.get(key)

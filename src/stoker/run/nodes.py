@@ -23,13 +23,13 @@ from stoker.explain.view import Listing
 from stoker.kube.client import Client
 from stoker.kube.reflector import Reflector
 from stoker.kube.resources import NODE
-from stoker.kube.watch import Scope
+from stoker.kube.watch import WatchScope
 from stoker.ref import Ref
 from stoker.select.nodes import Placing, absence, coverage, without_pods
 from stoker.status.conditions import Because
 from stoker.status.workload import Remark
 
-_SCOPE: Final = Scope(NODE)
+_SCOPE: Final = WatchScope(NODE)
 # How long a status waits for the first list of nodes.
 _FIRST_SECONDS: Final = 5.0
 

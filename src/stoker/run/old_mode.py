@@ -31,7 +31,7 @@ from stoker.run.judging import aside
 from stoker.run.switching import Found, apart, old_places, secrets_read, usual_names
 from stoker.run.tools import Tools
 from stoker.run.triggers import Changes
-from stoker.select.workload import Workload, workload_of
+from stoker.select.workload import Scraper, scraper_of
 from stoker.validate.findings import json_names
 
 _NODE_NAME: Final = "$(NODE_NAME)"
@@ -75,7 +75,7 @@ NOTHING_OLD: Final = OldConfiguration()
 # --- The agent as its old pods know it ------------------------------------------------------------
 
 
-def old_mode_of(agent: PrometheusAgent, workload: Workload, found: Found) -> OldMode | None:
+def old_mode_of(agent: PrometheusAgent, workload: Scraper, found: Found) -> OldMode | None:
     """The mode that an agent is leaving, by the sets that exist; None if it is leaving none."""
     mode, old = found.left(workload)
     if not old:
@@ -200,12 +200,12 @@ class OldModes:
         own = changes.own or kept.agent != old.agent
         kept.agent = old.agent
         made = await kept.held.refresh(old.agent, replace(changes, own=own), members)
-        workload = workload_of(old.agent, tools.capabilities)
+        workload = scraper_of(old.agent, tools.capabilities)
         existing = Existing(secrets=usual_names(workload, old.mounted))
         contents: Contents = await aside(made.contents, tools.values.view(), existing)
         return _mounted_by(old, workload, self._secrets(old, workload, contents), contents)
 
-    def _secrets(self, old: OldMode, workload: Workload, contents: Contents) -> list[Object]:
+    def _secrets(self, old: OldMode, workload: Scraper, contents: Contents) -> list[Object]:
         settings = self._tools.settings.objects
         made = config_secrets(old.agent, workload, settings, contents.config_files)
         named = [
@@ -216,7 +216,7 @@ class OldModes:
 
 
 def _mounted_by(
-    old: OldMode, workload: Workload, secrets: list[Object], contents: Contents
+    old: OldMode, workload: Scraper, secrets: list[Object], contents: Contents
 ) -> OldConfiguration:
     """The configuration, if the old pods mount all that it takes."""
     portions = range(len(shards_of(contents.asset_files)))

@@ -56,9 +56,9 @@ from stoker.run.traces import traces
 from stoker.run.triggers import Named, Triggers
 from stoker.run.values import Patience, Values
 from stoker.run.workers import Job, tell, worker
-from stoker.run.writer import MANAGER, Writer
+from stoker.run.writer import FIELD_MANAGER, Writer
 from stoker.select.choice import Choice, choices
-from stoker.select.workload import Owner
+from stoker.select.workload import Workload
 from stoker.settings import STATUS_GATE, Capabilities, OperatorSettings
 from stoker.status.conditions import Because
 from stoker.status.workload import Reconciliation, failed
@@ -169,7 +169,7 @@ class Operator:
         caches = Caches(client, self._settings)
         namespace, name = self._place
         notebook = Notebook(client, namespace, name + SUFFIX)
-        replacing = Replacing(client, notebook, MANAGER, self._replaced)
+        replacing = Replacing(client, notebook, FIELD_MANAGER, self._replaced)
         return Tools(
             client=client,
             status_client=status_client,
@@ -404,7 +404,7 @@ class Operator:
             raise error
         self._failed(key, error)
 
-    def _tell(self, key: Ref, owner: Owner, done: Done) -> None:
+    def _tell(self, key: Ref, owner: Workload, done: Done) -> None:
         """Say what came of it, in events and in what resources say."""
         if done.outcome.failure:
             self._announcements.failed(key, owner, done.outcome.failure.message)
@@ -414,7 +414,7 @@ class Operator:
             self._announcements.warned(key, owner, f"the mode is changed without {done.without}")
         self._announce(key, owner)
 
-    async def _done(self, key: Ref, owner: Owner) -> Done:
+    async def _done(self, key: Ref, owner: Workload) -> Done:
         """Reconcile a workload, unless that would take away what we may not see."""
         wanted = choices(owner)
         hidden = self._sight.never_seen(wanted)
@@ -429,7 +429,7 @@ class Operator:
         again = tools.now() + timedelta(seconds=GRANT_SECONDS)
         return Done(Reconciliation(failure=self._sight.keep(key, wanted, lost)), again)
 
-    def _outcome(self, owner: Owner, done: Done) -> Reconciliation:
+    def _outcome(self, owner: Workload, done: Done) -> Reconciliation:
         """What came of it; without sight of all that was asked for, that is a failure."""
         unseen = self._sight.unseen(choices(owner))
         return replace(done.outcome, failure=done.outcome.failure or unseen)
@@ -438,7 +438,7 @@ class Operator:
         seconds = time.monotonic() - begun
         self._metrics[key.kind].reconciled(key.namespace, key.name, seconds, failed=failed)
 
-    def _record_failure(self, key: Ref, owner: Owner, error: Exception) -> None:
+    def _record_failure(self, key: Ref, owner: Workload, error: Exception) -> None:
         """Say that it failed, unless that may be over with the next attempt."""
         if isinstance(error, _PASSING) and self._queues[key.kind].failures(key) < _PATIENCE:
             return
@@ -451,7 +451,7 @@ class Operator:
         told = f"the workload cannot be reconciled: {why}"
         self._announcements.delayed(key, told, Because.RECONCILIATION_FAILED)
 
-    def _announce(self, key: Ref, owner: Owner) -> None:
+    def _announce(self, key: Ref, owner: Workload) -> None:
         """Say what became of the resources that were judged anew, or that nothing does."""
         if owner.spec.paused:
             self._announcements.delayed(key, _PAUSED, Because.PAUSED)
@@ -478,7 +478,7 @@ class Operator:
 
     # --- What others ask for ----------------------------------------------------------------------
 
-    def _is_ours(self, owner: Owner) -> bool:
+    def _is_ours(self, owner: Workload) -> bool:
         return is_managed(owner, self._settings) and not owner.metadata.deletion_timestamp
 
     def _choices(self, kind: str, found: Named) -> Mapping[str, Choice] | None:

@@ -15,7 +15,7 @@ from typing import Final, Protocol
 from stoker.api.core import Object, ObjectMeta
 from stoker.kube.client import METADATA_ONLY_LIST, Client
 from stoker.kube.errors import Conflict, Forbidden
-from stoker.kube.resources import Resource, resource_of
+from stoker.kube.resources import ApiResource, resource_of
 from stoker.logs import logger
 from stoker.run.refusals import Refusals
 
@@ -65,7 +65,7 @@ class Owners:
                     raise
 
     async def confirm_generation(
-        self, resource: Resource, namespace: str | None, name: str, uid: str, generation: int
+        self, resource: ApiResource, namespace: str | None, name: str, uid: str, generation: int
     ) -> None:
         """Outdated, if a workload is gone, or wants something else by now."""
         found = await self.generation(resource, namespace, name, uid)
@@ -73,7 +73,7 @@ class Owners:
             raise _outdated(resource, namespace, name)
 
     async def generation(
-        self, resource: Resource, namespace: str | None, name: str, uid: str
+        self, resource: ApiResource, namespace: str | None, name: str, uid: str
     ) -> int | None:
         """The generation of an owner, None if we may not know; Outdated if it is not there."""
         now = asyncio.get_running_loop().time()
@@ -103,10 +103,10 @@ class Owners:
             self._found[uid] = (metadata.get("generation") or 0, now)
         return self._found[uid][0]
 
-    def _seen(self, resource: Resource, namespace: str | None, name: str) -> str:
+    def _seen(self, resource: ApiResource, namespace: str | None, name: str) -> str:
         return self._answered.seen(resource.kind, namespace, name) if self._answered else ""
 
 
-def _outdated(resource: Resource, namespace: str | None, name: str) -> Outdated:
+def _outdated(resource: ApiResource, namespace: str | None, name: str) -> Outdated:
     said = f"{resource.kind} is another by now, or gone, and the news has not come yet"
     return Outdated("list", resource.path(namespace, name), said)

@@ -26,7 +26,7 @@ from stoker.page.judged import Judged
 from stoker.page.overview import items_of
 from stoker.run.looking import Inside, Looking, chopped
 from stoker.run.values import Values
-from stoker.select.choice import Candidate
+from stoker.select.choice import Resource
 
 T = TypeVar("T")
 
@@ -114,12 +114,12 @@ class ClusterPages(Answering):
         finally:
             self._waiting -= 1
 
-    async def _explained(self, _desk: Desk, found: Candidate) -> Explanation:
+    async def _explained(self, _desk: Desk, found: Resource) -> Explanation:
         """One resource; what its explanation needs is read now."""
         async with self._turn():
             return await self._read_and_explained(found)
 
-    async def _read_and_explained(self, found: Candidate) -> Explanation:
+    async def _read_and_explained(self, found: Resource) -> Explanation:
         client = self._tools.status_client
         values = Values(client, self._tools.caches.is_absent)
         around, assets = self._looking.around(), values.view()
@@ -152,7 +152,7 @@ class ClusterPages(Answering):
 
 async def _settled(
     view: View,
-    found: Candidate,
+    found: Resource,
     *loads: Callable[[], Awaitable[object]],
 ) -> Explanation:
     """An explanation that asks for nothing more."""

@@ -1,12 +1,12 @@
 """Where the cluster has a kind, for commands that look once."""
 
 from stoker.kube.client import Client
-from stoker.kube.resources import Resource
+from stoker.kube.resources import ApiResource
 from stoker.kube.served import Served
 from stoker.run.kinds import RESOURCES, WORKLOADS
 
 
-async def place_of(client: Client, kind: str) -> Resource:
+async def place_of(client: Client, kind: str) -> ApiResource:
     """The resource of a kind in the version that the cluster stores."""
     found = RESOURCES.get(kind)
     if found is None:

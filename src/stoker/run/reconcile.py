@@ -25,7 +25,7 @@ from stoker.generate.rules import config_map_name
 from stoker.generate.split import MAIN_FILE
 from stoker.generate.stream import gzip_member
 from stoker.kube.errors import NotFound
-from stoker.kube.resources import CONFIG_MAP, Resource
+from stoker.kube.resources import CONFIG_MAP, ApiResource
 from stoker.logs import logger
 from stoker.ref import Ref, ref_of_manifest
 from stoker.run.checks import check_cluster
@@ -34,7 +34,7 @@ from stoker.run.governing import with_shared_service
 from stoker.run.held import Held, held_with
 from stoker.run.judging import aside
 from stoker.run.kinds import WORKLOADS
-from stoker.run.mode_changes import ModeChanges, Standing
+from stoker.run.mode_changes import ModeChange, ModeChanges
 from stoker.run.objects import RUNNING, Objects, Refused
 from stoker.run.old_mode import NOTHING_OLD, OldConfiguration, OldModes, old_mode_of, together
 from stoker.run.refusals import Refusals
@@ -43,7 +43,7 @@ from stoker.run.switching import Switch, usual_names
 from stoker.run.tools import Tools
 from stoker.run.triggers import Changes, Triggers
 from stoker.select.choice import UNMANAGED, is_unmanaged
-from stoker.select.workload import Owner, workload_of
+from stoker.select.workload import Workload, scraper_of
 from stoker.status.conditions import Because
 from stoker.status.finalizers import removing
 from stoker.status.workload import Reconciliation, Remark
@@ -97,7 +97,7 @@ class Reconciler:
         divided = held.shares.divide(changes)
         return divided.wait if divided.only_later else None
 
-    async def reconcile(self, key: Ref, owner: Owner) -> Done:
+    async def reconcile(self, key: Ref, owner: Workload) -> Done:
         """Bring about what a workload asks for.
 
         WorkloadError where that is impossible until something changes, ApiError where it may go
@@ -147,7 +147,7 @@ class Reconciler:
         held = (workload for workload, held in self.held.items() if held.refers_to(key))
         return {*held, *self._old_modes.readers(key)}
 
-    async def _reconcile(self, key: Ref, owner: Owner, changes: Changes) -> Done:
+    async def _reconcile(self, key: Ref, owner: Workload, changes: Changes) -> Done:
         held = self.held.get(key)
         if held is None:
             held = self.held[key] = held_with(self._tools)
@@ -159,14 +159,14 @@ class Reconciler:
         finally:
             held.shares.charge(changes, time.monotonic() - begun)
 
-    def _existing(self, owner: Owner) -> Iterator[tuple[Resource, ObjectMeta]]:
+    def _existing(self, owner: Workload) -> Iterator[tuple[ApiResource, ObjectMeta]]:
         """What belongs to a workload, those first that come first when it is written."""
         for kind in ("StatefulSet", "DaemonSet", "ConfigMap", "Secret"):
             for found in self._caches.belonging(kind, owner.metadata.uid or ""):
                 yield self._caches.owned[kind].resource, found.metadata
 
     async def _old_configuration(
-        self, key: Ref, owner: Owner, changes: Changes, members: frozenset[Ref]
+        self, key: Ref, owner: Workload, changes: Changes, members: frozenset[Ref]
     ) -> OldConfiguration:
         """What pods of the mode that an agent is leaving should read; nothing, if there are none.
 
@@ -174,7 +174,7 @@ class Reconciler:
         """
         old = None
         if isinstance(owner, PrometheusAgent):
-            workload = workload_of(owner, self._tools.capabilities)
+            workload = scraper_of(owner, self._tools.capabilities)
             old = old_mode_of(owner, workload, self._mode_changes.found(owner))
         if old is None:
             self._old_modes.forget(key)
@@ -184,7 +184,7 @@ class Reconciler:
     async def _brought_about(
         self,
         key: Ref,
-        owner: Owner,
+        owner: Workload,
         held: Held,
         changes: Changes,
         members: frozenset[Ref],
@@ -215,7 +215,7 @@ class Reconciler:
             refused=refused.first,
         )
 
-    async def _checked(self, key: Ref, owner: Owner, outline: Outline) -> WorkloadError | None:
+    async def _checked(self, key: Ref, owner: Workload, outline: Outline) -> WorkloadError | None:
         """Why pods of this workload must not be made as they are wanted, if there is a reason."""
         try:
             await check_cluster(self._client, owner, outline, self._refusals)
@@ -225,7 +225,7 @@ class Reconciler:
             return error
         return None
 
-    def _wanted(self, owner: Owner, contents: Any) -> list[Object]:
+    def _wanted(self, owner: Workload, contents: Any) -> list[Object]:
         """All objects that a workload should have."""
         tools = self._tools
         made = objects_for(owner, tools.capabilities, self._settings.objects, contents)
@@ -234,13 +234,13 @@ class Reconciler:
     def _names_of_secrets(self, uid: str) -> list[str]:
         return [each.metadata.name or "" for each in self._caches.belonging("Secret", uid)]
 
-    async def _contents(self, owner: Owner, outline: Outline, held: Held, kept: Kept) -> Any:
+    async def _contents(self, owner: Workload, outline: Outline, held: Held, kept: Kept) -> Any:
         rules: Sequence[Mapping[str, str]] = ()
         if not held.placed and outline.rules:
             rules = await self._rules_before(outline)
         secrets = self._names_of_secrets(owner.metadata.uid or "")
         if isinstance(owner, PrometheusAgent):
-            secrets = usual_names(workload_of(owner, self._tools.capabilities), secrets)
+            secrets = usual_names(scraper_of(owner, self._tools.capabilities), secrets)
         existing = Existing(rules=rules, secrets=secrets)
         contents = await aside(kept.contents, self._tools.values.view(), existing)
         held.placed = True
@@ -249,7 +249,7 @@ class Reconciler:
         await self._leave_room(owner, outline)
         return replace(contents, config_files={})
 
-    async def _leave_room(self, owner: Owner, outline: Outline) -> None:
+    async def _leave_room(self, owner: Workload, outline: Outline) -> None:
         """Make an empty Secret, where there is none, for the configuration that is a user's own."""
         name, namespace = outline.configuration, outline.namespace
         if self._caches.metadata(Ref("Secret", namespace, name)) is None:
@@ -277,7 +277,7 @@ class Reconciler:
         """Whether a workload refers to a Secret or ConfigMap."""
         return bool(self.readers(key))
 
-    async def release(self, key: Ref, owner: Owner) -> None:
+    async def release(self, key: Ref, owner: Workload) -> None:
         """Take off the peer's finalizer: without the peer, nobody would, and nothing needs it."""
         patch = removing(PEER_FINALIZER, owner.metadata.finalizers)
         if patch:
@@ -285,7 +285,7 @@ class Reconciler:
             answer = await self._client.json_patch(resource, key.namespace, key.name, patch)
             self._caches.saw(key.kind, answer)
 
-    def _remarks(self, owner: Owner, kept: Kept) -> Iterator[Remark]:
+    def _remarks(self, owner: Workload, kept: Kept) -> Iterator[Remark]:
         if is_unmanaged(owner, self._settings):
             yield _UNMANAGED
         elif kept.is_empty:
@@ -302,7 +302,7 @@ class Reconciler:
                 yield Remark(Because.VALUES_OUTDATED, f"{said}: {problem}")
 
 
-def _failure(standing: Standing, refused: Refused) -> Remark | None:
+def _failure(standing: ModeChange, refused: Refused) -> Remark | None:
     """What is not as it was asked for."""
     if refused.errors:
         reason = Because.RECONCILIATION_FAILED if refused.stopped else Because.OBJECT_REFUSED
@@ -317,7 +317,7 @@ def _with_old(wanted: Sequence[Object], old: OldConfiguration) -> list[Object]:
     return [*(each for each in wanted if each["kind"] not in RUNNING), *old.secrets, *sets]
 
 
-def _remarks_on(standing: Standing, old: OldConfiguration) -> Iterator[Remark]:
+def _remarks_on(standing: ModeChange, old: OldConfiguration) -> Iterator[Remark]:
     switch: Switch = standing.switch
     if standing.without:
         text = f"the mode is being changed, and it goes on without {standing.without}"

@@ -13,7 +13,7 @@ from stoker.kube.client import METADATA_ONLY, Client
 from stoker.kube.errors import ApiError, NotFound
 from stoker.ref import Ref, ref_of
 from stoker.run.kinds import WORKLOADS
-from stoker.select.workload import Owner
+from stoker.select.workload import Workload
 
 _AT_ONCE: Final = 8
 _PATIENCE_SECONDS: Final = 2.0
@@ -33,7 +33,7 @@ class Rivals:
         """The operators that share a workload, by its kind, namespace and name."""
         return {identity: names for identity, (_, names) in self._known.items()}
 
-    async def look(self, owners: Iterable[Owner]) -> None:
+    async def look(self, owners: Iterable[Workload]) -> None:
         """Ask for what has changed since the last look; nobody is kept waiting for long."""
         states = {ref_of(each): each.metadata.resource_version or "" for each in owners}
         self._known = {

@@ -26,7 +26,7 @@ from stoker.kube.resources import Target
 from stoker.ref import Ref
 from stoker.run.caches import Cached, Caches
 from stoker.select.choice import Choice, choices
-from stoker.select.workload import Owner
+from stoker.select.workload import Workload
 from stoker.status.conditions import Because
 from stoker.status.workload import Remark
 
@@ -36,7 +36,7 @@ _NEEDED: Final = ("Secret", "ConfigMap", "Service", "StatefulSet")
 class Sight:
     """Knows which of the watches do not work. `is_ours` tells which workloads count."""
 
-    def __init__(self, caches: Caches, is_ours: Callable[[Owner], bool]) -> None:
+    def __init__(self, caches: Caches, is_ours: Callable[[Workload], bool]) -> None:
         self._caches = caches
         self._is_ours = is_ours
         self._obstacles: dict[str, list[str]] = {}

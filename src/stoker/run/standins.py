@@ -13,9 +13,9 @@ from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.consolidate import stand_ins_of
 from stoker.ref import Ref, ref_from
 from stoker.run.caches import Caches
-from stoker.select.choice import Candidate
+from stoker.select.choice import Resource
 from stoker.select.standins import monitor_behind
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 
 SCRAPE_CONFIG: Final = "ScrapeConfig"
 
@@ -26,7 +26,7 @@ class StandingIn:
     def __init__(self, caches: Caches) -> None:
         self._caches = caches
 
-    def __call__(self, resource: Candidate, workload: Workload) -> Sequence[ScrapeConfig]:
+    def __call__(self, resource: Resource, workload: Scraper) -> Sequence[ScrapeConfig]:
         """All of them; none, if there is one that is not as it should be."""
         wanted = stand_ins_of(resource, workload)
         return wanted if all(self._is_there(each) for each in wanted) else ()

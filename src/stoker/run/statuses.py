@@ -26,8 +26,8 @@ from stoker.run.nodes import Nodes
 from stoker.run.pods import pods_of
 from stoker.run.repairs import Repairs
 from stoker.run.tools import Tools
-from stoker.run.writer import MANAGER
-from stoker.select.workload import Owner
+from stoker.run.writer import FIELD_MANAGER
+from stoker.select.workload import Workload
 from stoker.status.conditions import AVAILABLE, TRUE, json_of, same_conditions
 from stoker.status.workload import (
     DAEMON_SET,
@@ -77,7 +77,7 @@ class Statuses:
         # Kinds whose definition is not ours, and has no place for the number of pods.
         self._undeclared: set[str] = set()
 
-    def record(self, key: Ref, owner: Owner, outcome: Reconciliation) -> None:
+    def record(self, key: Ref, owner: Workload, outcome: Reconciliation) -> None:
         """What came of an attempt to reconcile; the status is looked at again."""
         metadata = owner.metadata
         self._attempts[key] = _Attempt(metadata.uid or "", metadata.generation or 0, outcome)
@@ -116,7 +116,7 @@ class Statuses:
         await self._repairs.repair(_stateful_sets(facts), facts.pods)
         return is_new
 
-    def _measure(self, key: Ref, owner: Owner, facts: Facts, status: Object) -> None:
+    def _measure(self, key: Ref, owner: Workload, facts: Facts, status: Object) -> None:
         """Count what is seen, and come back where it may change without an event."""
         metrics = self._metrics[key.kind]
         conditions = {each["type"]: each["status"] for each in status["conditions"]}
@@ -163,7 +163,7 @@ class Statuses:
         if key not in self._adopted:
             live = await self._client.get(resource, key.namespace, key.name)
             if live["metadata"]["resourceVersion"] == version:
-                live = await adopt(self._client, live, MANAGER, subresource=_STATUS)
+                live = await adopt(self._client, live, FIELD_MANAGER, subresource=_STATUS)
                 version = live["metadata"]["resourceVersion"]
                 self._adopted.add(key)
         wanted = {
@@ -177,10 +177,10 @@ class Statuses:
             },
             "status": status,
         }
-        answer = await self._client.apply(wanted, manager=MANAGER, subresource=_STATUS)
+        answer = await self._client.apply(wanted, manager=FIELD_MANAGER, subresource=_STATUS)
         self._caches.saw(key.kind, answer)
 
-    async def _facts(self, key: Ref, owner: Owner, outcome: Reconciliation) -> Facts:
+    async def _facts(self, key: Ref, owner: Workload, outcome: Reconciliation) -> Facts:
         outline = self._outline(owner)
         parts = tuple(replace(part, found=self._found(outline, part)) for part in outline.parts)
         old = self._old_parts(owner)
@@ -198,7 +198,7 @@ class Statuses:
             tells_desired=_tells_desired(owner) and key.kind not in self._undeclared,
         )
 
-    def _old_parts(self, owner: Owner) -> tuple[Part, ...]:
+    def _old_parts(self, owner: Workload) -> tuple[Part, ...]:
         """What runs pods of the mode that an agent is leaving."""
         if not isinstance(owner, PrometheusAgent):
             return ()
@@ -220,16 +220,16 @@ class Statuses:
         return None if found is None else {**msgspec.to_builtins(found), "kind": part.kind}
 
 
-def _tells_desired(owner: Owner) -> bool:
+def _tells_desired(owner: Workload) -> bool:
     """Whether the status of a workload says how many pods there should be."""
     return isinstance(owner, PrometheusAgent)
 
 
-def _stored(owner: Owner) -> Object:
+def _stored(owner: Workload) -> Object:
     return {} if owner.status is None else json_of(owner.status)
 
 
-def _is_about(attempt: _Attempt, owner: Owner) -> bool:
+def _is_about(attempt: _Attempt, owner: Workload) -> bool:
     """Whether an attempt was made with the state that a workload is in now."""
     metadata = owner.metadata
     return (attempt.uid, attempt.generation) == (metadata.uid or "", metadata.generation or 0)

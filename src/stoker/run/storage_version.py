@@ -39,7 +39,7 @@ from stoker.kube.errors import (
     Unauthorized,
     Unavailable,
 )
-from stoker.kube.resources import Resource
+from stoker.kube.resources import ApiResource
 from stoker.kube.served import served, storage_hash
 from stoker.kube.versions import is_older
 from stoker.run.definitions import (
@@ -142,7 +142,7 @@ class Migration:
         self._in_a_row = 0
 
     @property
-    def _resource(self) -> Resource:
+    def _resource(self) -> ApiResource:
         return self.definition.resource
 
     async def run(self) -> None:

@@ -15,12 +15,12 @@ import msgspec
 from stoker.api.core import ObjectMeta
 from stoker.build.names import MANAGED_BY
 from stoker.decide import Outline
-from stoker.kube.resources import CONFIG_MAP, DAEMON_SET, SECRET, STATEFUL_SET, Resource
+from stoker.kube.resources import CONFIG_MAP, DAEMON_SET, SECRET, STATEFUL_SET, ApiResource
 from stoker.ref import Ref, ref_from
 from stoker.run.kinds import WORKLOADS
 from stoker.run.tools import Tools
 from stoker.run.writer import only_at
-from stoker.select.workload import Owner
+from stoker.select.workload import Workload
 from stoker.status.retention import DEADLINE, Action, Fate, fates
 
 _MOUNTED: Final = {"Secret": SECRET, "ConfigMap": CONFIG_MAP}
@@ -38,7 +38,7 @@ class Surplus:
         self._owners = tools.writer.owners
 
     async def remove(
-        self, owner: Owner, outline: Outline, wanted: Collection[Ref]
+        self, owner: Workload, outline: Outline, wanted: Collection[Ref]
     ) -> datetime | None:
         """Remove what belongs to a workload and is not wanted; when to look again, if so."""
         again = await self._shards(owner, wanted)
@@ -52,7 +52,7 @@ class Surplus:
                     await self._delete(owner, resource, found)
         return again
 
-    async def _shards(self, owner: Owner, wanted: Collection[Ref]) -> datetime | None:
+    async def _shards(self, owner: Workload, wanted: Collection[Ref]) -> datetime | None:
         uid = owner.metadata.uid or ""
         found = [
             each
@@ -71,7 +71,7 @@ class Surplus:
         await asyncio.gather(*(self._act(owner, fate, by_name[fate.name]) for fate in decided))
         return min((fate.again for fate in decided if fate.again), default=None)
 
-    async def _act(self, owner: Owner, fate: Fate, metadata: ObjectMeta) -> None:
+    async def _act(self, owner: Workload, fate: Fate, metadata: ObjectMeta) -> None:
         if fate.action is Action.DELETE:
             await self._delete(owner, STATEFUL_SET, metadata)
         elif fate.action in (Action.SET_DEADLINE, Action.CLEAR_DEADLINE):
@@ -85,7 +85,11 @@ class Surplus:
             self._writer.saw(STATEFUL_SET.kind, answer)
 
     async def _delete(
-        self, owner: Owner, resource: Resource, found: ObjectMeta, propagation: str = "Background"
+        self,
+        owner: Workload,
+        resource: ApiResource,
+        found: ObjectMeta,
+        propagation: str = "Background",
     ) -> None:
         """Delete what a workload does not want, unless it may want it by now."""
         metadata = owner.metadata
@@ -98,7 +102,7 @@ class Surplus:
         )
         await self._writer.delete(resource, found, propagation=propagation)
 
-    def _unwanted(self, kind: str, owner: Owner, wanted: Collection[Ref]) -> list[ObjectMeta]:
+    def _unwanted(self, kind: str, owner: Workload, wanted: Collection[Ref]) -> list[ObjectMeta]:
         """The metadata of what this workload alone has and does not need."""
         uid = owner.metadata.uid or ""
         found = (each.metadata for each in self._caches.belonging(kind, uid))

@@ -33,8 +33,8 @@ from stoker.build.volumes import sources
 from stoker.generate.split import file_name
 from stoker.ref import Ref, ref_from
 from stoker.run.caches import Running
-from stoker.run.writer import MANAGER
-from stoker.select.workload import Workload
+from stoker.run.writer import FIELD_MANAGER
+from stoker.select.workload import Scraper
 
 _SUFFIX: Final = "-switch"
 _CONFIG_VOLUME: Final = "config"
@@ -73,20 +73,20 @@ class Found(Struct, frozen=True):
     secrets: Collection[str]
     excused: Mapping[str, int] = {}
 
-    def left(self, workload: Workload) -> tuple[str, Sequence[Running]]:
+    def left(self, workload: Scraper) -> tuple[str, Sequence[Running]]:
         """The kind of what runs pods of the mode that an agent is leaving, and what there is."""
         if workload.daemon_set:
             return "StatefulSet", self.sets
         return "DaemonSet", self.daemons
 
-    def entered(self, workload: Workload) -> tuple[str, Sequence[Running]]:
+    def entered(self, workload: Scraper) -> tuple[str, Sequence[Running]]:
         """The same of the mode that it is to have."""
         if workload.daemon_set:
             return "DaemonSet", self.daemons
         return "StatefulSet", self.sets
 
 
-def switch_of(workload: Workload, wanted: Sequence[Object], found: Found) -> Switch:
+def switch_of(workload: Scraper, wanted: Sequence[Object], found: Found) -> Switch:
     """Where the change stands, by the objects that an agent should have, and those that it has."""
     if not workload.agent:
         return Switch()
@@ -150,7 +150,7 @@ def _uids(found: Iterable[Running]) -> frozenset[str]:
     return frozenset(each.metadata.uid or "" for each in found)
 
 
-def _rolled_elsewhere(workload: Workload, found: Found) -> str:
+def _rolled_elsewhere(workload: Scraper, found: Found) -> str:
     """That old pods read the Secrets of both names for now, so that there are none for new ones."""
     if len(old_places(workload, found)) == 1:
         return ""
@@ -158,7 +158,7 @@ def _rolled_elsewhere(workload: Workload, found: Found) -> str:
     return f"pods of the {kind} are being rolled from one Secret to the other"
 
 
-def _ports_in_the_way(workload: Workload, made: Sequence[Object], found: Found) -> str:
+def _ports_in_the_way(workload: Scraper, made: Sequence[Object], found: Found) -> str:
     """Why new pods could not start beside the old ones; empty where they can."""
     kind, old = found.left(workload)
     pods = [(each.spec or {})["template"]["spec"] for each in old if _has_pods(each)]
@@ -176,7 +176,7 @@ def _has_pods(found: Running) -> bool:
 
 
 def _begun_by(
-    workload: Workload, made: Iterable[Object], there: Sequence[Running]
+    workload: Scraper, made: Iterable[Object], there: Sequence[Running]
 ) -> frozenset[Ref]:
     """What must not be written: what runs new pods, and what they would read if there are none."""
     made = list(made)
@@ -190,7 +190,7 @@ def _begun_by(
     )
 
 
-def _settled(workload: Workload, found: Found, new: Sequence[Running], *, ready: bool) -> Switch:
+def _settled(workload: Scraper, found: Found, new: Sequence[Running], *, ready: bool) -> Switch:
     """What is left of a change: pods that read Secrets of their own, or Secrets nobody reads."""
     if _reads_apart(workload, new):
         return Switch(apart=True)
@@ -201,7 +201,7 @@ def _settled(workload: Workload, found: Found, new: Sequence[Running], *, ready:
     return Switch(kept=own, waits_for="pods are rolled to the usual Secret")
 
 
-def switched(workload: Workload, wanted: Sequence[Object], switch: Switch) -> list[Object]:
+def switched(workload: Scraper, wanted: Sequence[Object], switch: Switch) -> list[Object]:
     """The objects as they must be where the change stands."""
     made = apart(workload, wanted) if switch.apart else list(wanted)
     made = [
@@ -268,22 +268,22 @@ def _unhurried(found: Object) -> Object:
 # --- Secrets of its own ---------------------------------------------------------------------------
 
 
-def switch_secret_name(workload: Workload) -> str:
+def switch_secret_name(workload: Scraper) -> str:
     """The Secret that holds the configuration of pods that came after those of the other mode."""
     return config_secret_name(workload) + _SUFFIX
 
 
-def usual_names(workload: Workload, secrets: Iterable[str]) -> list[str]:
+def usual_names(workload: Scraper, secrets: Iterable[str]) -> list[str]:
     """The names of Secrets, with those of a change of mode called as they usually are."""
     return [_usual(workload, name) for name in secrets]
 
 
-def _usual(workload: Workload, name: str) -> str:
+def _usual(workload: Scraper, name: str) -> str:
     usual, own = config_secret_name(workload), switch_secret_name(workload)
     return name.replace(own, usual, 1) if name == own or name.startswith(f"{own}-") else name
 
 
-def old_places(workload: Workload, found: Found) -> tuple[bool, ...]:
+def old_places(workload: Scraper, found: Found) -> tuple[bool, ...]:
     """By which names pods of the other mode know the configuration; true is `apart`.
 
     By both, while they are rolled from the one to the other; unless pods of the new mode read one
@@ -307,14 +307,14 @@ def _is_updated(found: Running) -> bool:
     return bool(status) and updated >= pods
 
 
-def apart(workload: Workload, objects: Iterable[Object]) -> list[Object]:
+def apart(workload: Scraper, objects: Iterable[Object]) -> list[Object]:
     """The objects, with the configuration in Secrets of its own, and pods that read them."""
     made = list(objects)
     named = _own_names(workload, {each["metadata"]["name"] for each in made if _is_secret(each)})
     return [_renamed(each, named) for each in made]
 
 
-def _own_names(workload: Workload, secrets: Collection[str]) -> dict[str, str]:
+def _own_names(workload: Scraper, secrets: Collection[str]) -> dict[str, str]:
     """The Secrets of the configuration, by their usual names, and what they are called apart."""
     usual, own = config_secret_name(workload), switch_secret_name(workload)
     files = map(file_name, range(further_files(workload, secrets)))
@@ -322,17 +322,17 @@ def _own_names(workload: Workload, secrets: Collection[str]) -> dict[str, str]:
     return {name: name.replace(usual, own, 1) for name in names}
 
 
-def _own_secrets(workload: Workload, found: Found) -> frozenset[Ref]:
+def _own_secrets(workload: Scraper, found: Found) -> frozenset[Ref]:
     known = set(found.secrets)
     names = _own_names(workload, usual_names(workload, known)).values()
     return _secrets(workload, known & set(names))
 
 
-def _usual_secrets(workload: Workload, found: Found) -> frozenset[Ref]:
+def _usual_secrets(workload: Scraper, found: Found) -> frozenset[Ref]:
     return _secrets(workload, _own_names(workload, found.secrets))
 
 
-def _secrets(workload: Workload, names: Iterable[str]) -> frozenset[Ref]:
+def _secrets(workload: Scraper, names: Iterable[str]) -> frozenset[Ref]:
     return frozenset(Ref("Secret", workload.namespace, name) for name in names)
 
 
@@ -340,13 +340,13 @@ def _is_rolled(wanted: Iterable[Object], new: Sequence[Running]) -> bool:
     """Whether what is wanted rolls the pods of what exists."""
     live = {each.metadata.name: (each.spec or {})["template"] for each in new}
     return any(
-        drift(each["spec"]["template"], live[each["metadata"]["name"]], MANAGER) is not None
+        drift(each["spec"]["template"], live[each["metadata"]["name"]], FIELD_MANAGER) is not None
         for each in wanted
         if each["kind"] in _KINDS and each["metadata"]["name"] in live
     )
 
 
-def _reads_apart(workload: Workload, sets: Iterable[Running]) -> bool:
+def _reads_apart(workload: Scraper, sets: Iterable[Running]) -> bool:
     """Whether pods of one of these read the Secrets with the other name."""
     own = switch_secret_name(workload)
     volumes = [each for found in sets for each in _volumes(found)]

@@ -37,8 +37,8 @@ from stoker.run.judgements import Judgements, is_managed
 from stoker.run.scraper_api import NotAnsweredError, ScraperApi, TooMuchError
 from stoker.run.tools import Tools
 from stoker.run.workers import tell
-from stoker.select.choice import Candidate, Monitor
-from stoker.select.workload import Scraper, Workload, workload_of
+from stoker.select.choice import Monitor, Resource
+from stoker.select.workload import AnyPrometheus, Scraper, scraper_of
 from stoker.status.conditions import AVAILABLE, DEGRADED, TRUE, timestamp
 from stoker.status.pods import by_owner, ready
 from stoker.status.targets import NOTHING, SINCE, Scraped, job_names, scraped, target_counts
@@ -105,8 +105,8 @@ class _Turn(Struct):
     """What a workload is asked in a round: about these resources, at these URLs."""
 
     key: Ref
-    workload: Workload
-    owner: Scraper
+    workload: Scraper
+    owner: AnyPrometheus
     resources: deque[Ref]
     urls: list[str] | None = None
 
@@ -176,14 +176,14 @@ class TargetRounds:
         for key in sorted(keys, key=lambda each: (each not in self._visits, each)):
             owner = self._tools.caches.workload(key)
             if isinstance(owner, Prometheus | PrometheusAgent) and self._is_ours(owner):
-                workload = workload_of(owner, self._tools.capabilities)
+                workload = scraper_of(owner, self._tools.capabilities)
                 resources = self._resources(key)
                 if never := _never(workload):
                     self._lose(key, never)
                 elif resources:
                     yield _Turn(key, workload, owner, resources)
 
-    def _is_ours(self, owner: Scraper) -> bool:
+    def _is_ours(self, owner: AnyPrometheus) -> bool:
         managed = is_managed(owner, self._tools.settings)
         return managed and not owner.metadata.deletion_timestamp
 
@@ -241,7 +241,7 @@ class TargetRounds:
                 return _Visit(key, [(url, job) for url in turn.urls or () for job in jobs])
         return None
 
-    def _jobs(self, found: Candidate, workload: Workload) -> list[str]:
+    def _jobs(self, found: Resource, workload: Scraper) -> list[str]:
         """The jobs of a resource, or of the ScrapeConfigs that stand in for it."""
         stand_ins = self._tools.stand_ins
         in_place = stand_ins(found, workload) if stand_ins and isinstance(found, Monitor) else ()
@@ -302,7 +302,7 @@ class TargetRounds:
             query["continue"] = page.metadata.continue_
 
 
-def _never(workload: Workload) -> str:
+def _never(workload: Scraper) -> str:
     """Why a workload cannot be asked as long as it is as it is; empty if it can."""
     try:
         version = workload.version

@@ -12,7 +12,7 @@ from stoker.run.caches import Caches
 from stoker.run.notebook import Notebook
 from stoker.run.values import Values
 from stoker.run.writer import Writer
-from stoker.select.workload import Owner
+from stoker.select.workload import Workload
 from stoker.settings import Capabilities, OperatorSettings
 
 
@@ -35,6 +35,6 @@ class Tools(Struct, frozen=True, kw_only=True):
     now: Callable[[], datetime]
     stand_ins: StandIns | None = None
 
-    def outline(self, owner: Owner) -> Outline:
+    def outline(self, owner: Workload) -> Outline:
         """What can be told of a workload before anything is made of it."""
         return outline_of(owner, self.capabilities, self.settings.objects)

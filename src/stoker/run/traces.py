@@ -19,7 +19,7 @@ from stoker.run.caches import Caches
 from stoker.run.content import RESOURCES, content_of
 from stoker.run.judging import aside
 from stoker.select.assets import CONFIG_MAP, SECRET
-from stoker.select.workload import Owner
+from stoker.select.workload import Workload
 
 _RULE: Final = "PrometheusRule"
 
@@ -40,7 +40,7 @@ _GZIP: Final = b"\x1f\x8b"
 
 
 async def traces(
-    client: Client, caches: Caches, owner: Owner, outline: Outline, kinds: Iterable[str]
+    client: Client, caches: Caches, owner: Workload, outline: Outline, kinds: Iterable[str]
 ) -> list[str]:
     """Those of the kinds of which something is in what a workload has now."""
     wanted, names = sorted(kinds), partial(_names, caches, owner)
@@ -57,7 +57,7 @@ async def traces(
     return [kind for kind in wanted if kind in found]
 
 
-def _names(caches: Caches, owner: Owner, kind: str, first: str, prefix: str) -> list[str]:
+def _names(caches: Caches, owner: Workload, kind: str, first: str, prefix: str) -> list[str]:
     """The first object of a kind, whether or not it is known, and those that are called like it."""
     known = (each.metadata.name or "" for each in caches.belonging(kind, owner.metadata.uid or ""))
     return sorted({first, *(each for each in known if each.startswith(prefix))})

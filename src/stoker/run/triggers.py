@@ -15,7 +15,7 @@ from stoker.api.core import ObjectMeta
 from stoker.ref import Ref, ref_from
 from stoker.select.choice import Choice
 from stoker.select.members import Members
-from stoker.select.namespaces import Scope
+from stoker.select.namespaces import Namespaces
 
 
 class Named(Protocol):
@@ -72,7 +72,7 @@ class Triggers:
         readers: Callable[[Ref], Iterable[Ref]],
         is_written: Callable[[str, ObjectMeta], bool],
         count: Callable[[Ref, str, str], None],
-        scopes: Mapping[str, Scope] | None = None,
+        scopes: Mapping[str, Namespaces] | None = None,
     ) -> None:
         self.members = Members(scopes)
         self._wake = wake

@@ -118,9 +118,9 @@ class Values:
         """Tell this of reads that were late; those that nobody wants by then end."""
         self._is_wanted, self._arrived = is_wanted, arrived
 
-    def view(self) -> "View":
+    def view(self) -> "ValueView":
         """Assets that note what they do not know yet."""
-        return View(self)
+        return ValueView(self)
 
     def find(self, key: Ref) -> Content | None:
         """What is known of an object; None if it must be read."""
@@ -169,20 +169,20 @@ class Values:
         for key in due[:_ASKED_AGAIN]:
             del self._contents[key]
 
-    def begin(self, view: "View", *, start: bool = False) -> None:
+    def begin(self, view: "ValueView", *, start: bool = False) -> None:
         """Begin to read what a view does not know, before somebody waits for it."""
         # What fails here could be told to nobody.
         if self._patience is not None:
             self._begin(view, start=start)
 
-    def arrived(self, view: "View") -> set[Ref]:
+    def arrived(self, view: "ValueView") -> set[Ref]:
         """What a view was asked for and has been read since that was begun."""
         found = {key for key in view.unread & view.begun if key not in self._reads}
         view.unread -= found
         view.read |= found
         return found
 
-    async def load(self, view: "View", *, start: bool = False) -> set[Ref]:
+    async def load(self, view: "ValueView", *, start: bool = False) -> set[Ref]:
         """Read what a view was asked for and did not know; what was read, or is late."""
         self._begin(view, start=start)
         wanted, view.unread = view.unread, set()
@@ -202,7 +202,7 @@ class Values:
 
     # --- Reading ----------------------------------------------------------------------------------
 
-    def _begin(self, view: "View", *, start: bool) -> None:
+    def _begin(self, view: "ValueView", *, start: bool) -> None:
         # A thread may be asking for more at this very moment.
         for key in tuple(view.unread):
             if key not in view.begun:
@@ -354,7 +354,7 @@ def _named(key: Ref) -> dict[str, str]:
     return {"kind": key.kind, "namespace": key.namespace, "name": key.name}
 
 
-class View:
+class ValueView:
     """The values as they are now; `unread` are those that must be read first.
 
     `asked` are the objects that somebody looked for, each noted before the look: a change that is

@@ -30,7 +30,7 @@ from stoker.kube.errors import (
     Invalid,
     NotFound,
 )
-from stoker.kube.resources import Resource, resource_of
+from stoker.kube.resources import ApiResource, resource_of
 from stoker.kube.takeover import claim, claimed
 from stoker.logs import logger
 from stoker.ref import Ref, ref_from, ref_of_manifest
@@ -38,7 +38,7 @@ from stoker.run.owners import Answered, Outdated, Owners
 from stoker.run.refusals import Refusals, rights_named
 from stoker.run.replacing import Replacing, notes_of_kubectl
 
-MANAGER: Final = "stoker"
+FIELD_MANAGER: Final = "stoker"
 """The name under which objects are written."""
 
 _WITH_GENERATION: Final = frozenset({"StatefulSet", "DaemonSet"})
@@ -134,7 +134,7 @@ class Writer:
         self._checked.clear()
 
     @contextmanager
-    def reading_ahead(self, found: Iterable[tuple[Resource, ObjectMeta]]) -> Iterator[None]:
+    def reading_ahead(self, found: Iterable[tuple[ApiResource, ObjectMeta]]) -> Iterator[None]:
         """Read objects that will be compared, while it is found out what they should be.
 
         One after the other would take as long as all of them together. Each is good for one
@@ -157,7 +157,7 @@ class Writer:
                 if self._ahead.get(identity) is read:
                     del self._ahead[identity]
 
-    async def look(self, resource: Resource, namespace: str, name: str) -> Object:
+    async def look(self, resource: ApiResource, namespace: str, name: str) -> Object:
         """An object as it is, or was when it was read ahead; NotFound if there is none."""
         identity = Ref(resource.kind, namespace, name)
         read = self._ahead.get(identity)
@@ -193,17 +193,17 @@ class Writer:
         if live is None:
             await self.owners.confirm(wanted)
         content = {name: value for name, value in wanted.items() if name != "metadata"}
-        if live is None or drift(content, as_claimed(live), MANAGER) is not None:
+        if live is None or drift(content, as_claimed(live), FIELD_MANAGER) is not None:
             await self._check_acceptable(wanted)
 
     async def create(self, wanted: Object) -> None:
         """Make an object, unless there is one of its name, whatever that is like."""
         with suppress(AlreadyExists), rights_named(wanted):
             await self.owners.confirm(wanted)
-            self.saw(wanted["kind"], await self._client.create(wanted, manager=MANAGER))
+            self.saw(wanted["kind"], await self._client.create(wanted, manager=FIELD_MANAGER))
 
     async def delete(
-        self, resource: Resource, metadata: ObjectMeta, propagation: str = "Background"
+        self, resource: ApiResource, metadata: ObjectMeta, propagation: str = "Background"
     ) -> None:
         """Delete the object that has this metadata, and no other of its name or version."""
         namespace, name, answer = metadata.namespace, metadata.name or "", None
@@ -276,7 +276,9 @@ class Writer:
         ):
             return False
         try:
-            made = await self._client.replace(_carried_along(wanted, metadata), manager=MANAGER)
+            made = await self._client.replace(
+                _carried_along(wanted, metadata), manager=FIELD_MANAGER
+            )
         except Forbidden as error:
             self._refusals.tell("cannot replace an object, it is patched instead", error)
             return False
@@ -290,7 +292,7 @@ class Writer:
         return True
 
     def _found_right(self, wanted: Object, digest: bytes, live: Object) -> bool:
-        if drift(beside_others(wanted, live), as_claimed(live), MANAGER) is not None:
+        if drift(beside_others(wanted, live), as_claimed(live), FIELD_MANAGER) is not None:
             return False
         self._remember(wanted, digest, live)
         return True
@@ -315,7 +317,7 @@ class Writer:
         except NotFound:
             return None
 
-    async def _get(self, resource: Resource, identity: Ref) -> Object:
+    async def _get(self, resource: ApiResource, identity: Ref) -> Object:
         _, namespace, name = identity
         return await self._client.get(resource, namespace, name)
 
@@ -324,13 +326,13 @@ class Writer:
         await self.owners.confirm(wanted)
         if self._replacing is not None and wanted["kind"] == "StatefulSet":
             return await self._replacing.made(wanted)
-        return await self._client.apply(wanted, manager=MANAGER)
+        return await self._client.apply(wanted, manager=FIELD_MANAGER)
 
     async def _applied(self, wanted: Object, live: Object) -> Object:
-        version = (await claim(self._client, live, MANAGER))["metadata"]["resourceVersion"]
+        version = (await claim(self._client, live, FIELD_MANAGER))["metadata"]["resourceVersion"]
         try:
             return await self._client.apply(
-                only_at(version, beside_others(wanted, live)), manager=MANAGER
+                only_at(version, beside_others(wanted, live)), manager=FIELD_MANAGER
             )
         except Invalid:
             if self._replacing is None or wanted["kind"] != "StatefulSet":
@@ -361,7 +363,7 @@ class Writer:
         """`Invalid`, or `Forbidden`, where the server would not take an object like this anew."""
         asked = _named_anew(wanted)
         try:
-            await self._client.apply(asked, manager=MANAGER, dry_run=True)
+            await self._client.apply(asked, manager=FIELD_MANAGER, dry_run=True)
         except (Forbidden, Invalid) as error:
             if isinstance(error, Forbidden) and not _is_denied(error):
                 # A quota may forbid one more, which says nothing about the object.
@@ -393,7 +395,7 @@ class Writer:
         metadata = msgspec.convert(live["metadata"], ObjectMeta)
         fields = live["metadata"].get("managedFields") or ()
         others = [each for each in fields if not _is_replaced(each)]
-        sole = claimed(others, MANAGER) is None
+        sole = claimed(others, FIELD_MANAGER) is None
         now = essence(identity.kind, metadata)
         self._checked[identity] = _Checked(digest, metadata, now, sole, _named(wanted))
         if not self.saw(identity.kind, live):
@@ -439,7 +441,7 @@ def _carried_along(wanted: Object, metadata: ObjectMeta) -> Object:
 def as_claimed(live: Object) -> Object:
     """An object as it is, with all of its content on record as ours."""
     metadata = live["metadata"]
-    fields = claimed(metadata.get("managedFields"), MANAGER)
+    fields = claimed(metadata.get("managedFields"), FIELD_MANAGER)
     return live | {"metadata": metadata | {"managedFields": fields}} if fields else live
 
 
@@ -505,7 +507,7 @@ def _is_denied(error: Forbidden) -> bool:
 
 def _is_replaced(entry: Object) -> bool:
     """Whether this is what we replaced; it is as much ours as what we applied."""
-    return (entry["manager"], entry["operation"]) == (MANAGER, "Update")
+    return (entry["manager"], entry["operation"]) == (FIELD_MANAGER, "Update")
 
 
 def _identity(kind: str, metadata: ObjectMeta) -> Ref:

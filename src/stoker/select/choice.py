@@ -20,15 +20,15 @@ from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.api.workload import WorkloadSpec
 from stoker.select.labels import Selector, selector_of
 from stoker.select.standins import monitor_behind
-from stoker.select.workload import Owner, Workload
+from stoker.select.workload import Scraper, Workload
 from stoker.settings import OperatorSettings
 
 Monitor: TypeAlias = ServiceMonitor | PodMonitor | Probe | ScrapeConfig
 AlertmanagerConfig: TypeAlias = v1alpha1.AlertmanagerConfig | v1beta1.AlertmanagerConfig
-Candidate: TypeAlias = Monitor | PrometheusRule | AlertmanagerConfig
+Resource: TypeAlias = Monitor | PrometheusRule | AlertmanagerConfig
 NamespaceLabels: TypeAlias = Mapping[str, Mapping[str, str]]
 
-R = TypeVar("R", bound=Candidate)
+R = TypeVar("R", bound=Resource)
 
 # Kubernetes puts this label on every namespace.
 NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
@@ -97,7 +97,7 @@ class Choice(Struct, frozen=True):
         return self.namespaces.matches(labels if labels is not None else {NAMESPACE_NAME: name})
 
 
-def is_unmanaged(owner: Owner, settings: OperatorSettings) -> bool:
+def is_unmanaged(owner: Workload, settings: OperatorSettings) -> bool:
     """Whether the configuration of a workload is its user's own, as `UNMANAGED` says."""
     return (
         settings.unmanaged_configurations
@@ -123,7 +123,7 @@ def _named(spec: WorkloadSpec) -> str:
     return (start.name if start else None) or ""
 
 
-def choices(owner: Owner) -> dict[str, Choice]:
+def choices(owner: Workload) -> dict[str, Choice]:
     """Which resources a workload asks for, by the names of the kinds that it can ask for."""
     return choices_in(owner.metadata.namespace or "", owner.spec)
 
@@ -134,7 +134,7 @@ def choices_in(namespace: str, spec: WorkloadSpec) -> dict[str, Choice]:
     return {kind.name: choice(spec, namespace, kind) for kind in known}
 
 
-def applicable(workload: Workload, candidates: Iterable[R], namespaces: NamespaceLabels) -> list[R]:
+def applicable(workload: Scraper, candidates: Iterable[R], namespaces: NamespaceLabels) -> list[R]:
     """The resources that apply to a workload, by kind, namespace and name."""
     return chosen(choices_in(workload.namespace, workload.spec), candidates, namespaces)
 
@@ -147,7 +147,7 @@ def chosen(
     return sorted(found, key=_order)
 
 
-def _applies(resource: Candidate, wanted: Choice | None, namespaces: NamespaceLabels) -> bool:
+def _applies(resource: Resource, wanted: Choice | None, namespaces: NamespaceLabels) -> bool:
     if wanted is None:
         return False
     metadata = resource.metadata
@@ -160,6 +160,6 @@ def _applies(resource: Candidate, wanted: Choice | None, namespaces: NamespaceLa
     )
 
 
-def _order(resource: Candidate) -> tuple[int, str, str]:
+def _order(resource: Resource) -> tuple[int, str, str]:
     metadata = resource.metadata
     return _POSITION[type(resource).__name__], metadata.namespace or "", metadata.name or ""

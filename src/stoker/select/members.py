@@ -16,7 +16,7 @@ from typing import Generic, TypeAlias, TypeVar
 from stoker.ref import Ref
 from stoker.select.choice import NAMESPACE_NAME, Choice
 from stoker.select.labels import EXISTS, IN, Requirement, Selector
-from stoker.select.namespaces import Scope
+from stoker.select.namespaces import Namespaces
 
 Labels: TypeAlias = Mapping[str, str]
 Pair: TypeAlias = tuple[str, str]
@@ -75,7 +75,7 @@ class _Kind:
     `scope` is where they are selected from.
     """
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: Namespaces) -> None:
         self.scope = scope
         self.choices: dict[Ref, Choice] = {}
         self.by_labels: SelectorIndex[Ref] = SelectorIndex()
@@ -143,7 +143,7 @@ class Members:
     elsewhere.
     """
 
-    def __init__(self, scopes: Mapping[str, Scope] | None = None) -> None:
+    def __init__(self, scopes: Mapping[str, Namespaces] | None = None) -> None:
         self._scopes = scopes or {}
         self._kinds: dict[str, _Kind] = {}
         self._namespaces: dict[str, Labels] = {}
@@ -211,7 +211,7 @@ class Members:
     def _kind(self, name: str) -> _Kind:
         known = self._kinds.get(name)
         if known is None:
-            known = self._kinds[name] = _Kind(self._scopes.get(name, Scope()))
+            known = self._kinds[name] = _Kind(self._scopes.get(name, Namespaces()))
         return known
 
     def _looking_in(self, kind: _Kind, namespace: str) -> set[Ref]:

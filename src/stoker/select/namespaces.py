@@ -27,7 +27,7 @@ NAME_LABEL: Final = "kubernetes.io/metadata.name"
 """The label by which the API server puts the name of a namespace on it."""
 
 
-class Scope(Struct, frozen=True):
+class Namespaces(Struct, frozen=True):
     """The namespaces of a kind: the `allowed` ones, or (None) all of them but the `denied`."""
 
     allowed: frozenset[str] | None = None
@@ -56,24 +56,26 @@ class Scope(Struct, frozen=True):
             return by_label(NAME_LABEL, self.allowed)
         return by_label(NAME_LABEL, self.denied, exclude=True)
 
-    def __or__(self, other: "Scope") -> "Scope":
+    def __or__(self, other: "Namespaces") -> "Namespaces":
         """Both together."""
         if self.allowed is None or other.allowed is None:
             open_ones = [one for one in (self, other) if one.allowed is None]
             denied = frozenset.intersection(*(one.denied for one in open_ones))
             named = frozenset().union(*(one.allowed or () for one in (self, other)))
-            return Scope(None, denied - named)
-        return Scope(self.allowed | other.allowed)
+            return Namespaces(None, denied - named)
+        return Namespaces(self.allowed | other.allowed)
 
 
-def scope_of(kind: str, settings: NamespaceSettings) -> Scope:
+def scope_of(kind: str, settings: NamespaceSettings) -> Namespaces:
     """Where objects of a kind count; one without a list of its own follows the general ones."""
     own = getattr(settings, _OWN_LISTS[kind]) if kind in _OWN_LISTS else ()
     allowed = own or settings.allowed
-    return Scope(frozenset(allowed)) if allowed else Scope(None, frozenset(settings.denied))
+    return (
+        Namespaces(frozenset(allowed)) if allowed else Namespaces(None, frozenset(settings.denied))
+    )
 
 
-def reference_scope(kind: str, settings: NamespaceSettings, *, everywhere: bool) -> Scope:
+def reference_scope(kind: str, settings: NamespaceSettings, *, everywhere: bool) -> Namespaces:
     """Where the Secrets and ConfigMaps that a kind of workload refers to are watched.
 
     Beside the workloads, and also wherever their monitors may be if `everywhere` is set. Where

@@ -15,12 +15,12 @@ from stoker.version import Version, parse_version
 CONTROLLER_ID: Final = "operator.prometheus.io/controller-id"
 """The annotation that gives a workload to the operator of this identity."""
 
-Scraper: TypeAlias = Prometheus | PrometheusAgent
-Owner: TypeAlias = Scraper | Alertmanager | ThanosRuler
+AnyPrometheus: TypeAlias = Prometheus | PrometheusAgent
+Workload: TypeAlias = AnyPrometheus | Alertmanager | ThanosRuler
 """A workload as users write it, to which all that is made for it belongs."""
 
 
-class Workload(Struct, frozen=True, kw_only=True):
+class Scraper(Struct, frozen=True, kw_only=True):
     """The Prometheus or PrometheusAgent that the configuration is for."""
 
     namespace: str
@@ -36,15 +36,15 @@ class Workload(Struct, frozen=True, kw_only=True):
         return parse_version(self.spec.version or DEFAULT_PROMETHEUS_VERSION)
 
 
-def controller_of(owner: Owner) -> str:
+def controller_of(owner: Workload) -> str:
     """The identity of the operator that is to look after a workload; "" for the one without."""
     return (owner.metadata.annotations or {}).get(CONTROLLER_ID) or ""
 
 
-def workload_of(scraper: Scraper, capabilities: Capabilities) -> Workload:
+def scraper_of(scraper: AnyPrometheus, capabilities: Capabilities) -> Scraper:
     """A Prometheus or PrometheusAgent as the generators know it."""
     agent = isinstance(scraper, PrometheusAgent)
-    return Workload(
+    return Scraper(
         namespace=scraper.metadata.namespace or "",
         name=scraper.metadata.name or "",
         spec=scraper.spec,

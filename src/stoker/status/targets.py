@@ -16,7 +16,7 @@ from msgspec import Struct
 from stoker.api.common import TargetCounts, TargetError
 from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
-from stoker.generate.jobs import POD_MONITOR, PROBE, SERVICE_MONITOR, Kind
+from stoker.generate.jobs import POD_MONITOR, PROBE, SERVICE_MONITOR, JobKind
 from stoker.generate.scrapeconfig import SCRAPE_CONFIG
 from stoker.version import parse_version
 
@@ -31,7 +31,7 @@ _DIFFERENT: Final = 100
 _UP: Final = "up"
 
 _Name = Callable[[Any], int | None]
-_JOBS: Final[Mapping[type, tuple[Kind, _Name]]] = {
+_JOBS: Final[Mapping[type, tuple[JobKind, _Name]]] = {
     ServiceMonitor: (SERVICE_MONITOR, lambda spec: len(spec.endpoints or ())),
     PodMonitor: (POD_MONITOR, lambda spec: len(spec.pod_metrics_endpoints or ())),
     Probe: (PROBE, lambda _: None),

@@ -28,7 +28,7 @@ from stoker.errors import below
 from stoker.select.assets import source_of
 from stoker.validate.findings import Finding, Findings, Reason, json_name, json_names
 from stoker.validate.pem import ca_problem, pair_problem
-from stoker.validate.scope import Scope
+from stoker.validate.scope import Reading
 from stoker.validate.syntax import Url, web_url_problem
 
 _TLS_VERSIONS: Final = ("TLS10", "TLS11", "TLS12", "TLS13")
@@ -91,7 +91,7 @@ def _files_of(tls: SafeTlsConfig) -> set[str]:
     return {name for name, path in named.items() if path}
 
 
-def tls_references(tls: SafeTlsConfig | None, scope: Scope, path: str) -> Findings:
+def tls_references(tls: SafeTlsConfig | None, scope: Reading, path: str) -> Findings:
     """The material is there and loads; it becomes files."""
     if tls is None:
         return
@@ -105,7 +105,7 @@ def tls_references(tls: SafeTlsConfig | None, scope: Scope, path: str) -> Findin
     yield from _unreadable_pair(tls, scope, path)
 
 
-def _unreadable_ca(tls: SafeTlsConfig, scope: Scope, path: str) -> Findings:
+def _unreadable_ca(tls: SafeTlsConfig, scope: Reading, path: str) -> Findings:
     text = scope.value(tls.ca)
     if text is None:
         return
@@ -115,7 +115,7 @@ def _unreadable_ca(tls: SafeTlsConfig, scope: Scope, path: str) -> Findings:
         yield Finding(path, Reason.INVALID_CERTIFICATE, problem)
 
 
-def _unreadable_pair(tls: SafeTlsConfig, scope: Scope, path: str) -> Findings:
+def _unreadable_pair(tls: SafeTlsConfig, scope: Reading, path: str) -> Findings:
     certificate = scope.value(tls.cert) if is_set(tls.cert) else None
     key = scope.value(tls.key_secret)
     if certificate is not None:
@@ -128,13 +128,13 @@ def _unreadable_pair(tls: SafeTlsConfig, scope: Scope, path: str) -> Findings:
             yield Finding(path, Reason.INVALID_CERTIFICATE, problem)
 
 
-def tls_config(tls: SafeTlsConfig | None, scope: Scope, path: str) -> Findings:
+def tls_config(tls: SafeTlsConfig | None, scope: Reading, path: str) -> Findings:
     """Everything about TLS settings."""
     yield from tls_settings(tls, path)
     yield from tls_references(tls, scope, path)
 
 
-def basic_auth(auth: BasicAuth | None, scope: Scope, path: str) -> Findings:
+def basic_auth(auth: BasicAuth | None, scope: Reading, path: str) -> Findings:
     """User name and password are there."""
     if auth is not None:
         yield from scope.unresolved(auth.username, below(path, "username"))
@@ -152,7 +152,7 @@ def authorization_settings(auth: SafeAuthorization | None, path: str) -> Finding
         yield conflict(path, "`credentials` and `credentialsFile` exclude each other")
 
 
-def authorization(auth: SafeAuthorization | None, scope: Scope, path: str) -> Findings:
+def authorization(auth: SafeAuthorization | None, scope: Reading, path: str) -> Findings:
     """Everything about an `Authorization` header; it may have no credentials."""
     yield from authorization_settings(auth, path)
     if auth is not None:
@@ -176,7 +176,7 @@ def proxy_settings(proxy: Any, path: str) -> Findings:
         yield Finding(below(path, "proxyUrl"), Reason.INVALID_VALUE, problem)
 
 
-def proxy_references(proxy: Any, scope: Scope, path: str) -> Findings:
+def proxy_references(proxy: Any, scope: Reading, path: str) -> Findings:
     """The values of headers are there."""
     for name, values in (proxy.proxy_connect_header or {}).items():
         for index, value in enumerate(values):
@@ -199,7 +199,7 @@ def oauth2_settings(oauth2: OAuth2 | None, path: str) -> Findings:
     yield from proxy_settings(oauth2, path)
 
 
-def oauth2_references(oauth2: OAuth2 | None, scope: Scope, path: str) -> Findings:
+def oauth2_references(oauth2: OAuth2 | None, scope: Reading, path: str) -> Findings:
     """Client id and secret, certificates and headers are there."""
     if oauth2 is None:
         return
@@ -220,7 +220,7 @@ def signs_tokens(oauth2: OAuth2) -> bool:
 _SIGNED_TOKENS: Final = "3.8.0"
 
 
-def grant(oauth2: GrantOAuth2, scope: Scope, path: str) -> Findings:
+def grant(oauth2: GrantOAuth2, scope: Reading, path: str) -> Findings:
     """Tokens can be signed, where they shall be: by the version, and with a key."""
     if not signs_tokens(oauth2):
         return
@@ -230,7 +230,7 @@ def grant(oauth2: GrantOAuth2, scope: Scope, path: str) -> Findings:
     yield from scope.unresolved(oauth2.client_certificate_key, below(path, "clientCertificateKey"))
 
 
-def oauth2(value: OAuth2 | None, scope: Scope, path: str) -> Findings:
+def oauth2(value: OAuth2 | None, scope: Reading, path: str) -> Findings:
     """Everything about an OAuth 2.0 client."""
     yield from oauth2_settings(value, path)
     yield from oauth2_references(value, scope, path)
@@ -264,7 +264,7 @@ _RESERVED_HEADERS: Final = frozenset(
 _HEADER: Final = re.compile("[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
-def http_headers(headers: dict[str, HttpHeader], scope: Scope, path: str) -> Findings:
+def http_headers(headers: dict[str, HttpHeader], scope: Reading, path: str) -> Findings:
     """Names of headers that may be set, and values that are there."""
     for name, header in headers.items():
         where = f"{path}[{name}]"
@@ -276,7 +276,7 @@ def http_headers(headers: dict[str, HttpHeader], scope: Scope, path: str) -> Fin
             yield from scope.unresolved(secret, f"{where}.secrets[{index}]")
 
 
-def sigv4(value: Sigv4 | None, scope: Scope, path: str) -> Findings:
+def sigv4(value: Sigv4 | None, scope: Reading, path: str) -> Findings:
     """Both AWS keys or none."""
     if value is None:
         return
@@ -287,12 +287,12 @@ def sigv4(value: Sigv4 | None, scope: Scope, path: str) -> Findings:
     yield from scope.unresolved_if_named(value.secret_key, below(path, "secretKey"))
 
 
-def bearer_token(reference: SecretKeySelector | None, scope: Scope, path: str) -> Findings:
+def bearer_token(reference: SecretKeySelector | None, scope: Reading, path: str) -> Findings:
     """The token is there; an empty reference is none."""
     yield from scope.unresolved_if_named(reference, path)
 
 
-_Part = Callable[[Any, Scope, str], Findings]
+_Part = Callable[[Any, Reading, str], Findings]
 _PARTS: Final[dict[str, _Part]] = {
     "tls_config": tls_config,
     "basic_auth": basic_auth,
@@ -342,7 +342,7 @@ def _given(value: Any) -> bool:
     return bool(value)
 
 
-def http_client(source: Any, scope: Scope, path: str) -> Findings:
+def http_client(source: Any, scope: Reading, path: str) -> Findings:
     """Everything that an object says about how an HTTP server is reached."""
     model: Any = type(source)
     yield from one_kind_of_credentials(source, path)

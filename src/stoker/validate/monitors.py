@@ -16,14 +16,14 @@ from stoker.select.labels import problems
 from stoker.validate.findings import Finding, Findings, Reason, json_name
 from stoker.validate.http import http_client
 from stoker.validate.relabel import relabelings
-from stoker.validate.scope import Scope
+from stoker.validate.scope import Reading
 from stoker.validate.syntax import byte_size, host_and_port, label_name, milliseconds
 
 # What the API server fills in for a Prometheus that says nothing.
 DEFAULT_INTERVAL: Final = "30s"
 
 
-def service_monitor(monitor: ServiceMonitor, scope: Scope) -> Findings:
+def service_monitor(monitor: ServiceMonitor, scope: Reading) -> Findings:
     """Everything about a ServiceMonitor."""
     yield from scrape_settings(monitor.spec, scope, "spec")
     yield from selector(monitor.spec.selector, "spec.selector")
@@ -35,7 +35,7 @@ def service_monitor(monitor: ServiceMonitor, scope: Scope) -> Findings:
         yield from scrape_endpoint(endpoint, scope, path)
 
 
-def pod_monitor(monitor: PodMonitor, scope: Scope) -> Findings:
+def pod_monitor(monitor: PodMonitor, scope: Reading) -> Findings:
     """Everything about a PodMonitor."""
     yield from scrape_settings(monitor.spec, scope, "spec")
     yield from selector(monitor.spec.selector, "spec.selector")
@@ -44,7 +44,7 @@ def pod_monitor(monitor: PodMonitor, scope: Scope) -> Findings:
         yield from scrape_endpoint(endpoint, scope, f"spec.podMetricsEndpoints[{index}]")
 
 
-def probe(resource: Probe, scope: Scope) -> Findings:
+def probe(resource: Probe, scope: Reading) -> Findings:
     """Everything about a Probe."""
     spec = resource.spec
     yield from scrape_settings(spec, scope, "spec")
@@ -56,7 +56,7 @@ def probe(resource: Probe, scope: Scope) -> Findings:
     yield from http_client(spec, scope, "spec")
 
 
-def scrape_settings(spec: ScrapeSettings, scope: Scope, path: str) -> Findings:
+def scrape_settings(spec: ScrapeSettings, scope: Reading, path: str) -> Findings:
     """What all kinds can say: the scrape class, the protocols and how large a scrape may be."""
     yield from scrape_class(spec.scrape_class, scope, below(path, "scrapeClass"))
     yield from sizes(spec, path, "body_size_limit")
@@ -66,14 +66,14 @@ def scrape_settings(spec: ScrapeSettings, scope: Scope, path: str) -> Findings:
         yield Finding(where, Reason.DUPLICATE, "names a protocol twice")
 
 
-def scrape_class(name: str | None, scope: Scope, path: str) -> Findings:
+def scrape_class(name: str | None, scope: Reading, path: str) -> Findings:
     """The workload has that class."""
     if name and name not in {known.name for known in scope.spec.scrape_classes or ()}:
         message = f"the Prometheus has no scrape class `{name}`"
         yield Finding(path, Reason.SCRAPE_CLASS_NOT_FOUND, message)
 
 
-def copied_labels(names: tuple[str, ...] | None, scope: Scope, path: str) -> Findings:
+def copied_labels(names: tuple[str, ...] | None, scope: Reading, path: str) -> Findings:
     """Labels of objects whose names, with `_` for other characters, can be those of targets."""
     for index, name in enumerate(names or ()):
         if not name or (name[0] in _DIGITS and scope.legacy_names()):
@@ -90,7 +90,7 @@ def selector(declared: LabelSelector | None, path: str) -> Findings:
         yield Finding(problem.path, Reason.INVALID_SELECTOR, problem.message)
 
 
-def scrape_endpoint(endpoint: Endpoint, scope: Scope, path: str) -> Findings:
+def scrape_endpoint(endpoint: Endpoint, scope: Reading, path: str) -> Findings:
     """Everything about an endpoint of a ServiceMonitor or PodMonitor."""
     yield from interval_and_timeout(endpoint.interval, endpoint.scrape_timeout, scope, path)
     yield from relabelings(endpoint.relabelings, scope, below(path, "relabelings"))
@@ -101,7 +101,7 @@ def scrape_endpoint(endpoint: Endpoint, scope: Scope, path: str) -> Findings:
 _TLS_FILES: Final = ("ca_file", "cert_file", "key_file")
 
 
-def forbidden_files(endpoint: ServiceEndpoint, scope: Scope, path: str) -> Findings:
+def forbidden_files(endpoint: ServiceEndpoint, scope: Reading, path: str) -> Findings:
     """No files of the container, where the Prometheus denies them."""
     if not files_denied(scope):
         return
@@ -113,7 +113,7 @@ def forbidden_files(endpoint: ServiceEndpoint, scope: Scope, path: str) -> Findi
             yield forbidden_file(f"{path}.tlsConfig.{json_name(tls, name)}")
 
 
-def files_denied(scope: Scope) -> bool:
+def files_denied(scope: Reading) -> bool:
     """Whether resources may name no files of the Prometheus container."""
     access = scope.spec.arbitrary_fs_access_through_sms
     return scope.capabilities.deny_files or bool(access and access.deny)
@@ -128,7 +128,7 @@ def forbidden_file(path: str) -> Finding:
 def interval_and_timeout(
     interval: str | None,
     timeout: str | None,
-    scope: Scope,
+    scope: Reading,
     path: str,
     names: tuple[str, str] = ("interval", "scrapeTimeout"),
 ) -> Findings:
@@ -166,7 +166,7 @@ def sizes(source: Any, path: str, *attributes: str) -> Findings:
             yield Finding(below(path, json_name(source, attribute)), Reason.INVALID_VALUE, message)
 
 
-def prober(resource: Probe, scope: Scope) -> Findings:
+def prober(resource: Probe, scope: Reading) -> Findings:
     """The prober's address is a host with or without a port, and can be reached."""
     one = resource.spec.prober
     if one is None:
@@ -184,7 +184,7 @@ def probe_targets(targets: ProbeTargets | None, path: str) -> Findings:
         yield Finding(path, Reason.REQUIRED, "needs `staticConfig` or `ingress`")
 
 
-def targets_of_probe(targets: ProbeTargets, scope: Scope, path: str) -> Findings:
+def targets_of_probe(targets: ProbeTargets, scope: Reading, path: str) -> Findings:
     """Labels, selectors and relabelings of the targets."""
     static, ingress = targets.static_config, targets.ingress
     if static:
@@ -197,7 +197,7 @@ def targets_of_probe(targets: ProbeTargets, scope: Scope, path: str) -> Findings
         yield from relabelings(ingress.relabeling_configs, scope, below(where, "relabelingConfigs"))
 
 
-def target_labels(labels: Mapping[str, str] | None, scope: Scope, path: str) -> Findings:
+def target_labels(labels: Mapping[str, str] | None, scope: Reading, path: str) -> Findings:
     """Names of labels that the version takes on a target."""
     for name in sorted(labels or ()):
         if not label_name(name, legacy=not scope.utf8_names):

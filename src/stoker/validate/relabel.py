@@ -13,7 +13,7 @@ from stoker.errors import below
 from stoker.golang.regex import parsed
 from stoker.golang.versions import go_of_prometheus
 from stoker.validate.findings import Finding, Findings, Reason
-from stoker.validate.scope import Scope
+from stoker.validate.scope import Reading
 from stoker.validate.syntax import label_name, label_template
 from stoker.version import Version
 
@@ -51,7 +51,7 @@ _ACTIONS: Final = {
 
 
 def relabelings(
-    steps: tuple[RelabelConfig, ...] | None, scope: Scope, path: str, scheme: str | None = None
+    steps: tuple[RelabelConfig, ...] | None, scope: Reading, path: str, scheme: str | None = None
 ) -> Findings:
     """Everything about a list of steps; `scheme` is the resource's own name validation scheme."""
     if not steps:
@@ -61,7 +61,7 @@ def relabelings(
         yield from relabeling(step, scope, f"{path}[{index}]", legacy=legacy)
 
 
-def relabeling(step: RelabelConfig, scope: Scope, path: str, *, legacy: bool) -> Findings:
+def relabeling(step: RelabelConfig, scope: Reading, path: str, *, legacy: bool) -> Findings:
     """Everything about one step."""
     name = (step.action or "replace").lower()
     action = _ACTIONS.get(name)

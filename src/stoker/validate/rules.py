@@ -18,7 +18,7 @@ from stoker.golang.versions import go_of_matchers, go_of_matchers_in_thanos
 from stoker.limits import NO_CHANGES, Limits
 from stoker.promql import NEWEST, Node, Options, ParseError, options_for, parse, shape_of
 from stoker.remembered import remembered
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 from stoker.validate.budget import over_budget
 from stoker.validate.findings import Finding, Findings, Reason
 from stoker.validate.syntax import label_name, milliseconds
@@ -76,7 +76,7 @@ def _too_old(version: Version, program: str, since: str) -> str:
     return "" if known else f"needs {program} {since} or newer"
 
 
-def prometheus_reader(workload: Workload) -> Reader:
+def prometheus_reader(workload: Scraper) -> Reader:
     """A Prometheus as the reader of rules."""
     spec: PrometheusCommonSpec = workload.spec
     found, features = workload.version, spec.enable_features or ()

@@ -1,6 +1,6 @@
 """What the checks of one object may use, and what they used.
 
-Checks read the values behind references through a `Scope`, which remembers each of them: whoever
+Checks read the values behind references through a `Reading`, which remembers each of them: whoever
 keeps a verdict can tell when to ask again, and the certificates and keys that were read are the
 files that must be mounted.
 """
@@ -10,7 +10,7 @@ from functools import lru_cache
 from stoker.api.core import SecretKeySelector
 from stoker.limits import Limits
 from stoker.select.assets import Assets, Missing, Reference, Source, source_of
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 from stoker.validate.budget import Meter
 from stoker.validate.findings import Finding, Findings, Reason
 from stoker.version import Version, parse_version
@@ -23,14 +23,14 @@ _UTF8_NAMES = "3.0.0"
 LEGACY = "Legacy"
 
 
-class Scope:
+class Reading:
     """The workload that asks, the namespace of the object, and the values behind references.
 
     With `limits`, an object that reads or mounts more than one may is an OverBudgetError.
     """
 
     def __init__(
-        self, workload: Workload, assets: Assets, namespace: str, limits: Limits | None = None
+        self, workload: Scraper, assets: Assets, namespace: str, limits: Limits | None = None
     ) -> None:
         self.spec = workload.spec
         self.version = workload.version

@@ -11,13 +11,13 @@ from stoker.validate.findings import Findings, json_name
 from stoker.validate.http import conflict, http_client
 from stoker.validate.monitors import interval_and_timeout, scrape_settings
 from stoker.validate.relabel import relabelings
-from stoker.validate.scope import LEGACY, Scope
+from stoker.validate.scope import LEGACY, Reading
 from stoker.validate.syntax import label_name
 
 __all__ = ["DISCOVERIES", "name_schemes", "scrape_config", "too_old"]
 
 
-def scrape_config(config: ScrapeConfig, scope: Scope) -> Findings:
+def scrape_config(config: ScrapeConfig, scope: Reading) -> Findings:
     """Everything about a ScrapeConfig."""
     spec = config.spec
     scheme = spec.name_validation_scheme
@@ -41,7 +41,7 @@ def scrape_config(config: ScrapeConfig, scope: Scope) -> Findings:
             yield from discoveries(row, items, scope, below("spec", json_name(spec, row.field)))
 
 
-def foreign_names(config: ScrapeConfig, scope: Scope) -> Findings:
+def foreign_names(config: ScrapeConfig, scope: Reading) -> Findings:
     """Steps of the workload in a job that takes legacy names only, where they have others.
 
     Prometheus judges all steps of a job by the scheme of the job, and refuses the whole file.
@@ -61,7 +61,9 @@ def foreign_names(config: ScrapeConfig, scope: Scope) -> Findings:
 _ESCAPING_SCHEMES: Final = "3.4.0"
 
 
-def name_schemes(validation: str | None, escaping: str | None, scope: Scope, path: str) -> Findings:
+def name_schemes(
+    validation: str | None, escaping: str | None, scope: Reading, path: str
+) -> Findings:
     """No UTF-8 names are asked for where only legacy ones are taken."""
     legacy = (validation or scope.spec.name_validation_scheme) == LEGACY
     if legacy and escaping == "AllowUTF8" and scope.knows(_ESCAPING_SCHEMES):

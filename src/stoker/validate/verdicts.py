@@ -18,15 +18,15 @@ from stoker.limits import Limits
 from stoker.ref import Ref, ref_from
 from stoker.select.assets import Assets, Missing, Source
 from stoker.select.choice import Monitor, NamespaceLabels, applicable
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 from stoker.validate.budget import over_budget, stopped
 from stoker.validate.findings import INVALID_CONFIGURATION, Finding, Findings
 from stoker.validate.monitors import pod_monitor, probe, service_monitor
-from stoker.validate.scope import Scope
+from stoker.validate.scope import Reading
 from stoker.validate.scrapeconfig import scrape_config
 from stoker.validate.workload import workload as workload_findings
 
-_CHECKS: Final[dict[type, Callable[[Any, Scope], Findings]]] = {
+_CHECKS: Final[dict[type, Callable[[Any, Reading], Findings]]] = {
     ServiceMonitor: service_monitor,
     PodMonitor: pod_monitor,
     Probe: probe,
@@ -106,7 +106,7 @@ class Selection(Struct, frozen=True):
 
 
 def select(
-    workload: Workload,
+    workload: Scraper,
     candidates: Iterable[Monitor],
     namespaces: NamespaceLabels,
     assets: Assets,
@@ -115,24 +115,24 @@ def select(
 
     `namespaces` holds the labels of namespaces by name.
     """
-    scope = Scope(workload, assets, workload.namespace)
+    scope = Reading(workload, assets, workload.namespace)
     findings = tuple(workload_findings(workload.spec, scope))
     chosen = applicable(workload, candidates, namespaces)
     verdicts = tuple(judge(workload, resource, assets) for resource in chosen)
     return Selection(verdicts, findings, scope.reads, scope.files)
 
 
-def judge(workload: Workload, resource: Monitor, assets: Assets) -> Verdict:
+def judge(workload: Scraper, resource: Monitor, assets: Assets) -> Verdict:
     """Whether a resource that applies to a workload can be used by it."""
     limits = workload.capabilities.limits
-    scope = Scope(workload, assets, resource.metadata.namespace or "", limits)
+    scope = Reading(workload, assets, resource.metadata.namespace or "", limits)
     findings = tuple(_as_written(resource, _findings(resource, scope, limits)))
     return Verdict(
         type(resource).__name__, resource, findings, scope.reads, {} if findings else scope.files
     )
 
 
-def _findings(resource: Monitor, scope: Scope, limits: Limits) -> Findings:
+def _findings(resource: Monitor, scope: Reading, limits: Limits) -> Findings:
     """What it costs first: what is over its budget is not looked at any further."""
     nested = isinstance(resource, ScrapeConfig)
     over = tuple(over_budget(resource.spec, limits, nested=nested))

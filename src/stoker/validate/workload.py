@@ -44,7 +44,7 @@ from stoker.validate.monitors import (
     sizes,
 )
 from stoker.validate.relabel import relabelings
-from stoker.validate.scope import Scope
+from stoker.validate.scope import Reading
 from stoker.validate.scrapeconfig import name_schemes, too_old
 from stoker.validate.syntax import enforced_label_problem, label_name, quantity
 
@@ -57,7 +57,7 @@ _SELECTORS: Final = tuple(
 )
 
 
-def workload(spec: PrometheusCommonSpec, scope: Scope) -> Findings:
+def workload(spec: PrometheusCommonSpec, scope: Reading) -> Findings:
     """Everything about a workload."""
     yield from mode_rules(spec)
     yield from gated_mode(spec, scope)
@@ -115,7 +115,7 @@ def mode_rules(spec: PrometheusCommonSpec) -> Findings:
         yield Finding(below("spec.daemonSet", fault.path), Reason.INVALID_VALUE, fault.message)
 
 
-def gated_mode(spec: PrometheusCommonSpec, scope: Scope) -> Findings:
+def gated_mode(spec: PrometheusCommonSpec, scope: Reading) -> Findings:
     """No agents on every node where the operator does not run them."""
     if scope.capabilities.daemon_sets or getattr(spec, "mode", None) != "DaemonSet":
         return
@@ -123,7 +123,7 @@ def gated_mode(spec: PrometheusCommonSpec, scope: Scope) -> Findings:
     yield Finding("spec.mode", Reason.CONFLICT, message)
 
 
-def label_names(spec: PrometheusCommonSpec, scope: Scope) -> Findings:
+def label_names(spec: PrometheusCommonSpec, scope: Reading) -> Findings:
     """Names that the version takes for labels on everything."""
     own = {below("spec", json_name(spec, name)): getattr(spec, name) for name in _LABEL_NAMES}
     own |= {f"spec.externalLabels[{name}]": name for name in spec.external_labels or {}}
@@ -138,7 +138,7 @@ def label_names(spec: PrometheusCommonSpec, scope: Scope) -> Findings:
     yield from copied_labels(spec.pod_target_labels, scope, "spec.podTargetLabels")
 
 
-def scrape_classes(classes: tuple[ScrapeClass, ...] | None, scope: Scope, path: str) -> Findings:
+def scrape_classes(classes: tuple[ScrapeClass, ...] | None, scope: Reading, path: str) -> Findings:
     """Names that tell classes apart, one default at most, and settings that can work."""
     defaults = [one.name for one in classes or () if one.default]
     if len(defaults) > 1:
@@ -172,7 +172,7 @@ def same_twice(items: tuple[Any, ...] | None, path: str) -> Findings:
             yield Finding(f"{path}[{index}]", Reason.DUPLICATE, "is the same as an entry before it")
 
 
-def remote_writes(items: tuple[RemoteWrite, ...] | None, scope: Scope, path: str) -> Findings:
+def remote_writes(items: tuple[RemoteWrite, ...] | None, scope: Reading, path: str) -> Findings:
     """Everything about remote write."""
     yield from duplicate_names(items, path)
     yield from same_twice(items, path)
@@ -190,7 +190,7 @@ def remote_writes(items: tuple[RemoteWrite, ...] | None, scope: Scope, path: str
             yield from scope.unresolved(oauth.client_secret, secret)
 
 
-def remote_reads(items: tuple[Any, ...] | None, scope: Scope, path: str) -> Findings:
+def remote_reads(items: tuple[Any, ...] | None, scope: Reading, path: str) -> Findings:
     """Everything about remote read."""
     yield from duplicate_names(items, path)
     yield from same_twice(items, path)
@@ -198,7 +198,7 @@ def remote_reads(items: tuple[Any, ...] | None, scope: Scope, path: str) -> Find
         yield from remote_storage(item, scope, f"{path}[{index}]")
 
 
-def remote_storage(item: Any, scope: Scope, path: str) -> Findings:
+def remote_storage(item: Any, scope: Reading, path: str) -> Findings:
     """What remote write and remote read share."""
     yield from web_url(item.url, below(path, "url"))
     yield from http_client(item, scope, path)
@@ -217,7 +217,7 @@ _AZURE_LOGINS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
 _SYSTEM_IDENTITY: Final = "3.5.0"
 
 
-def azure_ad(azure: AzureAd | None, scope: Scope, path: str) -> Findings:
+def azure_ad(azure: AzureAd | None, scope: Reading, path: str) -> Findings:
     """One login that the version knows, with well-formed ids."""
     if azure is None:
         return
@@ -236,7 +236,9 @@ def azure_ad(azure: AzureAd | None, scope: Scope, path: str) -> Findings:
         yield Finding(f"{path}.managedIdentity.clientId", Reason.UNSUPPORTED_VERSION, message)
 
 
-def _azure_login(login: Any, since: str, ids: tuple[str, ...], scope: Scope, path: str) -> Findings:
+def _azure_login(
+    login: Any, since: str, ids: tuple[str, ...], scope: Reading, path: str
+) -> Findings:
     if since and not scope.knows(since):
         yield too_old(path, since)
     for attribute in ids:
@@ -249,7 +251,7 @@ def _azure_login(login: Any, since: str, ids: tuple[str, ...], scope: Scope, pat
             yield Finding(where, Reason.INVALID_VALUE, "is not a UUID")
 
 
-def alertmanagers(spec: PrometheusCommonSpec, scope: Scope) -> Findings:
+def alertmanagers(spec: PrometheusCommonSpec, scope: Reading) -> Findings:
     """How alerts reach their Alertmanagers."""
     alerting: Any = getattr(spec, "alerting", None)
     for index, one in enumerate((alerting and alerting.alertmanagers) or ()):
@@ -267,7 +269,7 @@ _ADDITIONAL: Final = (
 )
 
 
-def additional_configs(spec: PrometheusCommonSpec, scope: Scope) -> Findings:
+def additional_configs(spec: PrometheusCommonSpec, scope: Reading) -> Findings:
     """The Secrets with configuration to add are there, or may be missing."""
     for attribute in _ADDITIONAL:
         reference: SecretKeySelector | None = getattr(spec, attribute, None)
@@ -276,7 +278,7 @@ def additional_configs(spec: PrometheusCommonSpec, scope: Scope) -> Findings:
             yield from scope.unresolved_unless_optional(reference, path)
 
 
-def tracing(config: TracingConfig | None, scope: Scope, path: str) -> Findings:
+def tracing(config: TracingConfig | None, scope: Reading, path: str) -> Findings:
     """A share of traces, and a collector that can be reached."""
     if config is None:
         return

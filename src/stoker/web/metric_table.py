@@ -13,7 +13,7 @@ _WORK_BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0,
 _WAIT_BUCKETS: Final = (0.0001, 0.001, 0.01, 0.1, 1.0, 10.0, 60.0)
 
 
-class Row(NamedTuple):
+class MetricRow(NamedTuple):
     """A metric: its name without the prefix, its type, its labels, and what it says."""
 
     name: str
@@ -28,26 +28,26 @@ _Q: Final = ("controller", "name")
 _WORKLOAD: Final = ("controller", "namespace", "name")
 
 TABLE: Final = (
-    Row(
+    MetricRow(
         "allocated_blocks",
         Gauge,
         (),
         "Blocks of memory that Python has in use: what grows while the cluster does not is lost; "
         "one of our own.",
     ),
-    Row(
+    MetricRow(
         "build_info",
         Gauge,
         ("branch", "goarch", "goos", "goversion", "revision", "tags", "version"),
         "What is running; always 1. The language's version stands under `goversion`.",
     ),
-    Row(
+    MetricRow(
         "cache_bytes",
         Gauge,
         ("cache",),
         "How much is remembered of what was worked out from texts, as estimated; one of our own.",
     ),
-    Row(
+    MetricRow(
         "cache_entries",
         Gauge,
         ("cache",),
@@ -55,111 +55,121 @@ TABLE: Final = (
         "ConfigMaps that were read, and objects that were `written` or found right; "
         "one of our own.",
     ),
-    Row("feature_gate", Gauge, ("name",), "Whether a feature is on (1) or off (0)."),
-    Row("kubelet_managed_resource", Gauge, ("resource",), "Whether a kind of object is kept."),
-    Row(
+    MetricRow("feature_gate", Gauge, ("name",), "Whether a feature is on (1) or off (0)."),
+    MetricRow(
+        "kubelet_managed_resource", Gauge, ("resource",), "Whether a kind of object is kept."
+    ),
+    MetricRow(
         "kubernetes_client_http_requests_total",
         Counter,
         ("status_code",),
         "Requests to the API server, by the status of the answer.",
     ),
-    Row(
+    MetricRow(
         "kubernetes_client_http_request_duration_seconds",
         Summary,
         ("endpoint",),
         "How long requests to the API server took.",
     ),
-    Row(
+    MetricRow(
         "kubernetes_client_rate_limiter_duration_seconds",
         Summary,
         ("endpoint",),
         "How long requests to the API server were held back here.",
     ),
-    Row("list_operations_total", Counter, CONTROLLER, "Lists that were asked for."),
-    Row("list_operations_failed_total", Counter, CONTROLLER, "Lists that failed."),
-    Row("watch_operations_total", Counter, CONTROLLER, "Watches that were asked for."),
-    Row("watch_operations_failed_total", Counter, CONTROLLER, "Watches that failed."),
-    Row(
+    MetricRow("list_operations_total", Counter, CONTROLLER, "Lists that were asked for."),
+    MetricRow("list_operations_failed_total", Counter, CONTROLLER, "Lists that failed."),
+    MetricRow("watch_operations_total", Counter, CONTROLLER, "Watches that were asked for."),
+    MetricRow("watch_operations_failed_total", Counter, CONTROLLER, "Watches that failed."),
+    MetricRow(
         "watch_silence_seconds",
         Gauge,
         CONTROLLER,
         "How long nothing was heard from the watch that is silent longest; one of our own.",
     ),
-    Row(
+    MetricRow(
         "managed_resources",
         Gauge,
         ("controller", "resource", "state"),
         "Resources that workloads select, by kind; `state` says whether they are usable.",
     ),
-    Row("node_address_lookup_errors_total", Counter, (), "Nodes found to have no usable address."),
-    Row(
+    MetricRow(
+        "node_address_lookup_errors_total", Counter, (), "Nodes found to have no usable address."
+    ),
+    MetricRow(
         "node_syncs_total", Counter, ("resource",), "Looks at the nodes for the kubelets' objects."
     ),
-    Row("node_syncs_failed_total", Counter, ("resource",), "Such looks that failed."),
-    Row(
+    MetricRow("node_syncs_failed_total", Counter, ("resource",), "Such looks that failed."),
+    MetricRow(
         "prometheus_status_condition",
         Gauge,
         (*_WORKLOAD, "condition", "status"),
         "1 for the status that a condition of a workload has.",
     ),
-    Row("ready", Gauge, CONTROLLER, "Whether a controller is at work (1) or still preparing (0)."),
-    Row("reconcile_operations_total", Counter, CONTROLLER, "Looks at a workload."),
-    Row("reconcile_errors_total", Counter, CONTROLLER, "Looks at a workload that failed."),
-    Row(
+    MetricRow(
+        "ready", Gauge, CONTROLLER, "Whether a controller is at work (1) or still preparing (0)."
+    ),
+    MetricRow("reconcile_operations_total", Counter, CONTROLLER, "Looks at a workload."),
+    MetricRow("reconcile_errors_total", Counter, CONTROLLER, "Looks at a workload that failed."),
+    MetricRow(
         "reconcile_duration_seconds",
         Histogram,
         CONTROLLER,
         "How long a look at a workload took.",
         _WORK_BUCKETS,
     ),
-    Row(
+    MetricRow(
         "reconcile_sts_delete_create_total",
         Counter,
         CONTROLLER,
         "StatefulSets made anew because of a change that Kubernetes does not allow.",
     ),
-    Row("spec_replicas", Gauge, _WORKLOAD, "Replicas that a workload asks for."),
-    Row("spec_shards", Gauge, _WORKLOAD, "Shards that a workload asks for."),
-    Row("status_update_operations_total", Counter, CONTROLLER, "Writes of a status."),
-    Row("status_update_errors_total", Counter, CONTROLLER, "Writes of a status that failed."),
-    Row("syncs", Gauge, ("controller", "status"), "Workloads, by how the last look at them ended."),
-    Row(
+    MetricRow("spec_replicas", Gauge, _WORKLOAD, "Replicas that a workload asks for."),
+    MetricRow("spec_shards", Gauge, _WORKLOAD, "Shards that a workload asks for."),
+    MetricRow("status_update_operations_total", Counter, CONTROLLER, "Writes of a status."),
+    MetricRow("status_update_errors_total", Counter, CONTROLLER, "Writes of a status that failed."),
+    MetricRow(
+        "syncs", Gauge, ("controller", "status"), "Workloads, by how the last look at them ended."
+    ),
+    MetricRow(
         "task_faults_total",
         Counter,
         ("task",),
         "Tasks of the operator that ended unforeseen and began anew; one of our own.",
     ),
-    Row("tasks", Gauge, (), "Tasks that go on in the operator; one of our own."),
-    Row(
+    MetricRow("tasks", Gauge, (), "Tasks that go on in the operator; one of our own."),
+    MetricRow(
         "triggered_total",
         Counter,
         ("controller", "triggered_by", "action"),
         "Changes that led to a look at a workload: of which kind of object, and what happened.",
     ),
-    Row("workqueue_adds_total", Counter, _Q, "Keys put into the queue."),
-    Row("workqueue_retries_total", Counter, _Q, "Keys put into the queue again after a failure."),
-    Row("workqueue_depth", Gauge, _Q, "Keys that wait."),
-    Row(
+    MetricRow("workqueue_adds_total", Counter, _Q, "Keys put into the queue."),
+    MetricRow(
+        "workqueue_retries_total", Counter, _Q, "Keys put into the queue again after a failure."
+    ),
+    MetricRow("workqueue_depth", Gauge, _Q, "Keys that wait."),
+    MetricRow(
         "workqueue_latency_seconds",
         Histogram,
         _Q,
         "How long keys waited.",
         _WAIT_BUCKETS,
     ),
-    Row(
+    MetricRow(
         "workqueue_work_duration_seconds",
         Histogram,
         _Q,
         "How long the work on a key took.",
         _WAIT_BUCKETS,
     ),
-    Row(
+    MetricRow(
         "workqueue_unfinished_work_seconds",
         Gauge,
         _Q,
         "How long all work that goes on has been going on; stays up if something is stuck.",
     ),
-    Row(
+    MetricRow(
         "workqueue_longest_running_processor_seconds",
         Gauge,
         _Q,

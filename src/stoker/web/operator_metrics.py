@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Final, Protocol, TypeVar
 
-from stoker.web.metric_table import CONTROLLER, PREFIX, TABLE, Row
+from stoker.web.metric_table import CONTROLLER, PREFIX, TABLE, MetricRow
 from stoker.web.metrics import Counter, Family, Gauge, Histogram, Registry, Summary
 from stoker.web.process import watch_process
 
@@ -255,7 +255,7 @@ def _summed(watches: Iterable[Watch], of: str, operation: str) -> int:
     return sum(getattr(each, of)[operation] for each in watches)
 
 
-def _family(row: Row) -> Family:
+def _family(row: MetricRow) -> Family:
     name = PREFIX + row.name
     if row.kind is Histogram:
         return Histogram(name, row.help, row.labels, buckets=row.buckets)

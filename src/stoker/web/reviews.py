@@ -33,7 +33,7 @@ from stoker.errors import DecodeError, FieldError, below
 from stoker.limits import NO_CHANGES, Limits
 from stoker.promql import NEWEST, options_for
 from stoker.select.assets import Contents
-from stoker.select.workload import Workload
+from stoker.select.workload import Scraper
 from stoker.settings import DEFAULT_PROMETHEUS_VERSION, Capabilities
 from stoker.validate.alertmanager.admission import raw_alertmanager_config
 from stoker.validate.budget import over_budget
@@ -167,7 +167,7 @@ def _monitor(given: Object, limits: Limits) -> Findings:
         yield Finding(error.path, Reason.INVALID_VALUE, error.reason)
         return
     facts = Capabilities(limits=limits)
-    anyone = Workload(namespace="", name="", spec=PrometheusSpec(), capabilities=facts)
+    anyone = Scraper(namespace="", name="", spec=PrometheusSpec(), capabilities=facts)
     verdict = judge(anyone, found, Contents())
     yield from (one for one in verdict.findings if one.reason not in _ELSEWHERE)
 

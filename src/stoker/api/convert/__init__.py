@@ -15,7 +15,7 @@ from typing import Final
 from stoker.api.convert import amconfig, scrapeconfig
 from stoker.api.convert.kept import ANNOTATION, Converted
 from stoker.api.core import Object
-from stoker.api.crd import GROUP, Resource
+from stoker.api.crd import GROUP, CustomResource
 from stoker.api.decode import convert
 from stoker.api.kinds import version_of
 from stoker.api.scrapeconfig import v1alpha1
@@ -60,7 +60,7 @@ def to_internal(given: Object) -> Object:
     return scrapeconfig.to_v1alpha1(given).object
 
 
-def typed(given: Object) -> Resource:
+def typed(given: Object) -> CustomResource:
     """The typed object that everything else works with, of a manifest of one of our kinds.
 
     FieldError if there is no such kind, DecodeError in the user's words if its types are wrong.

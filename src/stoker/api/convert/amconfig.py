@@ -25,7 +25,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct, inspect
 
-from stoker.api.admit import UNKNOWN_FIELD, WRONG_TYPE, Finding
+from stoker.api.admit import UNKNOWN_FIELD, WRONG_TYPE, Objection
 from stoker.api.amconfig import ALERTMANAGER_CONFIG, v1alpha1, v1beta1
 from stoker.api.convert.kept import Converted, Entry, Places, Step, annotated, entries, steps
 from stoker.api.core import Object
@@ -104,7 +104,7 @@ class _Leaving:
 
     def __init__(self) -> None:
         self.kept: list[Entry] = []
-        self.findings: list[Finding] = []
+        self.findings: list[Objection] = []
 
     def value(
         self, given: Any, of: Difference, at: tuple[Step, ...], path: str, depth: int = 0
@@ -137,12 +137,12 @@ class _Leaving:
     def _misfit(self, given: Any, path: str) -> None:
         if given is not None:
             message = "is not an object, or nested too deeply"
-            self.findings.append(Finding(path, WRONG_TYPE, message))
+            self.findings.append(Objection(path, WRONG_TYPE, message))
 
     def _look_for_unknown(self, given: Object, of: Difference, path: str) -> None:
         for name in sorted(given.keys() - of.members):
             message = "there is no such field"
-            self.findings.append(Finding(below(path, name[:80]), UNKNOWN_FIELD, message))
+            self.findings.append(Objection(below(path, name[:80]), UNKNOWN_FIELD, message))
 
 
 def to_v1beta1(given: Object) -> Converted:

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from stoker.api.admit import UNKNOWN_FIELD, Finding
+from stoker.api.admit import UNKNOWN_FIELD, Objection
 from stoker.api.core import Object
 
 ANNOTATION: Final = "operator.prometheus.io/v1alpha1-only"
@@ -32,7 +32,7 @@ class Converted(Struct, frozen=True):
     """An object in another version, and what was found in it that belongs to none."""
 
     object: Object
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Objection, ...] = ()
 
 
 class Entry(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -79,13 +79,13 @@ def entries(given: Object) -> list[Entry]:
 
 
 def annotated(
-    given: Object, spec: Any, kept: Sequence[Entry], findings: Sequence[Finding] = ()
+    given: Object, spec: Any, kept: Sequence[Entry], findings: Sequence[Objection] = ()
 ) -> Converted:
     """The object with another spec and, where something is to be kept, with the annotation."""
     text = json.dumps(msgspec.to_builtins(kept), separators=(",", ":"), sort_keys=True)
     if kept and len(text) > _room(given):
         message = "holds more than can be kept of what the other version has no word for"
-        kept, findings = (), (*findings, Finding("spec", UNKNOWN_FIELD, message))
+        kept, findings = (), (*findings, Objection("spec", UNKNOWN_FIELD, message))
     return Converted(_with(given, spec, text if kept else ""), tuple(findings))
 
 

@@ -15,7 +15,7 @@ import re
 from functools import cache
 from typing import Any, Final
 
-from stoker.api.admit import UNSUPPORTED, WRONG_TYPE, Finding
+from stoker.api.admit import UNSUPPORTED, WRONG_TYPE, Objection
 from stoker.api.convert.kept import Converted, Entry, Places, Step, annotated, entries, steps
 from stoker.api.core import Object
 from stoker.api.graduate import Shape, in_words
@@ -50,7 +50,7 @@ class _Rewriting:
 
     def __init__(self) -> None:
         self.kept: list[Entry] = []
-        self.findings: list[Finding] = []
+        self.findings: list[Objection] = []
 
     def value(self, given: Any, shape: Shape, at: tuple[Step, ...], path: str) -> Any:
         """A value of a shape as the other version writes it."""
@@ -78,7 +78,7 @@ class _Rewriting:
     def _spelled(self, item: str, words: Any, path: str) -> str:
         if item not in words:
             message = "is a value that no version has"
-            self.findings.append(Finding(path, UNSUPPORTED, message))
+            self.findings.append(Objection(path, UNSUPPORTED, message))
         return str(words.get(item, item))
 
     def _keep(self, given: Object, shape: Shape, at: tuple[Step, ...]) -> None:
@@ -95,7 +95,7 @@ class _Rewriting:
 
     def _misfit(self, given: Any, path: str) -> None:
         if given is not None:
-            self.findings.append(Finding(path, WRONG_TYPE, "is not an object"))
+            self.findings.append(Objection(path, WRONG_TYPE, "is not an object"))
 
 
 def _respell(spec: Any, entry: Entry, places: Places) -> None:

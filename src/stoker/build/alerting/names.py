@@ -17,7 +17,7 @@ from stoker.build.names import (
     APPLICATION_NAME,
     APPLICATION_VERSION,
     DEFAULT_CONTAINER,
-    MANAGER,
+    MANAGING_OPERATOR,
 )
 from stoker.build.storage import claim_name
 
@@ -61,7 +61,7 @@ def own_labels(site: AlertSite) -> dict[str, str]:
     """The labels that tell the workload's pods, and its StatefulSet, from all others."""
     users = _users_labels(site) if site.program.selects_by_users_labels else {}
     return users | {
-        "app.kubernetes.io/managed-by": MANAGER,
+        "app.kubernetes.io/managed-by": MANAGING_OPERATOR,
         APPLICATION_NAME: site.program.application,
         APPLICATION_INSTANCE: site.name,
         site.program.application: site.name,

@@ -34,7 +34,7 @@ def _items(items: Any) -> str:
     return text_of(items) if items else ""
 
 
-class Frame(Struct, frozen=True):
+class AlertFrame(Struct, frozen=True):
     """The fixed parts of the text, and what the base has in each gap."""
 
     before_routes: str
@@ -68,7 +68,7 @@ def whole_text(base: Block, pieces: Iterable[Block]) -> str:
 _REST: Final = ("time_intervals", "templates", "tracing", "event_recorder")
 
 
-def frame_of(tree: Block) -> Frame:
+def frame_of(tree: Block) -> AlertFrame:
     """The frame that a base makes."""
     route = dict(tree.get("route") or {})
     names = list(route)
@@ -76,7 +76,7 @@ def frame_of(tree: Block) -> Frame:
     before = {name: route[name] for name in names[:place]}
     after = {name: route[name] for name in names[place:] if name != "routes"}
     common = {"global": tree["global"]} if "global" in tree else {}
-    return Frame(
+    return AlertFrame(
         before_routes=(text_of(common) if common else "") + text_of({"route": before}),
         after_routes=text_of({"route": after}).split("\n", 1)[1] if after else "",
         rest=text_of({name: tree[name] for name in _REST if name in tree}),

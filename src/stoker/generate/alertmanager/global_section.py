@@ -6,7 +6,7 @@ from stoker.api.alertmanager import GlobalSettings, SmartHost
 from stoker.errors import ResourceError, below
 from stoker.generate.alertmanager.draft import AlertDraft, secret, secret_url
 from stoker.generate.alertmanager.receivers.http import TLS, http_config
-from stoker.generate.alertmanager.table import ANYTHING, Row, Section, Write, tabled, written
+from stoker.generate.alertmanager.table import ANYTHING, Member, Section, Write, tabled, written
 from stoker.generate.block import Block
 from stoker.validate.syntax import Url, web_url_problem
 from stoker.version import parse_version
@@ -33,7 +33,7 @@ def _any_url(text: str, _draft: AlertDraft, path: str) -> str:
 
 
 def _rows(*rows: tuple[str, str, Write | None]) -> Section:
-    return Section(tuple(Row(key, ANYTHING, field, write) for key, field, write in rows))
+    return Section(tuple(Member(key, ANYTHING, field, write) for key, field, write in rows))
 
 
 _SMTP: Final = _rows(

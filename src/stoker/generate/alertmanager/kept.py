@@ -27,7 +27,7 @@ from stoker.generate.alertmanager.config import (
     root_name,
     terms_of,
 )
-from stoker.generate.alertmanager.frame import GAPS, Frame, Texts, frame_of, piece_texts
+from stoker.generate.alertmanager.frame import GAPS, AlertFrame, Texts, frame_of, piece_texts
 from stoker.generate.alertmanager.room import (
     NO_ROOM,
     LeftOut,
@@ -195,7 +195,7 @@ class KeptAlerting:
 
     def _set_base(self, assets: Assets) -> None:
         self._base: Base | WorkloadError
-        self._frame: Frame | None = None
+        self._frame: AlertFrame | None = None
         # The global one lies beside the Alertmanager.
         namespace = self._root.metadata.namespace if self._root else self._terms.namespace
         scope, seen = _scope(self._terms, assets, namespace or ""), Noted(assets)

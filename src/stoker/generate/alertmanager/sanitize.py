@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from stoker.errors import FieldError, below
-from stoker.generate.alertmanager.table import Row, Section
+from stoker.generate.alertmanager.table import Member, Section
 from stoker.generate.block import Block
 from stoker.generate.draft import Ignored
 from stoker.version import Version
@@ -43,7 +43,9 @@ def sanitized(
     return result
 
 
-def _left_out(row: Row, before: Block, version: Version, ignored: list[Ignored], path: str) -> bool:
+def _left_out(
+    row: Member, before: Block, version: Version, ignored: list[Ignored], path: str
+) -> bool:
     if not row.known_to(version):
         reason = f"needs Alertmanager {row.since} or newer"
         if row.refused:
@@ -59,7 +61,7 @@ def _left_out(row: Row, before: Block, version: Version, ignored: list[Ignored],
 Again: TypeAlias = Callable[[Section, Block, str], Block]
 
 
-def _inside(value: Any, section: Section, row: Row, path: str, again: Again) -> Any:
+def _inside(value: Any, section: Section, row: Member, path: str, again: Again) -> Any:
     """What is inside of a member: one mapping, a list of them, some under names, or no mapping."""
     inner = section if row.kind.again else row.kind.section
     if inner is None:

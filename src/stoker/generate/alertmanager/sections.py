@@ -19,9 +19,9 @@ from stoker.generate.alertmanager.table import (
     TEXT,
     TEXTS,
     Check,
-    Kind,
-    Row,
+    Member,
     Section,
+    ValueKind,
     keyed,
     many,
     one,
@@ -45,54 +45,54 @@ def _one_slack(block: Block, _version: Version, path: str) -> None:
         raise FieldError(path, "`slack_app_token` and `slack_api_url` exclude each other")
 
 
-def _files(*names: str, since: str) -> tuple[Row, ...]:
+def _files(*names: str, since: str) -> tuple[Member, ...]:
     """A value, and the file that gives way to it."""
-    return tuple(Row(f"{name}_file", SOME_TEXT, since=since, unless=name) for name in names)
+    return tuple(Member(f"{name}_file", SOME_TEXT, since=since, unless=name) for name in names)
 
 
 GLOBAL: Final = Section(
     (
-        Row("resolve_timeout", DURATION),
-        Row("http_config", one(HTTP)),
-        Row("smtp_from", TEXT),
-        Row("smtp_hello", TEXT),
-        Row("smtp_smarthost", SOME_TEXT),
-        Row("smtp_auth_username", TEXT),
-        Row("smtp_auth_password", SOME_TEXT),
+        Member("resolve_timeout", DURATION),
+        Member("http_config", one(HTTP)),
+        Member("smtp_from", TEXT),
+        Member("smtp_hello", TEXT),
+        Member("smtp_smarthost", SOME_TEXT),
+        Member("smtp_auth_username", TEXT),
+        Member("smtp_auth_password", SOME_TEXT),
         *_files("smtp_auth_password", since="0.25.0"),
-        Row("smtp_auth_secret", SOME_TEXT),
+        Member("smtp_auth_secret", SOME_TEXT),
         *_files("smtp_auth_secret", since="0.31.0"),
-        Row("smtp_auth_identity", TEXT),
-        Row("smtp_require_tls", SWITCH),
-        Row("smtp_tls_config", one(TLS), since="0.28.0"),
-        Row("smtp_force_implicit_tls", SWITCH, since="0.31.0"),
-        Row("slack_api_url", SOME_TEXT),
+        Member("smtp_auth_identity", TEXT),
+        Member("smtp_require_tls", SWITCH),
+        Member("smtp_tls_config", one(TLS), since="0.28.0"),
+        Member("smtp_force_implicit_tls", SWITCH, since="0.31.0"),
+        Member("slack_api_url", SOME_TEXT),
         *_files("slack_api_url", since="0.22.0"),
-        Row("slack_app_token", SOME_TEXT, since="0.30.0"),
+        Member("slack_app_token", SOME_TEXT, since="0.30.0"),
         *_files("slack_app_token", since="0.30.0"),
-        Row("slack_app_url", SOME_TEXT, since="0.30.0"),
-        Row("pagerduty_url", SOME_TEXT),
-        Row("opsgenie_api_url", SOME_TEXT),
-        Row("opsgenie_api_key", SOME_TEXT),
+        Member("slack_app_url", SOME_TEXT, since="0.30.0"),
+        Member("pagerduty_url", SOME_TEXT),
+        Member("opsgenie_api_url", SOME_TEXT),
+        Member("opsgenie_api_key", SOME_TEXT),
         *_files("opsgenie_api_key", since="0.24.0"),
-        Row("wechat_api_url", SOME_TEXT),
-        Row("wechat_api_secret", SOME_TEXT),
+        Member("wechat_api_url", SOME_TEXT),
+        Member("wechat_api_secret", SOME_TEXT),
         *_files("wechat_api_secret", since="0.31.0"),
-        Row("wechat_api_corp_id", SOME_TEXT),
-        Row("victorops_api_url", SOME_TEXT),
-        Row("victorops_api_key", SOME_TEXT),
+        Member("wechat_api_corp_id", SOME_TEXT),
+        Member("victorops_api_url", SOME_TEXT),
+        Member("victorops_api_key", SOME_TEXT),
         *_files("victorops_api_key", since="0.25.0"),
-        Row("telegram_api_url", SOME_TEXT, since="0.24.0"),
-        Row("telegram_bot_token", SOME_TEXT, since="0.31.0"),
+        Member("telegram_api_url", SOME_TEXT, since="0.24.0"),
+        Member("telegram_bot_token", SOME_TEXT, since="0.31.0"),
         *_files("telegram_bot_token", since="0.31.0"),
-        Row("webex_api_url", SOME_TEXT, since="0.25.0"),
-        Row("jira_api_url", SOME_TEXT, since="0.28.0"),
-        Row("rocketchat_api_url", SOME_TEXT, since="0.28.0"),
-        Row("rocketchat_token", SOME_TEXT, since="0.28.0"),
+        Member("webex_api_url", SOME_TEXT, since="0.25.0"),
+        Member("jira_api_url", SOME_TEXT, since="0.28.0"),
+        Member("rocketchat_api_url", SOME_TEXT, since="0.28.0"),
+        Member("rocketchat_token", SOME_TEXT, since="0.28.0"),
         *_files("rocketchat_token", since="0.28.0"),
-        Row("rocketchat_token_id", SOME_TEXT, since="0.28.0"),
+        Member("rocketchat_token_id", SOME_TEXT, since="0.28.0"),
         *_files("rocketchat_token_id", since="0.28.0"),
-        Row("mattermost_webhook_url", SOME_TEXT, since="0.32.0"),
+        Member("mattermost_webhook_url", SOME_TEXT, since="0.32.0"),
         *_files("mattermost_webhook_url", since="0.32.0"),
     ),
     checks=(_one_slack,),
@@ -171,19 +171,19 @@ def _routes(words: Any, path: str) -> list[Block]:
 
 ROUTE: Final = Section(
     (
-        Row("receiver", SOME_TEXT),
-        Row("group_by", TEXTS),
-        Row("match", MAPPING),
-        Row("match_re", MAPPING),
-        Row("matchers", TEXTS, since=_MATCHERS, refused=True),
-        Row("continue", SWITCH),
-        Row("routes", Kind(_routes, many=True, again=True)),
-        Row("group_wait", DURATION),
-        Row("group_interval", DURATION),
-        Row("repeat_interval", DURATION),
-        Row("mute_time_intervals", TEXTS, since="0.22.0"),
-        Row("active_time_intervals", TEXTS, since="0.24.0"),
-        Row("labels", MAPPING, since="0.34.0"),
+        Member("receiver", SOME_TEXT),
+        Member("group_by", TEXTS),
+        Member("match", MAPPING),
+        Member("match_re", MAPPING),
+        Member("matchers", TEXTS, since=_MATCHERS, refused=True),
+        Member("continue", SWITCH),
+        Member("routes", ValueKind(_routes, many=True, again=True)),
+        Member("group_wait", DURATION),
+        Member("group_interval", DURATION),
+        Member("repeat_interval", DURATION),
+        Member("mute_time_intervals", TEXTS, since="0.22.0"),
+        Member("active_time_intervals", TEXTS, since="0.24.0"),
+        Member("labels", MAPPING, since="0.34.0"),
     ),
     needs=(
         _grouped,
@@ -194,14 +194,14 @@ ROUTE: Final = Section(
 )
 INHIBIT_RULE: Final = Section(
     (
-        Row("name", TEXT, since="0.30.0"),
-        Row("target_match", MAPPING),
-        Row("target_match_re", MAPPING),
-        Row("target_matchers", TEXTS, since=_MATCHERS, refused=True),
-        Row("source_match", MAPPING),
-        Row("source_match_re", MAPPING),
-        Row("source_matchers", TEXTS, since=_MATCHERS, refused=True),
-        Row("equal", TEXTS),
+        Member("name", TEXT, since="0.30.0"),
+        Member("target_match", MAPPING),
+        Member("target_match_re", MAPPING),
+        Member("target_matchers", TEXTS, since=_MATCHERS, refused=True),
+        Member("source_match", MAPPING),
+        Member("source_match_re", MAPPING),
+        Member("source_matchers", TEXTS, since=_MATCHERS, refused=True),
+        Member("equal", TEXTS),
     ),
     needs=(
         _readable_matchers("target_matchers", "source_matchers"),
@@ -227,7 +227,7 @@ def _in_flow(item: str) -> str:
     return f"'{text}'" if text == item and ":" in item else text
 
 
-def _ranges(kind: str) -> Kind:
+def _ranges(kind: str) -> ValueKind:
     def read(words: Any, path: str) -> Flow | None:
         found = []
         for index, text in enumerate(TEXTS.read(words, path)):
@@ -237,7 +237,7 @@ def _ranges(kind: str) -> Kind:
             found.append(one_range.text)
         return Flow(tuple(found)) if found else None
 
-    return Kind(read)
+    return ValueKind(read)
 
 
 def _read_times(words: Any, path: str) -> Block:
@@ -254,19 +254,19 @@ def _list_of_times(words: Any, path: str) -> list[Block] | None:
     return [_read_times(item, f"{path}[{at}]") for at, item in enumerate(words)] or None
 
 
-_TIMES: Final = Section((Row("start_time", TEXT), Row("end_time", TEXT)))
+_TIMES: Final = Section((Member("start_time", TEXT), Member("end_time", TEXT)))
 _PERIOD: Final = Section(
     (
-        Row("times", Kind(_list_of_times)),
-        Row("weekdays", _ranges("weekdays")),
-        Row("days_of_month", _ranges("days_of_month")),
-        Row("months", _ranges("months")),
-        Row("years", _ranges("years")),
-        Row("location", SOME_TEXT, since="0.25.0"),
+        Member("times", ValueKind(_list_of_times)),
+        Member("weekdays", _ranges("weekdays")),
+        Member("days_of_month", _ranges("days_of_month")),
+        Member("months", _ranges("months")),
+        Member("years", _ranges("years")),
+        Member("location", SOME_TEXT, since="0.25.0"),
     )
 )
 INTERVAL: Final = Section(
-    (Row("name", TEXT, default=""), Row("time_intervals", many(_PERIOD), default=[])),
+    (Member("name", TEXT, default=""), Member("time_intervals", many(_PERIOD), default=[])),
     needs=(all_of("name"),),
 )
 
@@ -281,27 +281,27 @@ def _way_of_tracing(block: Block, version: Version, path: str) -> None:
 
 TRACING: Final = Section(
     (
-        Row("client_type", TEXT),
-        Row("endpoint", TEXT),
-        Row("sampling_fraction", NUMBER),
-        Row("insecure", SWITCH),
-        Row("tls_config", one(TLS)),
-        Row("headers", keyed(HEADER)),
-        Row("compression", TEXT),
-        Row("timeout", DURATION),
+        Member("client_type", TEXT),
+        Member("endpoint", TEXT),
+        Member("sampling_fraction", NUMBER),
+        Member("insecure", SWITCH),
+        Member("tls_config", one(TLS)),
+        Member("headers", keyed(HEADER)),
+        Member("compression", TEXT),
+        Member("timeout", DURATION),
     ),
     needs=(_way_of_tracing, all_of("endpoint")),
 )
 CONFIGURATION: Final = Section(
     (
-        Row("global", one(GLOBAL)),
-        Row("route", one(ROUTE)),
-        Row("inhibit_rules", many(INHIBIT_RULE)),
-        Row("receivers", many(RECEIVER)),
-        Row("mute_time_intervals", many(INTERVAL), since="0.22.0"),
-        Row("time_intervals", many(INTERVAL), since="0.24.0"),
-        Row("templates", TEXTS, default=[]),
-        Row("tracing", one(TRACING), since="0.30.0"),
-        Row("event_recorder", OBJECT_OF_ANYTHING, since="0.33.0"),
+        Member("global", one(GLOBAL)),
+        Member("route", one(ROUTE)),
+        Member("inhibit_rules", many(INHIBIT_RULE)),
+        Member("receivers", many(RECEIVER)),
+        Member("mute_time_intervals", many(INTERVAL), since="0.22.0"),
+        Member("time_intervals", many(INTERVAL), since="0.24.0"),
+        Member("templates", TEXTS, default=[]),
+        Member("tracing", one(TRACING), since="0.30.0"),
+        Member("event_recorder", OBJECT_OF_ANYTHING, since="0.33.0"),
     )
 )

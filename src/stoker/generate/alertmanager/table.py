@@ -1,7 +1,7 @@
 """The grammar of the tables that describe `alertmanager.yaml`.
 
-A `Section` is a mapping of the file: a table of `Row`, one for each member, in the order in which
-they are written. The rows have three readers:
+A `Section` is a mapping of the file: a table with a `Member` for each, in the order in which they
+are written. They have three readers:
 
     amload       a user's own file: `kind` reads a value strictly, an unknown member is an error
     amsanitize   `since`, `refused` and `unless` say what an Alertmanager of a version gets
@@ -34,7 +34,7 @@ _GO_DURATION: Final = re.compile(
 )
 
 
-class Kind(Struct, frozen=True):
+class ValueKind(Struct, frozen=True):
     """How a value of the file is read.
 
     `section` describes what is inside: of each item if `many`, of each member if `keyed`. With
@@ -48,7 +48,7 @@ class Kind(Struct, frozen=True):
     again: bool = False
 
 
-class Row(Struct, frozen=True):
+class Member(Struct, frozen=True):
     """A member of a section.
 
     `since` is the first version that knows it: for an older one it is left out, or, if `refused`,
@@ -57,7 +57,7 @@ class Row(Struct, frozen=True):
     """
 
     key: str
-    kind: Kind
+    kind: ValueKind
     field: str = ""
     write: Write | None = None
     since: str = ""
@@ -78,7 +78,7 @@ class Section(Struct, frozen=True):
     of what Alertmanager asks for besides. `write` is for a section that rows alone do not make.
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[Member, ...]
     given: tuple[Check, ...] = ()
     checks: tuple[Check, ...] = ()
     needs: tuple[Check, ...] = ()
@@ -216,41 +216,41 @@ def _object_of_anything(words: Any, path: str) -> Any:
     return _anything(words, path)
 
 
-TEXT: Final = Kind(_text)
-SOME_TEXT: Final = Kind(_some_text)
+TEXT: Final = ValueKind(_text)
+SOME_TEXT: Final = ValueKind(_some_text)
 """A text of which an empty one says nothing: a secret, a file."""
-SWITCH: Final = Kind(_switch)
-WHOLE: Final = Kind(_whole)
-COUNT: Final = Kind(_count)
-NUMBER: Final = Kind(_number)
-DURATION: Final = Kind(_duration)
-GO_DURATION: Final = Kind(_go_duration)
+SWITCH: Final = ValueKind(_switch)
+WHOLE: Final = ValueKind(_whole)
+COUNT: Final = ValueKind(_count)
+NUMBER: Final = ValueKind(_number)
+DURATION: Final = ValueKind(_duration)
+GO_DURATION: Final = ValueKind(_go_duration)
 """A duration, or a number of nanoseconds."""
-GO_DURATION_TEXT: Final = Kind(_go_duration_text)
+GO_DURATION_TEXT: Final = ValueKind(_go_duration_text)
 """A duration that needs its unit."""
-TEXTS: Final = Kind(_texts)
-MAPPING: Final = Kind(_mapping)
-LISTS: Final = Kind(_lists)
-ANYTHING: Final = Kind(_anything)
-OBJECT_OF_ANYTHING: Final = Kind(_object_of_anything)
+TEXTS: Final = ValueKind(_texts)
+MAPPING: Final = ValueKind(_mapping)
+LISTS: Final = ValueKind(_lists)
+ANYTHING: Final = ValueKind(_anything)
+OBJECT_OF_ANYTHING: Final = ValueKind(_object_of_anything)
 
 
-def one(section: Section) -> Kind:
+def one(section: Section) -> ValueKind:
     """A mapping that a table describes."""
-    return Kind(lambda words, path: read_section(words, section, path), section)
+    return ValueKind(lambda words, path: read_section(words, section, path), section)
 
 
-def many(section: Section) -> Kind:
+def many(section: Section) -> ValueKind:
     """A list of such mappings."""
 
     def read(words: Any, path: str) -> list[Block]:
         found = _list(words, path)
         return [read_section(item, section, f"{path}[{at}]") for at, item in enumerate(found)]
 
-    return Kind(read, section, many=True)
+    return ValueKind(read, section, many=True)
 
 
-def keyed(section: Section) -> Kind:
+def keyed(section: Section) -> ValueKind:
     """A mapping from any names to such mappings."""
 
     def read(words: Any, path: str) -> Block:
@@ -261,7 +261,7 @@ def keyed(section: Section) -> Kind:
         }
         return in_order(made)
 
-    return Kind(read, section, keyed=True)
+    return ValueKind(read, section, keyed=True)
 
 
 # --- Writing the fields of an AlertmanagerConfig --------------------------------------------------

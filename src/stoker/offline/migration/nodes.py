@@ -17,7 +17,7 @@ from stoker.offline.surroundings import view_of
 from stoker.offline.world import World
 from stoker.select.choice import Monitor
 from stoker.select.nodes import Placing, absence, never_meet
-from stoker.select.workload import Scraper, workload_of
+from stoker.select.workload import AnyPrometheus, scraper_of
 from stoker.settings import Capabilities, ObjectSettings, OperatorSettings
 
 
@@ -44,7 +44,7 @@ class OnNodes(Struct, frozen=True):
 
 
 def on_nodes(
-    agent: PrometheusAgent, world: World, scrapers: dict[str, tuple[Monitor, list[Scraper]]]
+    agent: PrometheusAgent, world: World, scrapers: dict[str, tuple[Monitor, list[AnyPrometheus]]]
 ) -> OnNodes:
     """What becomes of the targets of an agent that will be on nodes.
 
@@ -62,9 +62,11 @@ def on_nodes(
     return OnNodes(covers, tuple(_by_node(lost)), _doubt(view, agent, reach))
 
 
-def _unreached(view: View, monitor: Monitor, takers: Iterable[Scraper]) -> tuple[Unreached, ...]:
+def _unreached(
+    view: View, monitor: Monitor, takers: Iterable[AnyPrometheus]
+) -> tuple[Unreached, ...]:
     found = (
-        search_of(view, monitor, workload_of(each, view.capabilities), reach_of(view, each))
+        search_of(view, monitor, scraper_of(each, view.capabilities), reach_of(view, each))
         for each in takers
     )
     return scraped_by_nobody([each for each in found if each is not None])

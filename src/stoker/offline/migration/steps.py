@@ -12,7 +12,7 @@ from stoker.api.monitors import ServiceMonitorSpec
 from stoker.api.prometheus import PrometheusAgent
 from stoker.generate.servicemonitor import role_of
 from stoker.offline.migration.fields import DAEMON_SET, Loss, merge_patch
-from stoker.select.workload import workload_of
+from stoker.select.workload import scraper_of
 from stoker.settings import Capabilities
 
 # Pods, StatefulSets, DaemonSets and claims of an agent, and of nothing else.
@@ -61,7 +61,7 @@ def _reading_rights(agent: PrometheusAgent) -> Iterator[str]:
     account = agent.spec.service_account_name or "default"
     user = quote(f"system:serviceaccount:{agent.metadata.namespace}:{account}")
     on_nodes = replace(agent, spec=replace(agent.spec, mode=DAEMON_SET))
-    workload = workload_of(on_nodes, Capabilities())
+    workload = scraper_of(on_nodes, Capabilities())
     words, plural = _READ[role_of(ServiceMonitorSpec(), workload).key.name]
     yield (
         f"see that the agents may read {words} (only for ServiceMonitors): "

@@ -18,7 +18,7 @@ from stoker.offline.migration.nodes import share_a_node
 from stoker.offline.world import World, placed
 from stoker.ref import ref_of
 from stoker.select.choice import Monitor, choices, chosen
-from stoker.select.workload import Scraper
+from stoker.select.workload import AnyPrometheus
 
 _ON_NODES: Final = {DAEMON_SET}
 
@@ -38,14 +38,14 @@ def agent_of(manifest: Object) -> PrometheusAgent:
     return convert(PrometheusAgent, {"metadata": metadata, "spec": spec})
 
 
-def taken(scraper: Scraper, world: World) -> dict[str, Monitor]:
+def taken(scraper: AnyPrometheus, world: World) -> dict[str, Monitor]:
     """What a workload scrapes, by kind, namespace and name."""
     wanted = choices(scraper)
     monitors = [each for each in world.resources if isinstance(each, Monitor)]
     return {title(each): each for each in chosen(wanted, monitors, world.namespaces)}
 
 
-def title(found: Scraper | Monitor) -> str:
+def title(found: AnyPrometheus | Monitor) -> str:
     """Kind, namespace and name."""
     return str(ref_of(found))
 
@@ -62,7 +62,10 @@ def overlaps(agent: PrometheusAgent, world: World) -> tuple[Overlap, ...]:
 
 
 def homeless(
-    before: PrometheusAgent, after: PrometheusAgent, world: World, beside: Iterable[Scraper] = ()
+    before: PrometheusAgent,
+    after: PrometheusAgent,
+    world: World,
+    beside: Iterable[AnyPrometheus] = (),
 ) -> tuple[str, ...]:
     """What the agent scraped and nobody will: not itself in its new mode, nor anybody else."""
     left = dict.fromkeys(taken(before, world))
@@ -73,10 +76,10 @@ def homeless(
 
 
 def takers(
-    agent: PrometheusAgent, world: World, beside: Iterable[Scraper] = ()
-) -> dict[str, tuple[Monitor, list[Scraper]]]:
+    agent: PrometheusAgent, world: World, beside: Iterable[AnyPrometheus] = ()
+) -> dict[str, tuple[Monitor, list[AnyPrometheus]]]:
     """What an agent takes, by kind, namespace and name, each with all that take it."""
-    found: dict[str, tuple[Monitor, list[Scraper]]] = {
+    found: dict[str, tuple[Monitor, list[AnyPrometheus]]] = {
         name: (monitor, [agent]) for name, monitor in taken(agent, world).items()
     }
     for scraper in (*_others(agent, world), *beside):
@@ -85,12 +88,12 @@ def takers(
     return found
 
 
-def _others(agent: PrometheusAgent, world: World) -> Iterable[Scraper]:
-    scrapers = (each for each in world.workloads if isinstance(each, Scraper))
+def _others(agent: PrometheusAgent, world: World) -> Iterable[AnyPrometheus]:
+    scrapers = (each for each in world.workloads if isinstance(each, AnyPrometheus))
     return (each for each in scrapers if title(each) != title(agent))
 
 
-def _on_other_nodes(first: PrometheusAgent, second: Scraper, world: World) -> bool:
+def _on_other_nodes(first: PrometheusAgent, second: AnyPrometheus, world: World) -> bool:
     """Whether both run on nodes, and none has both: each has targets of its own."""
     if not isinstance(second, PrometheusAgent) or {first.spec.mode, second.spec.mode} != _ON_NODES:
         return False

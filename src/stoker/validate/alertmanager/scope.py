@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from stoker.limits import Limits
 from stoker.select.assets import Assets, Missing, Source
 from stoker.validate.budget import Meter
-from stoker.validate.scope import Scope
+from stoker.validate.scope import Reading
 from stoker.version import Version, parse_version
 
 UTF8_NAMES = "0.27.0"
 CLASSIC = "classic-mode"
 
 
-class AlertScope(Scope):
+class AlertScope(Reading):
     """The Alertmanager that asks, the namespace of the object, and the values behind references."""
 
     def __init__(  # noqa: PLR0913 - what an Alertmanager is, and all that it allows

@@ -45,7 +45,7 @@ from stoker.validate.discovery.registries import (
 from stoker.validate.findings import Findings
 from stoker.validate.http import http_client
 from stoker.validate.monitors import durations
-from stoker.validate.scope import Scope
+from stoker.validate.scope import Reading
 
 
 class Discovery(Struct, frozen=True):
@@ -56,7 +56,7 @@ class Discovery(Struct, frozen=True):
     checks: tuple[Check, ...] = ()
 
 
-def discoveries(row: Discovery, items: tuple[Any, ...], scope: Scope, path: str) -> Findings:
+def discoveries(row: Discovery, items: tuple[Any, ...], scope: Reading, path: str) -> Findings:
     """Everything about the discoveries of one sort."""
     if row.since and not scope.knows(row.since):
         yield too_old(path, row.since)

@@ -13,7 +13,7 @@ from stoker.generate.alertmanager.table import (
     SWITCH,
     TEXT,
     TEXTS,
-    Row,
+    Member,
     Section,
     keyed,
     one,
@@ -49,16 +49,16 @@ def _certificate_and_key(block: Block, _version: Version, path: str) -> None:
 
 TLS: Final = Section(
     (
-        Row("ca", SOME_TEXT, since="0.26.0"),
-        Row("cert", SOME_TEXT, since="0.26.0"),
-        Row("key", SOME_TEXT, since="0.26.0"),
-        Row("ca_file", SOME_TEXT, "ca", mounted),
-        Row("cert_file", SOME_TEXT, "cert", mounted),
-        Row("key_file", SOME_TEXT, "key_secret", mounted),
-        Row("server_name", TEXT, "server_name"),
-        Row("insecure_skip_verify", SWITCH, "insecure_skip_verify", default=False),
-        Row("min_version", TEXT, "min_version", since="0.25.0"),
-        Row("max_version", TEXT, "max_version", since="0.25.0"),
+        Member("ca", SOME_TEXT, since="0.26.0"),
+        Member("cert", SOME_TEXT, since="0.26.0"),
+        Member("key", SOME_TEXT, since="0.26.0"),
+        Member("ca_file", SOME_TEXT, "ca", mounted),
+        Member("cert_file", SOME_TEXT, "cert", mounted),
+        Member("key_file", SOME_TEXT, "key_secret", mounted),
+        Member("server_name", TEXT, "server_name"),
+        Member("insecure_skip_verify", SWITCH, "insecure_skip_verify", default=False),
+        Member("min_version", TEXT, "min_version", since="0.25.0"),
+        Member("max_version", TEXT, "max_version", since="0.25.0"),
     ),
     checks=(_tls_versions,),
     needs=(
@@ -87,18 +87,18 @@ def _scheme(auth: Any, draft: AlertDraft, path: str) -> Block:
 
 BASIC_AUTH: Final = Section(
     (
-        Row("username", TEXT, "username", secret),
-        Row("username_file", SOME_TEXT, since="0.28.0"),
-        Row("password", SOME_TEXT, "password", secret),
-        Row("password_file", SOME_TEXT),
+        Member("username", TEXT, "username", secret),
+        Member("username_file", SOME_TEXT, since="0.28.0"),
+        Member("password", SOME_TEXT, "password", secret),
+        Member("password_file", SOME_TEXT),
     ),
     needs=(at_most_one("username", "username_file"), at_most_one("password", "password_file")),
 )
 AUTHORIZATION: Final = Section(
     (
-        Row("type", TEXT),
-        Row("credentials", SOME_TEXT, "credentials", secret),
-        Row("credentials_file", SOME_TEXT),
+        Member("type", TEXT),
+        Member("credentials", SOME_TEXT, "credentials", secret),
+        Member("credentials_file", SOME_TEXT),
     ),
     needs=(at_most_one("credentials", "credentials_file"), _no_basic),
 )
@@ -134,17 +134,17 @@ def _proxy_rules(block: Block, _version: Version, path: str) -> None:
 
 
 _PROXY: Final = (
-    Row("no_proxy", SOME_TEXT, "no_proxy", since="0.26.0"),
-    Row("proxy_from_environment", SWITCH, "proxy_from_environment", if_true, since="0.26.0"),
-    Row("proxy_connect_header", LISTS, "proxy_connect_header", _headers, since="0.26.0"),
+    Member("no_proxy", SOME_TEXT, "no_proxy", since="0.26.0"),
+    Member("proxy_from_environment", SWITCH, "proxy_from_environment", if_true, since="0.26.0"),
+    Member("proxy_connect_header", LISTS, "proxy_connect_header", _headers, since="0.26.0"),
 )
 OAUTH2: Final = Section(
     (
-        Row("client_id", TEXT, "client_id", secret),
-        Row("client_secret", SOME_TEXT, "client_secret", secret),
-        Row("client_secret_file", SOME_TEXT),
+        Member("client_id", TEXT, "client_id", secret),
+        Member("client_secret", SOME_TEXT, "client_secret", secret),
+        Member("client_secret_file", SOME_TEXT),
         *(
-            Row(key, OBJECT_OF_ANYTHING if key == "claims" else SOME_TEXT, since="0.31.0")
+            Member(key, OBJECT_OF_ANYTHING if key == "claims" else SOME_TEXT, since="0.31.0")
             for key in (
                 "client_certificate_key_id",
                 "client_certificate_key",
@@ -156,12 +156,12 @@ OAUTH2: Final = Section(
                 "claims",
             )
         ),
-        Row("scopes", TEXTS, "scopes", items),
-        Row("token_url", TEXT, "token_url"),
-        Row("endpoint_params", MAPPING, "endpoint_params", members),
-        Row("proxy_url", SOME_TEXT, "proxy_url", since="0.25.0"),
+        Member("scopes", TEXTS, "scopes", items),
+        Member("token_url", TEXT, "token_url"),
+        Member("endpoint_params", MAPPING, "endpoint_params", members),
+        Member("proxy_url", SOME_TEXT, "proxy_url", since="0.25.0"),
         *_PROXY,
-        Row("tls_config", one(TLS), "tls_config", tabled(TLS), since="0.25.0"),
+        Member("tls_config", one(TLS), "tls_config", tabled(TLS), since="0.25.0"),
     ),
     checks=(_proxy_rules,),
     needs=(all_of("client_id", "token_url"), at_most_one("client_secret", "client_secret_file")),
@@ -203,11 +203,11 @@ def _one_authentication(block: Block, _version: Version, path: str) -> None:
 
 
 HEADER: Final = Section(
-    (Row("values", TEXTS), Row("secrets", TEXTS), Row("files", TEXTS)),
+    (Member("values", TEXTS), Member("secrets", TEXTS), Member("files", TEXTS)),
 )
 HTTP: Final = Section(
     (
-        Row(
+        Member(
             "authorization",
             one(AUTHORIZATION),
             "authorization",
@@ -215,16 +215,16 @@ HTTP: Final = Section(
             since="0.22.0",
             refused=True,
         ),
-        Row("basic_auth", one(BASIC_AUTH), "basic_auth", tabled(BASIC_AUTH)),
-        Row("oauth2", one(OAUTH2), "oauth2", tabled(OAUTH2), since="0.22.0", refused=True),
-        Row("bearer_token", SOME_TEXT, "bearer_token_secret", secret),
-        Row("bearer_token_file", SOME_TEXT),
-        Row("tls_config", one(TLS), "tls_config", tabled(TLS), keep_empty=True),
-        Row("follow_redirects", SWITCH, "follow_redirects", since="0.22.0"),
-        Row("enable_http2", SWITCH, "enable_http2", since="0.25.0"),
-        Row("proxy_url", SOME_TEXT, "proxy_url"),
+        Member("basic_auth", one(BASIC_AUTH), "basic_auth", tabled(BASIC_AUTH)),
+        Member("oauth2", one(OAUTH2), "oauth2", tabled(OAUTH2), since="0.22.0", refused=True),
+        Member("bearer_token", SOME_TEXT, "bearer_token_secret", secret),
+        Member("bearer_token_file", SOME_TEXT),
+        Member("tls_config", one(TLS), "tls_config", tabled(TLS), keep_empty=True),
+        Member("follow_redirects", SWITCH, "follow_redirects", since="0.22.0"),
+        Member("enable_http2", SWITCH, "enable_http2", since="0.25.0"),
+        Member("proxy_url", SOME_TEXT, "proxy_url"),
         *_PROXY,
-        Row("http_headers", keyed(HEADER), since="0.28.0"),
+        Member("http_headers", keyed(HEADER), since="0.28.0"),
     ),
     given=(_no_reserved_headers,),
     checks=(_proxy_rules,),
@@ -256,14 +256,14 @@ def _role_for_external_id(block: Block, _version: Version, path: str) -> None:
 
 SIGV4: Final = Section(
     (
-        Row("region", TEXT, "region"),
-        Row("access_key", SOME_TEXT, "access_key", secret),
-        Row("secret_key", SOME_TEXT, "secret_key", secret),
-        Row("profile", SOME_TEXT, "profile"),
-        Row("role_arn", SOME_TEXT, "role_arn"),
-        Row("external_id", SOME_TEXT, "external_id", since="0.34.0"),
-        Row("use_fips_sts_endpoint", SWITCH, "use_fips_sts_endpoint", if_true, since="0.28.0"),
-        Row("service_name", SOME_TEXT, since="0.31.0"),
+        Member("region", TEXT, "region"),
+        Member("access_key", SOME_TEXT, "access_key", secret),
+        Member("secret_key", SOME_TEXT, "secret_key", secret),
+        Member("profile", SOME_TEXT, "profile"),
+        Member("role_arn", SOME_TEXT, "role_arn"),
+        Member("external_id", SOME_TEXT, "external_id", since="0.34.0"),
+        Member("use_fips_sts_endpoint", SWITCH, "use_fips_sts_endpoint", if_true, since="0.28.0"),
+        Member("service_name", SOME_TEXT, since="0.31.0"),
     ),
     given=(_role_for_external_id,),
     needs=(_key_pair,),

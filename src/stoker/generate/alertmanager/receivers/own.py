@@ -21,9 +21,9 @@ from stoker.generate.alertmanager.table import (
     SWITCH,
     TEXT,
     TEXTS,
-    Kind,
-    Row,
+    Member,
     Section,
+    ValueKind,
     many,
     one,
 )
@@ -39,7 +39,7 @@ def _plain_field(block: Block, version: Version, path: str) -> None:
             raise FieldError(below(path, key), "only Alertmanager 0.30.0 or newer takes a mapping")
 
 
-_FIELD_SECTION: Final = Section((Row("template", TEXT), Row("enable_update", SWITCH)))
+_FIELD_SECTION: Final = Section((Member("template", TEXT), Member("enable_update", SWITCH)))
 
 
 def _read_field(words: object, path: str) -> object:
@@ -48,24 +48,24 @@ def _read_field(words: object, path: str) -> object:
     return kind.read(words, path)
 
 
-_TEMPLATE: Final = Kind(_read_field)
+_TEMPLATE: Final = ValueKind(_read_field)
 JIRA: Final = Section(
     (
         HTTP_CONFIG,
         SEND_RESOLVED,
-        Row("api_url", SOME_TEXT),
-        Row("project", TEXT),
-        Row("summary", _TEMPLATE),
-        Row("description", _TEMPLATE),
-        Row("labels", TEXTS),
-        Row("priority", TEXT),
-        Row("issue_type", TEXT),
-        Row("reopen_transition", TEXT),
-        Row("resolve_transition", TEXT),
-        Row("wont_fix_resolution", TEXT),
-        Row("reopen_duration", DURATION),
-        Row("fields", OBJECT_OF_ANYTHING),
-        Row("api_type", TEXT, since="0.29.0"),
+        Member("api_url", SOME_TEXT),
+        Member("project", TEXT),
+        Member("summary", _TEMPLATE),
+        Member("description", _TEMPLATE),
+        Member("labels", TEXTS),
+        Member("priority", TEXT),
+        Member("issue_type", TEXT),
+        Member("reopen_transition", TEXT),
+        Member("resolve_transition", TEXT),
+        Member("wont_fix_resolution", TEXT),
+        Member("reopen_duration", DURATION),
+        Member("fields", OBJECT_OF_ANYTHING),
+        Member("api_type", TEXT, since="0.29.0"),
     ),
     checks=(
         all_of("project", "issue_type"),
@@ -95,12 +95,12 @@ INCIDENTIO: Final = Section(
     (
         SEND_RESOLVED,
         HTTP_CONFIG,
-        Row("url", SOME_TEXT),
-        Row("url_file", SOME_TEXT),
-        Row("alert_source_token", SOME_TEXT),
-        Row("alert_source_token_file", SOME_TEXT),
-        Row("max_alerts", COUNT),
-        Row("timeout", GO_DURATION),
+        Member("url", SOME_TEXT),
+        Member("url_file", SOME_TEXT),
+        Member("alert_source_token", SOME_TEXT),
+        Member("alert_source_token_file", SOME_TEXT),
+        Member("max_alerts", COUNT),
+        Member("timeout", GO_DURATION),
     ),
     checks=(
         at_most_one("url", "url_file"),
@@ -124,39 +124,39 @@ _LINKS: Final = (
 )
 
 
-def _attachment(*text: str, since: str = "") -> tuple[Row, ...]:
+def _attachment(*text: str, since: str = "") -> tuple[Member, ...]:
     """What can be attached, since 0.32 also at the top, where the text has a place of its own."""
     keys = (
         "fallback", "color", "pretext", *text, "author_name", "author_link", "author_icon", "title",
         "title_link", "fields", "thumb_url", "footer", "footer_icon", "image_url",
     )  # fmt: skip
     kinds = {"fields": many(FIELD)}
-    return tuple(Row(key, kinds.get(key, TEXT), since=since) for key in keys)
+    return tuple(Member(key, kinds.get(key, TEXT), since=since) for key in keys)
 
 
 _ATTACHMENT: Final = Section(_attachment("text"), checks=(web_or_template(*_LINKS),))
-_PROPS: Final = Section((Row("card", TEXT),))
+_PROPS: Final = Section((Member("card", TEXT),))
 _PRIORITY: Final = Section(
     (
-        Row("priority", TEXT),
-        Row("requested_ack", SWITCH),
-        Row("persistent_notifications", SWITCH),
+        Member("priority", TEXT),
+        Member("requested_ack", SWITCH),
+        Member("persistent_notifications", SWITCH),
     )
 )
 MATTERMOST: Final = Section(
     (
         SEND_RESOLVED,
-        Row("webhook_url", SOME_TEXT),
-        Row("webhook_url_file", SOME_TEXT, unless="webhook_url"),
-        Row("channel", TEXT),
-        Row("username", TEXT),
-        Row("text", TEXT),
-        Row("icon_url", TEXT),
-        Row("icon_emoji", TEXT),
-        Row("attachments", many(_ATTACHMENT)),
-        Row("type", TEXT),
-        Row("props", one(_PROPS)),
-        Row("priority", one(_PRIORITY)),
+        Member("webhook_url", SOME_TEXT),
+        Member("webhook_url_file", SOME_TEXT, unless="webhook_url"),
+        Member("channel", TEXT),
+        Member("username", TEXT),
+        Member("text", TEXT),
+        Member("icon_url", TEXT),
+        Member("icon_emoji", TEXT),
+        Member("attachments", many(_ATTACHMENT)),
+        Member("type", TEXT),
+        Member("props", one(_PROPS)),
+        Member("priority", one(_PRIORITY)),
         *_attachment(since="0.32.0"),
         HTTP_CONFIG,
     ),
