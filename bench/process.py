@@ -20,7 +20,7 @@ OURS = [sys.executable, "-m", "stoker", "operator"]
 
 def compile_ours() -> None:
     """Leave compiled bytecode behind, which an operator that is installed has."""
-    modules = "import stoker.cli.operator_settings, stoker.run.operator, stoker.web.server"
+    modules = "import stoker.cli.operator_settings, stoker.operator.replica, stoker.web.server"
     subprocess.run([sys.executable, "-c", modules], env=_compiling(), check=True)
 
 

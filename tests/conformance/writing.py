@@ -13,7 +13,7 @@ from typing import Any, Final
 from stoker.kube import access
 from stoker.kube.client import Client
 from stoker.kube.resources import resource_of
-from stoker.run.writer import Writer
+from stoker.operator.writer import Writer
 from tests.conformance.cases import Case
 from tests.conformance.compare import differences, without_nulls
 from tests.conformance.replay import Context, Outcome, outcome_of, replays

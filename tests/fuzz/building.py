@@ -26,8 +26,8 @@ from stoker.api.core import Object
 from stoker.api.schema import Schema
 from stoker.build.objects import objects_of
 from stoker.build.site import Site
-from stoker.decide import KeptScraper
 from stoker.errors import DecodeError, WorkloadError
+from stoker.plan import KeptScraper
 from stoker.settings import Capabilities, ObjectSettings, Reloader
 from tests.conformance.cases import default_folder, suites
 from tests.conformance.compare import without_nulls

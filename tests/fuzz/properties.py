@@ -17,9 +17,9 @@ import yaml
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from stoker.decide import decide
 from stoker.errors import DecodeError
 from stoker.generate.block import text_of
+from stoker.plan import decide
 from stoker.select.choice import Monitor
 from stoker.validate.findings import Reason
 from tests.fuzz.enforcement import tampered_jobs

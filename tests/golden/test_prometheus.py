@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from stoker.cli.render_summary import summary
-from stoker.decide import Decision, decide
 from stoker.offline.manifests import read
 from stoker.offline.objects import Rendered
 from stoker.offline.world import World, world_of
+from stoker.plan import Decision, decide
 from stoker.settings import Capabilities
 
 FOLDER = Path(__file__).parent / "prometheus"

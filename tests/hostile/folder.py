@@ -19,9 +19,9 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from stoker.decide import decide
 from stoker.offline.manifests import Manifest
 from stoker.offline.world import World, world_of
+from stoker.plan import decide
 from stoker.settings import Capabilities
 from tests import amtool, promtool
 from tests.fuzz.properties import GONE, OF_A_TARGET

@@ -20,8 +20,8 @@ from msgspec import Struct
 from stoker.api.admit import Admission, admit
 from stoker.api.convert import typed
 from stoker.api.kinds import version_of
-from stoker.decide import Kept, kept_of
 from stoker.errors import DecodeError
+from stoker.plan import Kept, kept_of
 from stoker.ref import ref_of
 from stoker.select.assets import Contents
 from stoker.settings import Capabilities

@@ -18,10 +18,10 @@ from urllib.request import urlopen
 from msgspec import Struct
 
 from stoker.consolidate import stand_ins_of
-from stoker.decide import decide
 from stoker.generate.block import text_of
 from stoker.offline.manifests import read
 from stoker.offline.world import world_of
+from stoker.plan import decide
 from stoker.settings import Capabilities
 from stoker.yamltree import parse
 from tests.live.tricks import CLASSES, LABEL, TENANT, VICTIM, Trick

@@ -13,12 +13,13 @@ import pytest
 from aiohttp import web
 
 from stoker.api.core import Object, ObjectMeta
+from stoker.build.names import FIELD_MANAGER
 from stoker.kube import access
 from stoker.kube.client import Client
 from stoker.kube.errors import Conflict, NotLeading
 from stoker.kube.resources import SECRET, resource_of
-from stoker.run import claims
-from stoker.run.writer import FIELD_MANAGER, Writer
+from stoker.operator import claims
+from stoker.operator.writer import Writer
 from tests.live.faults import Gateway
 from tests.live.freezing import freeze
 from tools.cluster import Cluster

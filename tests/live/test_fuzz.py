@@ -15,7 +15,7 @@ import yaml
 from stoker.api.decode import convert
 from stoker.api.prometheus import Prometheus
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
-from stoker.decide import decide
+from stoker.plan import decide
 from stoker.select.assets import Contents
 from stoker.settings import Capabilities
 from tests.fuzz.__main__ import described

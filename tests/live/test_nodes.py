@@ -21,8 +21,8 @@ from stoker.api.decode import convert
 from stoker.api.prometheus import PrometheusAgent
 from stoker.build.agent import daemon_set
 from stoker.build.site import Site, TlsAssets
-from stoker.decide.nodes import placing_in
 from stoker.explain.objects import Node
+from stoker.plan.nodes import placing_in
 from stoker.select.nodes import absence
 from stoker.select.workload import scraper_of
 from stoker.settings import Capabilities, ObjectSettings

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from stoker.kube import access
 from stoker.kube.client import Client
-from stoker.run.kubelet import Kubelets
+from stoker.operator.kubelet import Kubelets
 from stoker.settings import KubeletSettings, ObjectSettings
 from stoker.web.operator_metrics import OperatorMetrics
 from tests.live.operating import Running, World

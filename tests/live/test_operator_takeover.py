@@ -9,9 +9,9 @@ from stoker.api.decode import convert
 from stoker.api.monitors import ServiceMonitor
 from stoker.api.rules import PrometheusRule
 from stoker.api.thanosruler import ThanosRuler
-from stoker.decide import decide, objects_for
+from stoker.cluster.kinds import WORKLOADS
 from stoker.kube.resources import resource_of
-from stoker.run.kinds import WORKLOADS
+from stoker.plan import decide, objects_for
 from stoker.select.assets import Contents
 from stoker.select.workload import Workload
 from stoker.settings import Capabilities, ObjectSettings

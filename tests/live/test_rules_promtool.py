@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import pytest
 
-from stoker.decide import decide
 from stoker.generate.block import text_of
 from stoker.generate.rules import rule_file
 from stoker.offline.manifests import read
 from stoker.offline.world import world_of
+from stoker.plan import decide
 from stoker.settings import Capabilities
 from stoker.validate.templates import template_problem
 from stoker.version import parse_version

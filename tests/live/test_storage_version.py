@@ -21,8 +21,8 @@ from aiohttp import web
 
 from stoker.__main__ import main
 from stoker.api.crd import GROUP
-from stoker.run import storage_version
-from stoker.run.definitions import NOTE
+from stoker.cluster import storage_version
+from stoker.cluster.definitions import NOTE
 from tests.live.faults import Gateway, status
 from tests.live.operating import (
     Object,

@@ -30,9 +30,9 @@ from stoker.kube.resources import SECRET, ApiResource
 from stoker.kube.transcript import Transcript
 from stoker.kube.versions import is_older, newest
 from stoker.kube.watch import SET_BACK_SECONDS, WatchScope, _Watch
+from stoker.operator.caches import OWNER, owners
+from stoker.operator.writer import Writer
 from stoker.ref import Ref
-from stoker.run.caches import OWNER, owners
-from stoker.run.writer import Writer
 from tests.unit import virtual_time
 
 NAMES = ("a", "b")

@@ -13,8 +13,8 @@ from stoker.api.prometheus import Prometheus, PrometheusAgent
 from stoker.api.rules import PrometheusRule
 from stoker.build.objects import MOST_SHARDS, objects_of
 from stoker.build.site import Site
-from stoker.decide import KeptScraper
 from stoker.errors import WorkloadError
+from stoker.plan import KeptScraper
 from stoker.ref import ref_of
 from stoker.select.assets import Contents
 from stoker.settings import Capabilities, ObjectSettings

@@ -30,7 +30,6 @@ from stoker.consolidate import (
 )
 from stoker.consolidate.configs import Consolidable
 from stoker.consolidate.names import config_name
-from stoker.decide import decide
 from stoker.errors import DecodeError
 from stoker.explain.answer import Cause
 from stoker.explain.selecting import first_reason
@@ -38,6 +37,7 @@ from stoker.explain.view import View
 from stoker.offline.manifests import read
 from stoker.offline.surroundings import Directory
 from stoker.offline.world import world_of
+from stoker.plan import decide
 from stoker.ref import Ref
 from stoker.select.assets import Contents
 from stoker.select.choice import Resource, choices, choices_in, chosen

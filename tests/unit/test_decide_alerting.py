@@ -15,7 +15,8 @@ from stoker.api.decode import convert
 from stoker.api.prometheus import Prometheus, PrometheusAgent
 from stoker.api.rules import PrometheusRule
 from stoker.api.thanosruler import ThanosRuler
-from stoker.decide import (
+from stoker.errors import WorkloadError
+from stoker.plan import (
     OWN,
     KeptAlertmanager,
     KeptRuler,
@@ -24,7 +25,6 @@ from stoker.decide import (
     outline_of,
     shared_service_of,
 )
-from stoker.errors import WorkloadError
 from stoker.ref import Ref, ref_of
 from stoker.select.assets import SECRET, Contents
 from stoker.select.workload import Workload

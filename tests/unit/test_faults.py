@@ -22,9 +22,9 @@ from stoker.kube.reflector import Reflector
 from stoker.kube.report import WATCH
 from stoker.kube.resources import CONFIG_MAP
 from stoker.kube.watch import WatchScope
-from stoker.run.events import Events
-from stoker.run.kubelet import Kubelets
-from stoker.run.operator import Operator
+from stoker.operator.events import Events
+from stoker.operator.kubelet import Kubelets
+from stoker.operator.replica import Operator
 from stoker.settings import (
     Capabilities,
     KubeletSettings,

@@ -15,16 +15,16 @@ from aiohttp.test_utils import TestServer
 import stoker
 from stoker.api.crd import GROUP
 from stoker.cli import cluster
+from stoker.cluster.definitions import Definition, definition_of, trimmed
+from stoker.cluster.inventory import Inventory
+from stoker.cluster.storage_version import Migration, StoppedError
 from stoker.errors import StokerError
 from stoker.kube.access import Access
 from stoker.kube.client import Client
 from stoker.kube.errors import Unavailable
 from stoker.kube.resources import SCRAPE_CONFIG, SERVICE, ApiResource
 from stoker.kube.served import served
-from stoker.run import claims
-from stoker.run.definitions import Definition, definition_of, trimmed
-from stoker.run.inventory import Inventory
-from stoker.run.storage_version import Migration, StoppedError
+from stoker.operator import claims
 
 SOURCES = Path(stoker.__file__).parent
 DEFINITION = Definition(

@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 
 from stoker.api.core import ObjectMeta
+from stoker.cluster.values import Patience, Values
 from stoker.kube.client import Client
 from stoker.kube.endless import endless
 from stoker.kube.errors import Forbidden, TooManyRequests
@@ -20,10 +21,9 @@ from stoker.kube.reading import Head, typed
 from stoker.kube.reflector import Reflector
 from stoker.kube.resources import CONFIG_MAP
 from stoker.kube.watch import WatchScope
+from stoker.operator.events import Events, Subject
+from stoker.operator.namespaces import read_one_by_one
 from stoker.ref import Ref
-from stoker.run.events import Events, Subject
-from stoker.run.namespaces import read_one_by_one
-from stoker.run.values import Patience, Values
 from tests.unit import virtual_time
 
 ASKED = (3.0, 30.0)

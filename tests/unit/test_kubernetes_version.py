@@ -2,7 +2,7 @@
 
 import pytest
 
-from stoker.run.capabilities import kubernetes_version
+from stoker.cluster.capabilities import kubernetes_version
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ import pytest
 
 from stoker.api.decode import convert
 from stoker.api.monitors import ServiceMonitor
-from stoker.decide import kept_of
 from stoker.offline.manifests import read
 from stoker.offline.world import world_of
+from stoker.plan import kept_of
 from stoker.ref import Ref, ref_of
 from stoker.select.assets import Missing, Source
 from stoker.select.mentions import MOST_VALUES, mentioned

@@ -7,8 +7,8 @@ import pytest
 
 from stoker.api.core import Object
 from stoker.kube.errors import ApiError, Forbidden, NotFound, Unavailable
+from stoker.operator.notebook import Note, Notebook
 from stoker.ref import Ref
-from stoker.run.notebook import Note, Notebook
 from tests.unit import virtual_time
 
 WORKLOAD = Ref("Prometheus", "shop", "main")

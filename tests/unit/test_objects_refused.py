@@ -10,9 +10,9 @@ from stoker.api.core import Object
 from stoker.api.decode import convert
 from stoker.errors import WorkloadError
 from stoker.kube.errors import ApiError, Conflict, Forbidden, Invalid, Unavailable
+from stoker.operator.objects import Objects, Refused, can_do_with, is_refusal
+from stoker.plan.existing import Running
 from stoker.ref import Ref, ref_of_manifest
-from stoker.run.caches import Running
-from stoker.run.objects import Objects, Refused, can_do_with, is_refusal
 
 
 def a_set(name: str = "main", *secrets: str, version: str = "3.1.0") -> Object:

@@ -9,9 +9,9 @@ from stoker.api.core import Object
 from stoker.api.decode import convert
 from stoker.api.prometheus import PrometheusAgent
 from stoker.build.objects import Contents
-from stoker.run.caches import Running
-from stoker.run.old_mode import OldConfiguration, OldMode, _mounted_by, old_mode_of, together
-from stoker.run.switching import Found
+from stoker.operator.old_mode import OldConfiguration, OldMode, _mounted_by, old_mode_of, together
+from stoker.plan.existing import Running
+from stoker.plan.switching import Found
 from stoker.select.workload import scraper_of
 from stoker.settings import Capabilities
 from stoker.validate.workload import mode_rules

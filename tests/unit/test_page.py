@@ -22,7 +22,6 @@ from stoker.__main__ import main
 from stoker.api.decode import convert
 from stoker.api.monitors import ServiceMonitor
 from stoker.cli.operator_settings import operator_settings
-from stoker.decide import decide
 from stoker.errors import FieldError
 from stoker.logs import logger
 from stoker.offline.manifests import read
@@ -30,6 +29,7 @@ from stoker.offline.pages import DirectoryPages, desk_of
 from stoker.offline.watched import Folder
 from stoker.offline.world import world_of
 from stoker.page.index import Query
+from stoker.plan import decide
 from stoker.settings import Capabilities, OperatorSettings
 from stoker.web.gate import Gate, host_name
 from stoker.web.page import PageServer

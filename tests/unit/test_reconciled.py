@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from stoker.api.decode import convert
 from stoker.api.prometheus import Prometheus
 from stoker.api.prometheus_common import PrometheusStatus
-from stoker.decide import decide, objects_for
 from stoker.errors import WorkloadError
 from stoker.explain.answer import Cause, Explanation, State
 from stoker.explain.view import View
@@ -20,6 +19,7 @@ from stoker.offline.pages import DirectoryPages, desk_of
 from stoker.offline.world import world_of
 from stoker.page.answers import ResourceAnswer, WorkloadAnswer
 from stoker.page.index import Query
+from stoker.plan import decide, objects_for
 from stoker.settings import OperatorSettings
 from stoker.status.workload import failed
 from tests.unit.test_explain import SHOP, Object, monitor, prometheus, thing, told, viewed

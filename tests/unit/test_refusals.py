@@ -6,7 +6,7 @@ import pytest
 
 from stoker.kube.errors import Forbidden, Unavailable
 from stoker.logs import logger
-from stoker.run.refusals import Refusals, rights_named
+from stoker.operator.refusals import Refusals, rights_named
 
 SECRETS = "/api/v1/namespaces/shop/secrets/a"
 
@@ -27,7 +27,7 @@ def test_a_right_that_is_missing_is_said_now_and_then(
     """For each verb, resource and namespace once in a while; what else goes wrong is a detail."""
     caplog.set_level(logging.DEBUG)
     told, clock = Refusals(logger("test")), [1000.0]
-    monkeypatch.setattr("stoker.run.refusals.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("stoker.operator.refusals.time.monotonic", lambda: clock[0])
     elsewhere = forbidden(SECRETS.replace("shop", "office"))
     for error in (forbidden(), forbidden(), elsewhere, Unavailable("patch", SECRETS, "gone")):
         told.tell("cannot", error)

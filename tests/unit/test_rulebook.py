@@ -12,7 +12,6 @@ from stoker.api.decode import convert
 from stoker.api.prometheus import Prometheus, PrometheusAgent, PrometheusSpec
 from stoker.api.rules import PrometheusRule
 from stoker.api.thanosruler import ThanosRulerSpec
-from stoker.decide import decide
 from stoker.errors import WorkloadError
 from stoker.generate import rulebook
 from stoker.generate.rulebook import KeptRules, RuleTerms, prometheus_terms, thanos_terms
@@ -23,6 +22,7 @@ from stoker.generate.rules import (
     file_name,
     rule_file,
 )
+from stoker.plan import decide
 from stoker.ref import Ref
 from stoker.select.assets import Contents
 from stoker.select.workload import Scraper

@@ -9,11 +9,11 @@ import msgspec
 import pytest
 
 from stoker.api.crd import GROUP
+from stoker.cluster.kinds import RESOURCES
 from stoker.errors import DecodeError
 from stoker.kube.reading import slim
 from stoker.kube.resources import SCRAPE_CONFIG, ApiResource, versions_of
 from stoker.kube.served import chosen, priority, storage_hash
-from stoker.run.kinds import RESOURCES
 
 ALPHA, BETA, V1 = (
     ApiResource(GROUP, name, "scrapeconfigs", "ScrapeConfig")

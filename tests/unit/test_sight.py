@@ -13,8 +13,8 @@ from stoker.kube.errors import ApiError, Forbidden, NotFound
 from stoker.kube.report import LIST, Report
 from stoker.kube.resources import PROBE, SERVICE_MONITOR
 from stoker.kube.store import Store
+from stoker.operator.sight import Sight
 from stoker.ref import Ref
-from stoker.run.sight import Sight
 from stoker.select.choice import choices
 from stoker.status.conditions import Because
 

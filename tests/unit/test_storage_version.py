@@ -8,8 +8,8 @@ import pytest
 
 from stoker.__main__ import main
 from stoker.api.crd import GROUP
-from stoker.run.definitions import NOTE, Definition, Note
-from stoker.run.ownership import is_stale, renewed
+from stoker.cluster.definitions import NOTE, Definition, Note
+from stoker.cluster.ownership import is_stale, renewed
 
 ALPHA, V1 = f"{GROUP}/v1alpha1", f"{GROUP}/v1"
 

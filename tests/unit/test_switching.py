@@ -9,9 +9,8 @@ from msgspec.structs import replace
 from stoker.api.core import Object, ObjectMeta
 from stoker.api.decode import convert
 from stoker.api.prometheus import PrometheusAgentSpec
-from stoker.ref import Ref
-from stoker.run.caches import Running
-from stoker.run.switching import (
+from stoker.plan.existing import Running
+from stoker.plan.switching import (
     Found,
     Switch,
     apart,
@@ -20,6 +19,7 @@ from stoker.run.switching import (
     switched,
     usual_names,
 )
+from stoker.ref import Ref
 from stoker.select.workload import Scraper
 
 SECRET = Ref("Secret", "shop", "prom-agent-light-switch")

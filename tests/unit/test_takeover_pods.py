@@ -16,8 +16,8 @@ from stoker.api.prometheus import Prometheus, PrometheusAgent
 from stoker.api.rules import PrometheusRule
 from stoker.api.thanosruler import ThanosRuler
 from stoker.build.drift import differences
-from stoker.decide import Existing, decide, kept_of, objects_for, shared_service_of
 from stoker.generate.rules import CONFIG_MAP_LIMIT
+from stoker.plan import Existing, decide, kept_of, objects_for, shared_service_of
 from stoker.ref import ref_of
 from stoker.select.assets import Contents
 from stoker.select.workload import Workload

@@ -15,11 +15,11 @@ from aiohttp import web
 from stoker.api.decode import convert
 from stoker.api.monitors import ServiceMonitor
 from stoker.api.prometheus import Prometheus, PrometheusAgent
-from stoker.decide import outline_of
 from stoker.kube.client import Client
+from stoker.operator.scraper_api import NotAnsweredError, ScraperApi, TooMuchError
+from stoker.operator.targets import Observed, TargetRounds
+from stoker.plan import outline_of
 from stoker.ref import Ref
-from stoker.run.scraper_api import NotAnsweredError, ScraperApi, TooMuchError
-from stoker.run.targets import Observed, TargetRounds
 from stoker.settings import Capabilities, ObjectSettings, OperatorSettings, TargetSettings
 from tests.unit.test_status import NOON
 

@@ -17,8 +17,8 @@ from stoker.cli.explain_text import printed
 from stoker.cli.operator_settings import operator_settings
 from stoker.errors import FieldError
 from stoker.explain.answer import Explanation
+from stoker.operator.targets import Observed
 from stoker.ref import Ref
-from stoker.run.targets import Observed
 from stoker.status.bindings import (
     BoundWorkload,
     binding,

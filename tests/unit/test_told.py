@@ -7,7 +7,7 @@ import pytest
 
 from stoker.api.core import ObjectMeta
 from stoker.kube.errors import ApiError
-from stoker.run.events import Events, Subject
+from stoker.operator.events import Events, Subject
 from stoker.select.assets import CONFIG_MAP, SECRET, Source
 from stoker.validate.findings import Finding, Reason
 

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from stoker.api.core import LabelSelector, ObjectMeta, OwnerReference
 from stoker.kube.reading import Head
+from stoker.operator.triggers import Changes, Triggers
 from stoker.ref import Ref
-from stoker.run.triggers import Changes, Triggers
 from stoker.select.choice import Choice
 from stoker.select.labels import selector_of
 

@@ -6,7 +6,7 @@ from unittest.mock import patch
 import pytest
 
 from stoker.api.convert import typed
-from stoker.decide import Kept, kept_of
+from stoker.plan import Kept, kept_of
 from stoker.ref import ref_of
 from stoker.select.assets import Contents, Source
 from stoker.settings import Capabilities

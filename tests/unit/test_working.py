@@ -14,8 +14,8 @@ from stoker.kube.client import Client
 from stoker.kube.endless import AGAIN, endless, until_done, words
 from stoker.kube.lease import Leadership
 from stoker.kube.queue import KeyedQueue
-from stoker.run.leading import lead
-from stoker.run.workers import Job, worker
+from stoker.operator.leading import lead
+from stoker.operator.workers import Job, worker
 from tests.unit.virtual_time import run
 
 

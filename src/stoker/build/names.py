@@ -21,6 +21,9 @@ from stoker.build.xxh64 import xxh64
 from stoker.errors import WorkloadError
 from stoker.select.workload import Scraper
 
+FIELD_MANAGER: Final = "stoker"
+"""The name under which fields of objects are written."""
+
 MANAGING_OPERATOR: Final = "prometheus-operator"
 """Who objects say they are managed by: the peer's own word, so that selectors go on working."""
 

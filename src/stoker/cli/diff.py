@@ -163,9 +163,9 @@ def _in_cluster(access: "Access", settings: "OperatorSettings", world: "World") 
     import asyncio
 
     from stoker import __version__
+    from stoker.cluster.diff import compared_with_cluster
     from stoker.compare.overlay import Manifests
     from stoker.kube.client import Client
-    from stoker.run.comparing import compared_with_cluster
 
     manifests = Manifests(
         workloads=tuple(world.workloads),

@@ -174,8 +174,8 @@ def _in_cluster(
     import asyncio
 
     from stoker import __version__
+    from stoker.cluster.explain import explained_in_cluster
     from stoker.kube.client import Client
-    from stoker.run.asking import explained_in_cluster
 
     where = namespace or access.namespace or _DEFAULT_NAMESPACE
 

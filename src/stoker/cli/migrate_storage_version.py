@@ -36,10 +36,10 @@ from stoker.cli.terminal import failed, harmless
 
 if TYPE_CHECKING:
     from stoker.api.crd import Kind
+    from stoker.cluster.definitions import Definition
+    from stoker.cluster.storage_version import Migration
     from stoker.kube.access import Access
     from stoker.kube.client import Client
-    from stoker.run.definitions import Definition
-    from stoker.run.storage_version import Migration
 
 _NAME = "migrate storage-version"
 _EVERY = 500
@@ -108,9 +108,9 @@ async def _migrated(
 async def _definitions(client: "Client", kinds: "list[Kind]") -> "list[Definition]":
     """The definitions that were named, or those that have something to do."""
     from stoker.api.kinds import KINDS
+    from stoker.cluster.definitions import definition_of
     from stoker.errors import StokerError
     from stoker.kube.errors import NotFound
-    from stoker.run.definitions import definition_of
 
     found = []
     for kind in kinds or KINDS:
@@ -126,7 +126,7 @@ async def _definitions(client: "Client", kinds: "list[Kind]") -> "list[Definitio
 
 
 async def _one(client: "Client", definition: "Definition", progress: "_Progress") -> int:
-    from stoker.run.storage_version import Migration, NotStartedError, StoppedError
+    from stoker.cluster.storage_version import Migration, NotStartedError, StoppedError
 
     migration = Migration(client, definition, told=progress.told, dry_run=progress.dry_run)
     progress.begin(migration)

@@ -13,7 +13,7 @@ from stoker.cli.terminal import failed
 if TYPE_CHECKING:
     from stoker.kube.access import Access
     from stoker.kube.client import Client
-    from stoker.run.operator import Operator
+    from stoker.operator.replica import Operator
     from stoker.settings import ApiSettings, Capabilities, OperatorSettings
     from stoker.web.operator_metrics import OperatorMetrics
 
@@ -59,7 +59,7 @@ def import_all() -> None:
     import gc
 
     gc.disable()
-    import stoker.run.operator
+    import stoker.operator.replica
     import stoker.web.server  # noqa: F401 - with its metrics
 
     gc.freeze()
@@ -108,7 +108,7 @@ class _Replica:
 
     async def run(self) -> None:
         """Work until cancelled; an API server that does not answer is waited for."""
-        from stoker.run.operator import Operator
+        from stoker.operator.replica import Operator
 
         self._operator = Operator(
             self._client,
@@ -125,7 +125,7 @@ class _Replica:
         """Serve the status page; work that cannot be shown is done all the same."""
         from stoker.errors import StokerError
         from stoker.logs import logger
-        from stoker.run.pages import ClusterPages
+        from stoker.operator.pages import ClusterPages
         from stoker.web.page import PageServer
 
         page = self._settings.page
@@ -146,10 +146,10 @@ class _Replica:
 
     async def _capabilities(self) -> "Capabilities":
         """What the cluster can do, as soon as it can be asked."""
+        from stoker.cluster.capabilities import capabilities_of
         from stoker.kube.errors import ApiError
         from stoker.kube.watch import UNREACHABLE
         from stoker.logs import logger
-        from stoker.run.capabilities import capabilities_of
 
         for failures in count(1):
             try:

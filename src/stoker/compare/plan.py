@@ -9,10 +9,10 @@ from msgspec.structs import replace
 from stoker.api.core import Object
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.compare.shown import shown_text
-from stoker.decide import Existing, kept_of, objects_for, shared_service_of
 from stoker.errors import WorkloadError
 from stoker.explain.selecting import not_managed
 from stoker.explain.view import Noting, View
+from stoker.plan import Existing, kept_of, objects_for, shared_service_of
 from stoker.ref import Ref, ref_of
 from stoker.select.assets import Assets
 from stoker.select.choice import Resource, choices, chosen, is_unmanaged

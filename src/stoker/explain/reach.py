@@ -11,12 +11,12 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stoker.decide.nodes import placing_of
 from stoker.errors import WorkloadError
 from stoker.explain.answer import PortMatch, Search, Unreached
 from stoker.explain.objects import Node, PodGroup
 from stoker.explain.view import Listing, View
 from stoker.explain.wording import counted
+from stoker.plan.nodes import placing_of
 from stoker.select.nodes import Placing, absence, coverage, few_of, without_pods
 from stoker.select.workload import AnyPrometheus
 

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 from stoker.build.objects import MOST_SHARDS
 from stoker.build.sets import replicas_of
-from stoker.decide import Decision, objects_for
 from stoker.errors import WorkloadError
 from stoker.explain.view import View
+from stoker.plan import Decision, objects_for
 from stoker.select.workload import AnyPrometheus, Workload
 from stoker.status.conditions import FALSE, GOES_ON, RECONCILED
 from stoker.validate.findings import Finding, Reason

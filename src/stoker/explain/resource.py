@@ -6,7 +6,6 @@ from msgspec.structs import replace
 
 from stoker.api.kinds import WORKLOADS
 from stoker.api.rules import PrometheusRule
-from stoker.decide import decide
 from stoker.explain.access import access_of
 from stoker.explain.answer import Access, Explanation, Search, Standing, State
 from stoker.explain.pruned import losses
@@ -19,6 +18,7 @@ from stoker.explain.targets import search_of
 from stoker.explain.view import Masked, View
 from stoker.explain.wording import counted
 from stoker.generate.fragments import jobs_of
+from stoker.plan import decide
 from stoker.ref import ref_of
 from stoker.select.choice import AlertmanagerConfig, Monitor, Resource
 from stoker.select.workload import AnyPrometheus, Workload, scraper_of

@@ -5,12 +5,12 @@ from functools import cache
 
 from stoker.api.common import Binding
 from stoker.api.kinds import kind_called
-from stoker.decide import Decision, decide
 from stoker.explain.answer import Cause, Reason, Standing, State, TargetError, Targets
 from stoker.explain.nearness import distance
 from stoker.explain.reconciled import fatal_among, why_not_reconciled
 from stoker.explain.selecting import can_select, first_reason
 from stoker.explain.view import Noting, View
+from stoker.plan import Decision, decide
 from stoker.ref import ref_of
 from stoker.select.choice import UNMANAGED, Resource, choices, is_unmanaged
 from stoker.select.workload import Workload

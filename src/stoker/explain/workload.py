@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stoker.decide import OWN, Decision, decide
 from stoker.explain.answer import Count, Explanation
 from stoker.explain.reach import reach_of
 from stoker.explain.reconciled import AT_REST, fatal_among, is_at_rest, why_not_reconciled
 from stoker.explain.selecting import not_managed
 from stoker.explain.view import Noting, View
 from stoker.explain.wording import counted, selector_words
+from stoker.plan import OWN, Decision, decide
 from stoker.ref import ref_of
 from stoker.select.choice import (
     SELECTED_KINDS,

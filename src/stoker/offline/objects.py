@@ -15,11 +15,11 @@ from msgspec.structs import replace
 
 from stoker.api.core import Object
 from stoker.consolidate import manifest_of, stand_ins_of
-from stoker.decide import Decision, decide, objects_for, outline_of, shared_service_of
 from stoker.errors import WorkloadError
 from stoker.generate.split import MAIN_FILE
 from stoker.generate.stream import gzip_member
 from stoker.offline.world import World
+from stoker.plan import Decision, decide, objects_for, outline_of, shared_service_of
 from stoker.ref import Ref, ref_of, ref_of_manifest
 from stoker.select.assets import SECRET
 from stoker.select.choice import UNMANAGED, is_unmanaged

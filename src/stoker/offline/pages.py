@@ -12,7 +12,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from stoker.consolidate import stand_ins_of
-from stoker.decide import OWN, Decision, decide
 from stoker.explain.answer import Explanation
 from stoker.explain.reconciled import why_not_reconciled
 from stoker.explain.resource import explained
@@ -32,6 +31,7 @@ from stoker.page.idle import idle_among
 from stoker.page.index import IndexMaker, Query
 from stoker.page.judged import Judged, held_by
 from stoker.page.overview import items_of
+from stoker.plan import OWN, Decision, decide
 from stoker.ref import Ref, ref_of
 from stoker.select.choice import SELECTED_KINDS, Resource
 from stoker.select.namespaces import scope_of

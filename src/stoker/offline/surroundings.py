@@ -12,7 +12,6 @@ from typing import Any, Final, Generic, TypeVar
 
 from stoker.api.core import ObjectMeta
 from stoker.api.decode import convert
-from stoker.decide import decide, objects_for
 from stoker.errors import WorkloadError
 from stoker.explain.grants import allowed_by
 from stoker.explain.objects import (
@@ -31,6 +30,7 @@ from stoker.explain.objects import (
 )
 from stoker.explain.view import Listing, Need, View
 from stoker.offline.world import World
+from stoker.plan import decide, objects_for
 from stoker.settings import Capabilities, OperatorSettings, capabilities_with
 
 N = TypeVar("N", bound=Named)

@@ -21,7 +21,6 @@ from stoker.api.alertmanager import Alertmanager
 from stoker.api.rules import PrometheusRule
 from stoker.api.thanosruler import ThanosRuler
 from stoker.build.names import prefix_of
-from stoker.decide.scraper import additional_sources
 from stoker.errors import FieldError, WorkloadError
 from stoker.explain.view import Links, Masked
 from stoker.generate.alertmanager.config import (
@@ -39,6 +38,7 @@ from stoker.generate.rulebook import RuleTerms, prometheus_terms, thanos_terms
 from stoker.generate.rules import MOUNTED_BY_PROMETHEUS, names_to_mount, rule_file
 from stoker.generate.thanosruler import remote_write_text
 from stoker.page.answers import Named, Part
+from stoker.plan.scraper import additional_sources
 from stoker.select.assets import Assets, Missing, Source
 from stoker.select.choice import RULE_KIND, Monitor, Resource
 from stoker.select.workload import AnyPrometheus, Scraper, Workload, scraper_of

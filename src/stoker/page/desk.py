@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 from msgspec import Struct
 
 from stoker.api.kinds import KINDS
-from stoker.decide import OWN, Decision
 from stoker.explain.answer import Explanation
 from stoker.explain.ask import not_found
 from stoker.explain.view import View
@@ -20,6 +19,7 @@ from stoker.page.configuration import Known, Layout, Materials, layout_of
 from stoker.page.index import Found, Index, Query
 from stoker.page.judged import Judged, Users
 from stoker.page.overview import bounded, item_of, row_of
+from stoker.plan import OWN, Decision
 from stoker.ref import ref_of
 from stoker.select.assets import Assets
 from stoker.select.choice import Resource

@@ -6,7 +6,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from stoker.api.prometheus import PrometheusAgent
-from stoker.decide.nodes import placing_of
 from stoker.errors import WorkloadError
 from stoker.explain.answer import Unreached
 from stoker.explain.objects import Node
@@ -15,6 +14,7 @@ from stoker.explain.targets import search_of
 from stoker.explain.view import View
 from stoker.offline.surroundings import view_of
 from stoker.offline.world import World
+from stoker.plan.nodes import placing_of
 from stoker.select.choice import Monitor
 from stoker.select.nodes import Placing, absence, never_meet
 from stoker.select.workload import AnyPrometheus, scraper_of

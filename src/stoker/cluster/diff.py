@@ -1,0 +1,281 @@
+"""What would change in a cluster if manifests were applied.
+
+    the cluster, as the user sees it ──> View ──overlaid with manifests──> View
+                                          └──planned──┐                     └──planned──┐
+    objects that are there ───────────────────────────┴─────────────────────────────────┴─> Change
+
+Everything is read with the rights of the user who asks, and nothing is written. Values of Secrets
+are read where resources refer to them, for a resource with a wrong one is rejected; they are never
+part of the answer.
+"""
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from msgspec.structs import replace
+
+from stoker.api.core import Object
+from stoker.api.decode import convert
+from stoker.api.prometheus import PrometheusAgent
+from stoker.build.names import FIELD_MANAGER, config_secret_name, daemon_set_name
+from stoker.build.secrets import config_file_secret_name
+from stoker.cluster.capabilities import capabilities_of
+from stoker.cluster.inventory import NOWHERE, Inventory
+from stoker.cluster.live import as_claimed, beside_others
+from stoker.cluster.values import Values
+from stoker.compare.change import Change, Comparison, change_of
+from stoker.compare.consolidated import StandIns, consolidated
+from stoker.compare.objects import ObjectChange
+from stoker.compare.overlay import Manifests, overlaid
+from stoker.compare.plan import Planned, planned
+from stoker.errors import WorkloadError
+from stoker.explain.view import View
+from stoker.generate.rules import config_map_name
+from stoker.generate.split import file_name
+from stoker.kube import resources as kube
+from stoker.kube.client import Client
+from stoker.kube.errors import Forbidden, NotFound
+from stoker.kube.resources import ApiResource, resource_of
+from stoker.plan import Existing, Outline, outline_of
+from stoker.plan.existing import Running
+from stoker.plan.switching import Found, Switch, switch_of, switch_secret_name, switched
+from stoker.ref import Ref, ref_of, ref_of_manifest
+from stoker.select.workload import AnyPrometheus, Workload, scraper_of
+from stoker.settings import Capabilities, OperatorSettings, lease_name
+
+_AT_ONCE: Final = 16
+
+
+async def compared_with_cluster(
+    client: Client, settings: OperatorSettings, manifests: Manifests
+) -> Comparison:
+    """What happens to each workload; ApiError where the cluster cannot be asked at all."""
+    seen = await Inventory(client, _namespaces_of(manifests)).read()
+    values = Values(client, lambda _: False)
+    assets = values.view()
+    before = View(
+        workloads=tuple(seen.workloads),
+        resources=tuple(seen.resources),
+        namespaces=seen.namespaces,
+        assets=assets,
+        surroundings=NOWHERE,
+        settings=settings,
+        capabilities=await capabilities_of(client, settings),
+    )
+    after = overlaid(before, manifests, seen.foreign)
+    comparing = _Comparing(client, before, after, manifests)
+    while True:
+        found = await comparing.changes()
+        if not await values.load(assets):
+            notes = (*seen.notes, *comparing.unselected(manifests), *comparing.about_monitors())
+            return Comparison(tuple(found), notes, tuple(comparing.consolidated()))
+
+
+class _Comparing:
+    """Two states of a cluster, and what it holds now."""
+
+    def __init__(self, client: Client, before: View, after: View, manifests: Manifests) -> None:
+        self._client = client
+        self._before, self._after = before, after
+        self._named = {ref_of(each) for each in manifests.workloads}
+        self._live: dict[Ref, Object | None] = {}
+        self._unreadable: dict[Ref, str] = {}
+        self._selected: set[Ref] = set()
+        self._stand_ins = StandIns()
+
+    async def changes(self) -> list[Change]:
+        """What happens to each workload that something happens to."""
+        self._stand_ins = StandIns()
+        old = {ref_of(each): each for each in self._before.workloads}
+        found = []
+        for owner in sorted(self._after.workloads, key=ref_of):
+            change = await self._change(old.get(ref_of(owner)), owner)
+            if change is not None and not (change.is_nothing and not change.notes):
+                found.append(change)
+        return found
+
+    def unselected(self, manifests: Manifests) -> Iterator[str]:
+        """The resources that nobody takes, for which nothing changes therefore."""
+        for each in manifests.resources:
+            if ref_of(each) not in self._selected:
+                yield f"nobody selects {ref_of(each)}; `stoker explain` says why"
+
+    def consolidated(self) -> Iterator[ObjectChange]:
+        """What happens to the ScrapeConfigs of monitors, if the operator keeps any."""
+        settings = self._after.settings
+        if not settings.consolidate_monitors:
+            return iter(())
+        return self._stand_ins.changes_in_cluster(self._after.resources, lease_name(settings))
+
+    def about_monitors(self) -> Iterator[str]:
+        """What is to be known of ScrapeConfigs in place of monitors beside their changes."""
+        yield from self._stand_ins.foreign(self._after.resources)
+        there = consolidated(self._after.resources)
+        if there and not self._after.settings.consolidate_monitors:
+            noun = "ScrapeConfig stands" if there == 1 else "ScrapeConfigs stand"
+            yield f"{there} {noun} for monitors: --consolidate-monitors tells what becomes of them"
+
+    async def _change(self, old: Workload | None, new: Workload) -> Change | None:
+        existing = await self._existing(new)
+        before = planned(self._before, old, existing) if old else None
+        after = planned(self._after, new, existing, self._before.assets)
+        self._selected |= after.verdicts.keys()
+        self._stand_ins.gather(before, after)
+        if before and ref_of(new) not in self._named and _is_same(before, after):
+            return None
+        switch = await self._switch(after)
+        if switch is not None:
+            before, after = _as_switched(before, after, switch, self._after.capabilities)
+        live = await self._found((*(before.objects if before else ()), *after.objects))
+        change = change_of(before, _beside(after, live), live, FIELD_MANAGER)
+        notes = (*change.notes, *self._notes(before, change), *_waits(switch))
+        return replace(change, notes=notes)
+
+    async def _switch(self, after: Planned) -> Switch | None:
+        """Where the change of an agent's mode stands; None for what cannot change it."""
+        owner = after.owner
+        if not isinstance(owner, PrometheusAgent) or not after.objects:
+            return None
+        workload = scraper_of(owner, self._after.capabilities)
+        sets = {part.name for part in self._outline(owner).parts} | {
+            each["metadata"]["name"] for each in after.objects if each["kind"] == "StatefulSet"
+        }
+        secrets = (config_secret_name(workload), switch_secret_name(workload))
+        found = Found(
+            await self._running(kube.STATEFUL_SET, workload.namespace, sets),
+            await self._running(kube.DAEMON_SET, workload.namespace, {daemon_set_name(workload)}),
+            [
+                name
+                for name in secrets
+                if await self._get(kube.SECRET, Ref("Secret", workload.namespace, name))
+            ],
+        )
+        return switch_of(workload, after.objects, found)
+
+    async def _running(
+        self, resource: ApiResource, namespace: str, names: Iterable[str]
+    ) -> list[Running]:
+        live = [
+            await self._get(resource, Ref(resource.kind, namespace, name)) for name in sorted(names)
+        ]
+        return [convert(Running, each) for each in live if each is not None]
+
+    def _outline(self, owner: Workload) -> Outline:
+        return outline_of(owner, self._after.capabilities, self._after.settings.objects)
+
+    def _notes(self, before: Planned | None, change: Change) -> Iterable[str]:
+        behind = change.objects and not change.configuration and before is not None
+        if behind and any(each.kind == "Secret" for each in change.objects):
+            yield "a Secret in the cluster is not what the operator would write now"
+        yield from dict.fromkeys(self._unreadable.values())
+
+    async def _existing(self, owner: Workload) -> Existing:
+        """What there is already, so that the plan puts nothing elsewhere without need."""
+        try:
+            outline = self._outline(owner)
+            return Existing(
+                rules=await self._rules(outline.namespace, outline.rules),
+                secrets=await self._secrets(owner),
+            )
+        except (WorkloadError, ValueError):
+            return Existing()
+
+    async def _rules(self, namespace: str, prefix: str) -> list[Mapping[str, str]]:
+        found: list[Mapping[str, str]] = []
+        while prefix:
+            name = config_map_name(prefix, len(found))
+            live = await self._get(kube.CONFIG_MAP, Ref("ConfigMap", namespace, name))
+            if live is None:
+                break
+            found.append(live.get("data") or {})
+        return found
+
+    async def _secrets(self, owner: Workload) -> list[str]:
+        """The Secrets with further files of a configuration that did not fit into one."""
+        names: list[str] = []
+        while isinstance(owner, AnyPrometheus):
+            workload = scraper_of(owner, self._after.capabilities)
+            name = config_file_secret_name(workload, file_name(len(names)))
+            if await self._get(kube.SECRET, Ref("Secret", workload.namespace, name)) is None:
+                break
+            names.append(name)
+        return names
+
+    async def _found(self, objects: Iterable[Object]) -> dict[Ref, Object]:
+        """Of these objects those that are there; what may not be read is taken to be right."""
+        wanted = {ref_of_manifest(each): each for each in objects}
+        gate = asyncio.Semaphore(_AT_ONCE)
+
+        async def read(key: Ref, each: Object) -> None:
+            async with gate:
+                await self._get(resource_of(each), key)
+
+        await asyncio.gather(*(read(key, each) for key, each in wanted.items()))
+        found = {key: self._live[key] for key in wanted}
+        unseen = {key: each for key, each in wanted.items() if key in self._unreadable}
+        return {key: _as_ours(each) for key, each in found.items() if each is not None} | unseen
+
+    async def _get(self, resource: ApiResource, key: Ref) -> Object | None:
+        if key not in self._live:
+            try:
+                self._live[key] = await self._client.get(resource, key.namespace, key.name)
+            except NotFound:
+                self._live[key] = None
+            except Forbidden as error:
+                self._live[key] = None
+                where = f"{error.resource} in namespace {error.namespace}"
+                self._unreadable[key] = f"you may not {error.verb} {where}: taken as they should be"
+        return self._live[key]
+
+
+def _is_same(before: Planned, after: Planned) -> bool:
+    return (before.objects, before.problem, before.verdicts) == (
+        after.objects,
+        after.problem,
+        after.verdicts,
+    )
+
+
+def _waits(switch: Switch | None) -> Iterator[str]:
+    if switch is not None and switch.held:
+        yield f"the change of mode will be held: {switch.waits_for}"
+    elif switch is not None and switch.waits_for:
+        yield f"the mode is being changed: {switch.waits_for}"
+
+
+def _as_switched(
+    before: Planned | None, after: Planned, switch: Switch, capabilities: Capabilities
+) -> tuple[Planned | None, Planned]:
+    """Both plans as they are during a change of mode, in which old objects stay for a while."""
+    if not isinstance(after.owner, PrometheusAgent):
+        return before, after
+    workload = scraper_of(after.owner, capabilities)
+    if before is not None:
+        going = (each for each in before.objects if ref_of_manifest(each) not in switch.kept)
+        before = replace(before, objects=tuple(going))
+    return before, replace(after, objects=tuple(switched(workload, after.objects, switch)))
+
+
+def _beside(after: Planned, live: Mapping[Ref, Object]) -> Planned:
+    """A plan whose objects leave others what is theirs."""
+    objects = (
+        beside_others(each, live[ref_of_manifest(each)]) if ref_of_manifest(each) in live else each
+        for each in after.objects
+    )
+    return replace(after, objects=tuple(objects))
+
+
+def _as_ours(live: Object) -> Object:
+    """An object as it is once we own it, if we do.
+
+    One that another operator wrote by updates has all defaults on record as that operator's:
+    they seem to be wanted no longer, and are filled in again as soon as we take it over.
+    """
+    fields = live["metadata"].get("managedFields") or ()
+    return as_claimed(live) if any(each["manager"] == FIELD_MANAGER for each in fields) else live
+
+
+def _namespaces_of(manifests: Manifests) -> list[str]:
+    several = (*manifests.workloads, *manifests.resources)
+    return sorted({each.metadata.namespace or "" for each in several})

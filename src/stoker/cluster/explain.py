@@ -1,0 +1,316 @@
+"""An object of a cluster, explained to whoever may see it.
+
+    found ──> View ──explanation──> what was asked for and not read yet ──read──> again ──> answer
+
+Only what the explanation asks for is read, with the rights of the user who asks: what these do not
+allow becomes "not known" instead of a failure. Nothing is written; to ask what a service account
+may do is no write either.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any, Final, TypeVar
+
+import msgspec
+from msgspec import Raw, Struct
+from msgspec.structs import replace
+
+from stoker.api.decode import decode
+from stoker.cluster.capabilities import capabilities_of
+from stoker.cluster.kinds import RESOURCES, WORKLOADS
+from stoker.cluster.places import place_of
+from stoker.cluster.values import Values
+from stoker.errors import DecodeError
+from stoker.explain.answer import Explanation
+from stoker.explain.ask import IS_WORKLOAD, beside_unseen, explanation, not_found, unusable
+from stoker.explain.objects import (
+    EndpointSlice,
+    Ingress,
+    Node,
+    Pod,
+    PodGroup,
+    Service,
+    group_of,
+)
+from stoker.explain.rivals import rivals_of
+from stoker.explain.selecting import can_select
+from stoker.explain.view import Listing, Need, View
+from stoker.kube import resources as kube
+from stoker.kube.client import Client, ListPage, Review
+from stoker.kube.errors import ApiError, Forbidden, NotFound
+from stoker.kube.reading import Head, Reader, typed
+from stoker.kube.resources import ApiResource
+from stoker.ref import Ref
+from stoker.select.choice import NAMESPACE_NAME, Resource
+from stoker.select.workload import Workload
+from stoker.settings import OperatorSettings
+
+T = TypeVar("T")
+
+INGRESS: Final = ApiResource("networking.k8s.io", "v1", "ingresses", "Ingress")
+REVIEW: Final = ApiResource(
+    "authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview", namespaced=False
+)
+_PAGE: Final = "500"
+_ABSENT: Final = "the cluster does not have"
+
+
+async def explained_in_cluster(
+    client: Client, settings: OperatorSettings, kind: str, namespace: str, name: str
+) -> Explanation | str:
+    """What there is to say of an object, or that there is none, in a sentence."""
+    try:
+        found, rivals = await _object(client, kind, namespace, name)
+    except NotFound:
+        where = await place_of(client, kind)
+        known = await _listed(client, where, typed(Head), None, namespace)
+        names = (f"{each.metadata.namespace}/{each.metadata.name}" for each in known.items)
+        return not_found(kind, f"{namespace}/{name}", names, _advised(known))
+    except DecodeError as error:
+        return unusable(kind, namespace, name, (str(error),))
+    values = Values(client, lambda _: False)
+    reader, assets = Around(client), values.view()
+    seen, notes, unseen = await _seen(client, kind, found)
+    view = View(
+        **seen,
+        assets=assets,
+        surroundings=reader,
+        settings=settings,
+        capabilities=await capabilities_of(client, settings),
+        labels_unknown="you may not read it, so only its name is known",
+        rivals={Ref(kind, namespace, name): rivals},
+    )
+    while True:
+        made = explanation(view, kind, namespace, name)
+        more = await reader.load()
+        if not await values.load(assets) and not more:
+            break
+    if made is None:
+        return not_found(kind, f"{namespace}/{name}", ())
+    if kind not in IS_WORKLOAD:
+        made = beside_unseen(made, found, unseen)
+    return replace(made, notes=(*made.notes, *notes))
+
+
+async def _object(
+    client: Client, kind: str, namespace: str, name: str
+) -> tuple[Any, tuple[str, ...]]:
+    """An object, and the operators that share it."""
+    where = await place_of(client, kind)
+    found = await client.get(where, namespace, name)
+    rivals = rivals_of(found["metadata"].get("managedFields"))
+    return _reader(kind)(Raw(msgspec.json.encode(found))), rivals
+
+
+def _reader(kind: str) -> Reader[Any]:
+    """Reads whole objects, with what was applied: explaining tells what of that was lost."""
+    return RESOURCES[kind].read if kind in RESOURCES else partial(decode, WORKLOADS[kind].model)
+
+
+async def _seen(client: Client, kind: str, found: Any) -> tuple[dict[str, Any], list[str], str]:
+    """The members of the view that are read at once, and what could not be.
+
+    The last is why there may be workloads that select a resource and are not among them.
+    """
+    near = found.metadata.namespace or ""
+    unseen = ""
+    if kind in IS_WORKLOAD:
+        several = Listing.joined((await _all(client, RESOURCES, near)).values())
+        resources: Sequence[Resource] = several.items
+        owners: Sequence[Workload] = (found,)
+        labels = await _listed(client, kube.NAMESPACE, typed(Head), None, "")
+        heads: Iterable[Head] = labels.items
+    else:
+        by_kind = await _all(client, WORKLOADS, near)
+        several = Listing.joined(by_kind.values())
+        able = [each for name, each in by_kind.items() if can_select(kind, WORKLOADS[name].model)]
+        unseen = next((each.unknown for each in able if _is_hidden(each)), "")
+        resources, owners = (found,), several.items
+        heads = await _head(client, near)
+    namespaces = {
+        each.metadata.name or "": {NAMESPACE_NAME: each.metadata.name or ""}
+        | (each.metadata.labels or {})
+        for each in heads
+    }
+    members = {
+        "workloads": tuple(owners),
+        "resources": tuple(resources),
+        "namespaces": namespaces,
+    }
+    return members, [several.unknown] if several.unknown else [], unseen
+
+
+def _is_hidden(found: Listing[Any]) -> bool:
+    """Whether there may be more; of a kind that a cluster does not have there are none."""
+    return bool(found.unknown) and not found.unknown.startswith(_ABSENT)
+
+
+def _advised(found: Listing[Any]) -> str:
+    """Why there may be more, and what to do about it."""
+    if not found.unknown or _is_hidden(found):
+        return found.unknown
+    return f"{found.unknown}: `stoker crds | kubectl apply --server-side -f -` installs them"
+
+
+async def _head(client: Client, namespace: str) -> list[Head]:
+    try:
+        found = await client.get(kube.NAMESPACE, None, namespace)
+    except (Forbidden, NotFound):
+        return []
+    return [decode(Head, msgspec.json.encode(found))]
+
+
+async def _all(client: Client, kinds: Iterable[str], near: str) -> dict[str, Listing[Any]]:
+    async def listed(kind: str) -> Listing[Any]:
+        return await _listed(client, await place_of(client, kind), _reader(kind), None, near)
+
+    names = list(kinds)
+    return dict(zip(names, await asyncio.gather(*map(listed, names)), strict=True))
+
+
+async def _listed(
+    client: Client, resource: ApiResource, read: Reader[T], namespace: str | None, fallback: str
+) -> Listing[T]:
+    """Objects in a namespace, or in all; where that is forbidden, in the one to fall back to."""
+    try:
+        return Listing(tuple(await _pages(client, resource, read, namespace)))
+    except NotFound:
+        return Listing(unknown=f"{_ABSENT} {resource.name}")
+    except Forbidden as error:
+        where = f" in namespace {namespace}" if namespace else " in all namespaces"
+        unknown = f"you may not {error.verb} {resource.name}{where if resource.namespaced else ''}"
+    if namespace is not None or not fallback:
+        return Listing(unknown=unknown)
+    near = await _listed(client, resource, read, fallback, "")
+    return Listing(near.items, unknown)
+
+
+async def _pages(
+    client: Client, resource: ApiResource, read: Reader[T], namespace: str | None
+) -> list[T]:
+    query: dict[str, str] = {"limit": _PAGE}
+    found: list[T] = []
+    while True:
+        page = await client.ask(ListPage[Raw], "GET", resource.path(namespace), query=query)
+        for each in page.items:
+            with suppress(DecodeError):
+                found.append(read(each))
+        if not page.metadata.continue_:
+            return found
+        query["continue"] = page.metadata.continue_
+
+
+# --- What is read when it is asked for ------------------------------------------------------------
+
+
+class _Kind(Struct, frozen=True):
+    """A kind of object around ours, and what it is turned into."""
+
+    resource: ApiResource
+    model: type[Any]
+    made: Callable[[Any], Any] = lambda found: found
+
+
+_SERVICES: Final = _Kind(kube.SERVICE, Service)
+_SLICES: Final = _Kind(kube.ENDPOINT_SLICE, EndpointSlice)
+_PODS: Final = _Kind(kube.POD, Pod, group_of)
+_INGRESSES: Final = _Kind(INGRESS, Ingress)
+_NODES: Final = _Kind(kube.NODE, Node)
+
+
+class Around:
+    """Surroundings that note what they do not know yet; `who` asks, in words.
+
+    `nodes` are all nodes, where they are known already.
+    """
+
+    def __init__(
+        self, client: Client, who: str = "you", nodes: Listing[Node] | None = None
+    ) -> None:
+        self._client = client
+        self._who = who
+        self._listings: dict[tuple[str, str | None], Listing[Any]] = {}
+        self._answers: dict[Need, bool | None] = {}
+        self._nodes = nodes
+        self._unread: dict[tuple[str, str | None], _Kind] = {}
+        self._unasked: dict[Need, None] = {}
+
+    def services(self, namespace: str | None) -> Listing[Service]:
+        """Services."""
+        return self._listing(_SERVICES, namespace)
+
+    def slices(self, namespace: str | None) -> Listing[EndpointSlice]:
+        """EndpointSlices."""
+        return self._listing(_SLICES, namespace)
+
+    def pods(self, namespace: str | None) -> Listing[PodGroup]:
+        """Pods."""
+        return self._listing(_PODS, namespace)
+
+    def ingresses(self, namespace: str | None) -> Listing[Ingress]:
+        """Ingresses."""
+        return self._listing(_INGRESSES, namespace)
+
+    def nodes(self) -> Listing[Node]:
+        """Nodes."""
+        return self._listing(_NODES, None) if self._nodes is None else self._nodes
+
+    def allowed(self, need: Need) -> bool | None:
+        """Whether the API server would let a service account list and watch."""
+        if need not in self._answers:
+            self._unasked[need] = None
+        return self._answers.get(need)
+
+    async def load(self) -> bool:
+        """Read what was asked for and not known; whether there was any."""
+        unread, self._unread = self._unread, {}
+        unasked, self._unasked = self._unasked, {}
+        for key, kind in unread.items():
+            found = await _listed(self._client, kind.resource, typed(kind.model), key[1], "")
+            unknown = found.unknown.replace("you may", f"{self._who} may", 1)
+            self._listings[key] = Listing(tuple(map(kind.made, found.items)), unknown)
+        for need in unasked:
+            self._answers[need] = await self._asked(need)
+        return bool(unread or unasked)
+
+    def _listing(self, kind: _Kind, namespace: str | None) -> Listing[Any]:
+        key = (kind.resource.plural, namespace)
+        if key not in self._listings:
+            self._unread[key] = kind
+        return self._listings.get(key, _NOT_READ)
+
+    async def _asked(self, need: Need) -> bool | None:
+        try:
+            return all([await self._review(need, verb) for verb in ("list", "watch")])
+        except ApiError:
+            return None
+
+    async def _review(self, need: Need, verb: str) -> bool:
+        namespace, _, name = need.account.partition("/")
+        review = {
+            "apiVersion": REVIEW.api_version,
+            "kind": REVIEW.kind,
+            "spec": {
+                "user": f"system:serviceaccount:{namespace}:{name}",
+                "groups": [
+                    "system:serviceaccounts",
+                    f"system:serviceaccounts:{namespace}",
+                    "system:authenticated",
+                ],
+                "resourceAttributes": {
+                    "verb": verb,
+                    "group": need.group,
+                    "resource": need.resource,
+                    "namespace": need.namespace,
+                },
+            },
+        }
+        body = msgspec.json.encode(review)
+        path = REVIEW.path(None)
+        answer = await self._client.ask(Review, "POST", path, body=body, exempt=True)
+        return answer.status.allowed
+
+
+_NOT_READ: Final[Listing[Any]] = Listing(unknown="not read yet")

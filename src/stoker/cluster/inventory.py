@@ -1,0 +1,148 @@
+"""What a user may see of our kinds in a cluster, read once: for a look at all of it."""
+
+import json
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+from msgspec import Raw
+
+from stoker.api.core import Object, ObjectMeta
+from stoker.api.decode import decode
+from stoker.cluster.kinds import RESOURCES, WORKLOADS
+from stoker.cluster.places import place_of
+from stoker.errors import DecodeError
+from stoker.explain.objects import EndpointSlice, Ingress, Node, PodGroup, Service
+from stoker.explain.view import Listing, Need
+from stoker.kube import resources as kube
+from stoker.kube.client import Client, ListPage
+from stoker.kube.errors import Forbidden, NotFound
+from stoker.kube.reading import LAST_APPLIED, Reader
+from stoker.kube.resources import ApiResource
+from stoker.ref import Ref, ref_of
+from stoker.select.choice import NAMESPACE_NAME
+
+_PAGE: Final = "500"
+
+
+class Inventory:
+    """What a user may see of our kinds in a cluster; where not all, in some namespaces."""
+
+    def __init__(self, client: Client, fallback: Sequence[str]) -> None:
+        self.workloads: list[Any] = []
+        self.resources: list[Any] = []
+        self.namespaces: dict[str, dict[str, str]] = {}
+        self.foreign: dict[Ref, ObjectMeta] = {}
+        self.notes: list[str] = []
+        self._client = client
+        self._fallback = fallback
+
+    async def read(self) -> "Inventory":
+        """Read everything."""
+        for name, workload in WORKLOADS.items():
+            await self._take_all(name, partial(decode, workload.model), self.workloads)
+        for name, kind in RESOURCES.items():
+            await self._take_all(name, kind.read, self.resources)
+        for each in await self._listed(kube.NAMESPACE):
+            name = each["metadata"]["name"]
+            labels = each["metadata"].get("labels") or {}
+            self.namespaces[name] = {NAMESPACE_NAME: name} | labels
+        return self
+
+    async def _take_all(self, kind: str, read: Reader[Any], into: list[Any]) -> None:
+        for each in await self._listed(await place_of(self._client, kind)):
+            self._take(each, read, into)
+
+    def _take(self, found: Object, read: Reader[Any], into: list[Any]) -> None:
+        try:
+            made = read(Raw(msgspec.json.encode(found)))
+        except DecodeError as error:
+            metadata = found["metadata"]
+            where = f"{found['kind']} {metadata.get('namespace')}/{metadata['name']}"
+            self.notes.append(f"{where} cannot be read and counts for nothing: {error}")
+            return
+        into.append(made)
+        self.foreign[ref_of(made)] = _foreign(found["metadata"])
+
+    async def _listed(self, resource: ApiResource) -> list[Object]:
+        try:
+            return await self._pages(resource, None)
+        except NotFound:
+            self.notes.append(f"the cluster does not have {resource.name}")
+            return []
+        except Forbidden as error:
+            self.notes.append(f"you may not {error.verb} {resource.name} in all namespaces")
+        if not resource.namespaced:
+            return []
+        return [each for name in self._fallback for each in await self._in(resource, name)]
+
+    async def _in(self, resource: ApiResource, namespace: str) -> list[Object]:
+        try:
+            return await self._pages(resource, namespace)
+        except Forbidden as error:
+            self.notes.append(f"you may not {error.verb} {resource.name} in namespace {namespace}")
+            return []
+
+    async def _pages(self, resource: ApiResource, namespace: str | None) -> list[Object]:
+        query = {"limit": _PAGE}
+        found: list[Object] = []
+        typed = {"apiVersion": resource.api_version, "kind": resource.kind}
+        while True:
+            path = resource.path(namespace)
+            page = await self._client.ask(ListPage[Object], "GET", path, query=query)
+            found += (typed | each for each in page.items)
+            if not page.metadata.continue_:
+                return found
+            query["continue"] = page.metadata.continue_
+
+
+def _foreign(metadata: Object) -> ObjectMeta:
+    """The labels and annotations that no manifest gave to an object."""
+    return ObjectMeta(
+        labels=_unapplied(metadata, "labels"), annotations=_unapplied(metadata, "annotations")
+    )
+
+
+def _unapplied(metadata: Object, kind: str) -> dict[str, str]:
+    present = metadata.get(kind) or {}
+    applied: set[str] = {LAST_APPLIED}
+    last = (metadata.get("annotations") or {}).get(LAST_APPLIED)
+    if last:
+        applied |= (json.loads(last).get("metadata", {}).get(kind) or {}).keys()
+    for entry in metadata.get("managedFields") or ():
+        if entry.get("operation") == "Apply":
+            fields = entry.get("fieldsV1", {}).get("f:metadata", {}).get(f"f:{kind}", {})
+            applied |= {name.removeprefix("f:") for name in fields}
+    return {name: value for name, value in present.items() if name not in applied}
+
+
+class _Nowhere:
+    """Surroundings that nobody asks about: what is scraped does not matter here."""
+
+    def services(self, namespace: str | None) -> Listing[Service]:
+        """None."""
+        return Listing()
+
+    def slices(self, namespace: str | None) -> Listing[EndpointSlice]:
+        """None."""
+        return Listing()
+
+    def pods(self, namespace: str | None) -> Listing[PodGroup]:
+        """None."""
+        return Listing()
+
+    def ingresses(self, namespace: str | None) -> Listing[Ingress]:
+        """None."""
+        return Listing()
+
+    def nodes(self) -> Listing[Node]:
+        """None."""
+        return Listing()
+
+    def allowed(self, need: Need) -> bool | None:
+        """Not known."""
+        return None
+
+
+NOWHERE: Final = _Nowhere()

@@ -1,0 +1,102 @@
+"""The kinds that the operator looks after, and those that these are configured with, as tables."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+from stoker.api.alertmanager import Alertmanager
+from stoker.api.amconfig.v1alpha1 import AlertmanagerConfig
+from stoker.api.convert import as_written, converted
+from stoker.api.core import Object
+from stoker.api.decode import convert, decode
+from stoker.api.kinds import version_of
+from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
+from stoker.api.prometheus import Prometheus, PrometheusAgent
+from stoker.api.rules import PrometheusRule
+from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
+from stoker.api.thanosruler import ThanosRuler
+from stoker.errors import DecodeError, FieldError
+from stoker.kube import resources as kube
+from stoker.kube.reading import api_version_of
+from stoker.kube.resources import ApiResource, versions_of
+
+
+class ResourceKind(Struct, frozen=True):
+    """A kind of configuration resource: where the API server has it, and its type.
+
+    The resource is in the version of the model, which is also the first of its `versions`; objects
+    in the others are converted when they are read.
+    `named_by` is the kind of workload that may name one beside it, wherever others are looked for.
+    """
+
+    resource: ApiResource
+    model: type[Any]
+    named_by: str = ""
+    versions: tuple[ApiResource, ...] = ()
+
+    def read(self, raw: Raw) -> Any:
+        """The typed object of JSON in any of the versions; it says in which it was."""
+        if len(self.versions) == 1 or api_version_of(raw) == self.resource.api_version:
+            return decode(self.model, raw)
+        try:
+            return self._converted(msgspec.json.decode(raw))
+        except FieldError as error:
+            raise DecodeError(error.path, error.reason) from None
+
+    def _converted(self, found: Object) -> Any:
+        version, kind = found.get("apiVersion"), self.resource.kind
+        made = converted(found, self.resource.api_version).object | {"apiVersion": version}
+        try:
+            return convert(self.model, made)
+        except DecodeError as error:
+            raise DecodeError(*as_written(version, kind, error.path, error.reason)) from None
+
+
+class WorkloadKind(Struct, frozen=True):
+    """A kind of workload: where the API server has it, and its type.
+
+    `controller` is its name in metrics, `selector` the member of the settings that says which of
+    them are ours by their labels. What becomes of one is in `stoker.plan.kinds`.
+    """
+
+    resource: ApiResource
+    model: type[Any]
+    controller: str
+    selector: str
+
+
+WORKLOADS: Final[Mapping[str, WorkloadKind]] = {
+    kind.resource.kind: kind
+    for kind in (
+        WorkloadKind(kube.PROMETHEUS, Prometheus, "prometheus", "prometheus"),
+        WorkloadKind(kube.PROMETHEUS_AGENT, PrometheusAgent, "prometheus-agent", "prometheus"),
+        WorkloadKind(kube.ALERTMANAGER, Alertmanager, "alertmanager", "alertmanager"),
+        WorkloadKind(kube.THANOS_RULER, ThanosRuler, "thanos", "thanos_ruler"),
+    )
+}
+
+
+def _resource_kind(resource: ApiResource, model: type[Any], named_by: str = "") -> ResourceKind:
+    """A kind, in the version that its model declares."""
+    versions = sorted(versions_of(resource), key=lambda each: _model_of(each) is not model)
+    return ResourceKind(versions[0], model, named_by, tuple(versions))
+
+
+def _model_of(resource: ApiResource) -> type[Any] | None:
+    declared = version_of(resource.api_version, resource.kind)
+    return declared.model if declared else None
+
+
+RESOURCES: Final[Mapping[str, ResourceKind]] = {
+    kind.resource.kind: kind
+    for kind in (
+        _resource_kind(kube.SERVICE_MONITOR, ServiceMonitor),
+        _resource_kind(kube.POD_MONITOR, PodMonitor),
+        _resource_kind(kube.PROBE, Probe),
+        _resource_kind(kube.SCRAPE_CONFIG, ScrapeConfig),
+        _resource_kind(kube.PROMETHEUS_RULE, PrometheusRule),
+        _resource_kind(kube.ALERTMANAGER_CONFIG, AlertmanagerConfig, named_by="Alertmanager"),
+    )
+}

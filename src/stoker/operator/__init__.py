@@ -1,0 +1,1 @@
+"""The running operator: caches, triggers, queues, the writer, statuses."""

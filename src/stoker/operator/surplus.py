@@ -1,0 +1,121 @@
+"""What belongs to a workload and is wanted no longer: shards, pieces of a configuration, rules.
+
+Objects are found by their owner, so that nothing needs to be remembered; those that do not say that
+an operator made them are somebody else's, whatever they belong to. StatefulSets of shards
+that are too many may be kept for a while; the rest goes once those that mount it are written.
+"""
+
+import asyncio
+from collections.abc import Collection
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from stoker.api.core import ObjectMeta
+from stoker.build.names import MANAGED_BY
+from stoker.cluster.kinds import WORKLOADS
+from stoker.cluster.live import only_at
+from stoker.kube.resources import CONFIG_MAP, DAEMON_SET, SECRET, STATEFUL_SET, ApiResource
+from stoker.operator.tools import Tools
+from stoker.plan import Outline
+from stoker.ref import Ref, ref_from
+from stoker.select.workload import Workload
+from stoker.status.retention import DEADLINE, Action, Fate, fates
+
+_MOUNTED: Final = {"Secret": SECRET, "ConfigMap": CONFIG_MAP}
+
+
+class Surplus:
+    """Removes what is wanted no longer."""
+
+    def __init__(self, tools: Tools) -> None:
+        self._client = tools.client
+        self._caches = tools.caches
+        self._writer = tools.writer
+        self._now = tools.now
+        self._retains_shards = tools.capabilities.shard_retention
+        self._owners = tools.writer.owners
+
+    async def remove(
+        self, owner: Workload, outline: Outline, wanted: Collection[Ref]
+    ) -> datetime | None:
+        """Remove what belongs to a workload and is not wanted; when to look again, if so."""
+        again = await self._shards(owner, wanted)
+        for found in self._unwanted("DaemonSet", owner, wanted):
+            # Its pods read the Secret that is written for others once it is gone.
+            await self._delete(owner, DAEMON_SET, found, propagation="Foreground")
+        for kind, resource in _MOUNTED.items():
+            for found in self._unwanted(kind, owner, wanted):
+                # A Secret of this name may hold a configuration of the user's own.
+                if found.name != outline.configuration:
+                    await self._delete(owner, resource, found)
+        return again
+
+    async def _shards(self, owner: Workload, wanted: Collection[Ref]) -> datetime | None:
+        uid = owner.metadata.uid or ""
+        found = [
+            each
+            for each in self._caches.belonging("StatefulSet", uid)
+            if _is_of(uid, each.metadata)
+        ]
+        names = {name for kind, _, name in wanted if kind == "StatefulSet"}
+        decided = fates(
+            owner.spec,
+            [msgspec.to_builtins(each) for each in found],
+            names,
+            self._now(),
+            enabled=self._retains_shards,
+        )
+        by_name = {each.metadata.name: each.metadata for each in found}
+        await asyncio.gather(*(self._act(owner, fate, by_name[fate.name]) for fate in decided))
+        return min((fate.again for fate in decided if fate.again), default=None)
+
+    async def _act(self, owner: Workload, fate: Fate, metadata: ObjectMeta) -> None:
+        if fate.action is Action.DELETE:
+            await self._delete(owner, STATEFUL_SET, metadata)
+        elif fate.action in (Action.SET_DEADLINE, Action.CLEAR_DEADLINE):
+            patch = {"metadata": {"annotations": {DEADLINE: fate.deadline}}}
+            answer = await self._client.merge_patch(
+                STATEFUL_SET,
+                metadata.namespace,
+                metadata.name or "",
+                only_at(metadata.resource_version, patch),
+            )
+            self._writer.saw(STATEFUL_SET.kind, answer)
+
+    async def _delete(
+        self,
+        owner: Workload,
+        resource: ApiResource,
+        found: ObjectMeta,
+        propagation: str = "Background",
+    ) -> None:
+        """Delete what a workload does not want, unless it may want it by now."""
+        metadata = owner.metadata
+        await self._owners.confirm_generation(
+            WORKLOADS[type(owner).__name__].resource,
+            metadata.namespace,
+            metadata.name or "",
+            metadata.uid or "",
+            metadata.generation or 0,
+        )
+        await self._writer.delete(resource, found, propagation=propagation)
+
+    def _unwanted(self, kind: str, owner: Workload, wanted: Collection[Ref]) -> list[ObjectMeta]:
+        """The metadata of what this workload alone has and does not need."""
+        uid = owner.metadata.uid or ""
+        found = (each.metadata for each in self._caches.belonging(kind, uid))
+        return [
+            each
+            for each in found
+            if ref_from(kind, each) not in wanted
+            and not each.deletion_timestamp
+            and _is_of(uid, each)
+        ]
+
+
+def _is_of(uid: str, found: ObjectMeta) -> bool:
+    """Whether an operator made an object for the workload of this uid, and nobody else."""
+    controlled = any(one.uid == uid and one.controller for one in found.owner_references or ())
+    return controlled and bool(MANAGED_BY.items() & (found.labels or {}).items())

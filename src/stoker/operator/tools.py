@@ -1,0 +1,40 @@
+"""What the loops work with, made once at the start."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from msgspec import Struct
+
+from stoker.cluster.values import Values
+from stoker.generate.fragments import StandIns
+from stoker.kube.client import Client
+from stoker.operator.caches import Caches
+from stoker.operator.notebook import Notebook
+from stoker.operator.writer import Writer
+from stoker.plan import Outline, outline_of
+from stoker.select.workload import Workload
+from stoker.settings import Capabilities, OperatorSettings
+
+
+class Tools(Struct, frozen=True, kw_only=True):
+    """The cluster, what is known of it, and what the flags say.
+
+    `client` is for objects, `status_client` for all that must never delay them. `now` is the clock.
+    `notebook` has what is being replaced. `stand_ins` finds the ScrapeConfigs in place of monitors;
+    None, where they have none.
+    """
+
+    client: Client
+    status_client: Client
+    caches: Caches
+    values: Values
+    writer: Writer
+    notebook: Notebook
+    settings: OperatorSettings
+    capabilities: Capabilities
+    now: Callable[[], datetime]
+    stand_ins: StandIns | None = None
+
+    def outline(self, owner: Workload) -> Outline:
+        """What can be told of a workload before anything is made of it."""
+        return outline_of(owner, self.capabilities, self.settings.objects)

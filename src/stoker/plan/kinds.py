@@ -1,0 +1,93 @@
+"""The kinds of workload: what is different about each, as a table."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from msgspec import Struct
+
+from stoker.api.alertmanager import Alertmanager
+from stoker.api.core import Object
+from stoker.api.prometheus import Prometheus, PrometheusAgent
+from stoker.api.thanosruler import ThanosRuler
+from stoker.build.services import shared_service
+from stoker.generate.fragments import StandIns
+from stoker.plan.alertmanager import KeptAlertmanager, objects_of_alertmanager
+from stoker.plan.kept import Kept
+from stoker.plan.outline import (
+    Outline,
+    alertmanager_outline,
+    ruler_outline,
+    scraper_outline,
+)
+from stoker.plan.ruler import KeptRuler, objects_of_ruler
+from stoker.plan.scraper import KeptScraper, scraper_objects
+from stoker.select.assets import WholeAssets
+from stoker.select.workload import Workload
+from stoker.settings import Capabilities, ObjectSettings
+
+
+class _Kind(Struct, frozen=True):
+    """What is kept of a workload, what objects it becomes, and what can be told of it before."""
+
+    keep: Callable[[Any, Capabilities, WholeAssets, StandIns | None], Kept]
+    objects: Callable[[Any, Capabilities, ObjectSettings, Any], list[Object]]
+    outline: Callable[[Any, Capabilities, ObjectSettings], Outline]
+
+
+def _without_monitors(
+    keep: Callable[[Any, Capabilities, WholeAssets], Kept],
+) -> Callable[[Any, Capabilities, WholeAssets, StandIns | None], Kept]:
+    """For a kind whose workloads scrape nothing, so that nothing can stand in."""
+    return lambda owner, capabilities, assets, _: keep(owner, capabilities, assets)
+
+
+_SCRAPER: Final = _Kind(KeptScraper, scraper_objects, scraper_outline)
+_KINDS: Final[dict[type, _Kind]] = {
+    Prometheus: _SCRAPER,
+    PrometheusAgent: _SCRAPER,
+    Alertmanager: _Kind(
+        _without_monitors(KeptAlertmanager), objects_of_alertmanager, alertmanager_outline
+    ),
+    ThanosRuler: _Kind(_without_monitors(KeptRuler), objects_of_ruler, ruler_outline),
+}
+
+
+def kept_of(
+    owner: Workload,
+    capabilities: Capabilities,
+    assets: WholeAssets,
+    stand_ins: StandIns | None = None,
+) -> Kept:
+    """What is kept of a workload; WorkloadError where it cannot be read.
+
+    `stand_ins` says which ScrapeConfigs are scraped in place of a monitor.
+    """
+    return _KINDS[type(owner)].keep(owner, capabilities, assets, stand_ins)
+
+
+def objects_for(
+    owner: Workload, capabilities: Capabilities, settings: ObjectSettings, contents: Any
+) -> list[Object]:
+    """The objects of a workload that carry these contents, in the order in which they are written.
+
+    WorkloadError where it asks for what cannot be built.
+    """
+    return _KINDS[type(owner)].objects(owner, capabilities, settings, contents)
+
+
+def outline_of(owner: Workload, capabilities: Capabilities, settings: ObjectSettings) -> Outline:
+    """What can be told of a workload before anything is made of it."""
+    return _KINDS[type(owner)].outline(owner, capabilities, settings)
+
+
+def shared_service_of(
+    owners: Iterable[Workload], capabilities: Capabilities, settings: ObjectSettings
+) -> Object:
+    """The Service of workloads of one kind and namespace, of which one at least needs it."""
+    outlines = [outline_of(each, capabilities, settings) for each in sorted(owners, key=_age)]
+    merged = shared_service([each.service for each in outlines if each.service])
+    return merged | {"metadata": merged["metadata"] | {"namespace": outlines[0].namespace}}
+
+
+def _age(owner: Workload) -> tuple[str, str]:
+    return owner.metadata.creation_timestamp or "", owner.metadata.name or ""

@@ -1,1 +1,0 @@
-"""The loops of the running operator: watches in, applies out."""
