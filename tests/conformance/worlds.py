@@ -90,7 +90,7 @@ def _manifests(given: dict[str, Any]) -> Iterator[Object]:
 
 
 def _is_of(found: Object, workload: Rendered) -> bool:
-    owner = workload.decision.owner
+    owner = workload.plan.workload
     identity = (type(owner).__name__, owner.metadata.name)
     owners = found["metadata"].get("ownerReferences") or ()
     return any((each["kind"], each["name"]) == identity for each in owners)
@@ -104,13 +104,13 @@ class _Workload:
 
     def __init__(self, found: Rendered, theirs: Objects, ours: Objects, made: Objects) -> None:
         self.title = found.title
-        self.problem = found.problem or found.decision.problem
+        self.problem = found.problem or found.plan.problem
         self.theirs = theirs
         self.ours = ours
         self.made = made
         self.left_out = {
             _name_of(verdict): "; ".join(map(str, verdict.findings))
-            for verdict in found.decision.verdicts
+            for verdict in found.plan.verdicts.values()
             if not verdict.accepted
         }
 

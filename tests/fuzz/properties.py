@@ -19,11 +19,11 @@ from msgspec.structs import replace
 
 from stoker.errors import DecodeError
 from stoker.generate.block import text_of
-from stoker.plan import decide
 from stoker.select.choice import Monitor
 from stoker.validate.findings import Reason
 from tests.fuzz.enforcement import tampered_jobs
 from tests.fuzz.world import NAMESPACES, World, assets, typed
+from tests.planning import decide
 from tests.promtool import refusals
 
 COUNTS: Final = (
@@ -140,10 +140,10 @@ def _configured(world: World, report: Report) -> str:
     if decision.problem:
         report.counts["workloads refused"] += 1
         return ""
-    for verdict in decision.verdicts:
+    for verdict in decision.verdicts.values():
         if any(finding.reason is Reason.UNFORESEEN for finding in verdict.findings):
             raise UnforeseenError(verdict.message)
-    accepted = sum(verdict.accepted for verdict in decision.verdicts)
+    accepted = sum(verdict.accepted for verdict in decision.verdicts.values())
     report.counts["workloads accepted"] += 1
     report.counts["accepted"] += accepted
     report.counts["rejected"] += len(decision.verdicts) - accepted

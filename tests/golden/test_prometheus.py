@@ -16,8 +16,9 @@ from stoker.cli.render_summary import summary
 from stoker.offline.manifests import read
 from stoker.offline.objects import Rendered
 from stoker.offline.world import World, world_of
-from stoker.plan import Decision, decide
+from stoker.plan import Plan
 from stoker.settings import Capabilities
+from tests.planning import decide
 
 FOLDER = Path(__file__).parent / "prometheus"
 CASES = sorted(folder.name for folder in FOLDER.iterdir() if folder.is_dir())
@@ -32,7 +33,7 @@ def expectations() -> list[object]:
     ]
 
 
-def decided(case: Path, version: str) -> tuple[World, list[Decision]]:
+def decided(case: Path, version: str) -> tuple[World, list[Plan]]:
     """What becomes of the workloads of a case when they ask for a version."""
     text = (case / "in.yaml").read_text()
     assert "$VERSION" in text, "the workloads of a case ask for `version: $VERSION`"

@@ -21,12 +21,12 @@ from msgspec import Struct
 
 from stoker.offline.manifests import Manifest
 from stoker.offline.world import World, world_of
-from stoker.plan import decide
 from stoker.settings import Capabilities
 from tests import amtool, promtool
 from tests.fuzz.properties import GONE, OF_A_TARGET
 from tests.hostile.payload import Json
 from tests.hostile.world import FEATURE
+from tests.planning import decide
 from tools.build import binaries
 
 _ALERTING: Final = "alertmanager-"

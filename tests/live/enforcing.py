@@ -21,10 +21,10 @@ from stoker.consolidate import stand_ins_of
 from stoker.generate.block import text_of
 from stoker.offline.manifests import read
 from stoker.offline.world import world_of
-from stoker.plan import decide
 from stoker.settings import Capabilities
 from stoker.yamltree import parse
 from tests.live.tricks import CLASSES, LABEL, TENANT, VICTIM, Trick
+from tests.planning import decide
 from tests.promtool import expanded
 from tools.build import binaries
 from tools.cluster import Cluster
@@ -192,7 +192,7 @@ def decided_jobs(laid: Sequence[Laid], folder: Path, **spec: Any) -> list[Json]:
         world.workloads[0], world.resources, world.namespaces, world.assets, Capabilities(),
         stand_ins=stand_ins_of if laid[0].stands_in else None,
     )  # fmt: skip
-    rejected = [each for each in made.verdicts if not each.accepted]
+    rejected = [each for each in made.verdicts.values() if not each.accepted]
     assert not rejected, (made.problem, rejected[:3])
     assert len(made.verdicts) == len(laid)
     jobs: list[Json] = parse(expanded(made.text))["scrape_configs"]

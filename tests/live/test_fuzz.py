@@ -15,7 +15,6 @@ import yaml
 from stoker.api.decode import convert
 from stoker.api.prometheus import Prometheus
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
-from stoker.plan import decide
 from stoker.select.assets import Contents
 from stoker.settings import Capabilities
 from tests.fuzz.__main__ import described
@@ -24,6 +23,7 @@ from tests.fuzz.properties import inspected
 from tests.fuzz.run import fuzz, smallest
 from tests.fuzz.strings import HOSTILE
 from tests.fuzz.world import World
+from tests.planning import decide
 from tools.build import binaries
 from tools.ports import held_port
 from tools.waiting import until
@@ -90,7 +90,7 @@ def configuration_with(spec: dict[str, Any]) -> str:
     resource = convert(ScrapeConfig, {"metadata": metadata, "spec": spec})
     decision = decide(scraper, [resource], {"team": {}}, Contents(), Capabilities())
     assert not decision.problem
-    assert all(verdict.accepted for verdict in decision.verdicts)
+    assert all(verdict.accepted for verdict in decision.verdicts.values())
     return decision.text
 
 

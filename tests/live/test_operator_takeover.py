@@ -11,7 +11,7 @@ from stoker.api.rules import PrometheusRule
 from stoker.api.thanosruler import ThanosRuler
 from stoker.cluster.kinds import WORKLOADS
 from stoker.kube.resources import resource_of
-from stoker.plan import decide, objects_for
+from stoker.plan import objects_for
 from stoker.select.assets import Contents
 from stoker.select.workload import Workload
 from stoker.settings import Capabilities, ObjectSettings
@@ -26,6 +26,7 @@ from tests.live.operating import (
     thanos_ruler,
 )
 from tests.live.test_operator import container, found, gone, rule
+from tests.planning import decide
 
 PEER = "PrometheusOperator"
 INPUT_HASH = "prometheus-operator-input-hash"

@@ -10,7 +10,6 @@ from stoker.generate.block import text_of
 from stoker.generate.rules import rule_file
 from stoker.offline.manifests import read
 from stoker.offline.world import world_of
-from stoker.plan import decide
 from stoker.settings import Capabilities
 from stoker.validate.templates import template_problem
 from stoker.version import parse_version
@@ -19,6 +18,7 @@ from tests.conformance.rules import enforcing, file_of
 from tests.fuzz.templates import Maker
 from tests.golden.test_prometheus import FOLDER, decided
 from tests.live.test_promql_promtool import promtool
+from tests.planning import decide
 from tests.unit.go_templates import REFUSED, TAKEN
 from tests.unit.test_rules import GROUP, one_rule, rule_of, written
 

@@ -37,7 +37,6 @@ from stoker.explain.view import View
 from stoker.offline.manifests import read
 from stoker.offline.surroundings import Directory
 from stoker.offline.world import world_of
-from stoker.plan import decide
 from stoker.ref import Ref
 from stoker.select.assets import Contents
 from stoker.select.choice import Resource, choices, choices_in, chosen
@@ -48,6 +47,7 @@ from stoker.validate.verdicts import Verdict, judge
 from tests.equivalence import differences, jobs_of
 from tests.fuzz.world import assets as fuzz_assets
 from tests.fuzz.world import typed, worlds_of
+from tests.planning import decide
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "prometheus"
 NOTHING = Contents()
@@ -369,7 +369,7 @@ def text_and_verdict(stand_ins: Any) -> tuple[str, Verdict, Any]:
     owner = convert(Prometheus, given | {"spec": spec})
     monitor = in_cluster(service_monitor({"port": "http", "trackTimestampsStaleness": True}))
     found = decide(owner, [monitor], {}, NOTHING, Capabilities(), stand_ins=stand_ins)
-    (verdict,) = found.verdicts
+    (verdict,) = found.verdicts.values()
     return found.text, verdict, found.ignored
 
 

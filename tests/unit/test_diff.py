@@ -23,6 +23,7 @@ from stoker.compare.plan import Planned
 from stoker.offline.manifests import read
 from stoker.offline.surroundings import view_of
 from stoker.offline.world import World, world_of
+from stoker.plan import Plan
 from stoker.ref import ref_of
 from stoker.select.assets import Source
 from stoker.select.standins import CONSOLIDATED_BY, CONSOLIDATED_FROM
@@ -457,7 +458,7 @@ def in_cluster(there: list[ScrapeConfig], *wanted: ScrapeConfig) -> tuple[dict[s
     """What becomes of those that are in a cluster, and what is told."""
     owner = convert(Prometheus, prometheus())
     gathered = StandIns()
-    gathered.gather(None, Planned(owner=owner, stand_ins=wanted))
+    gathered.gather(None, Planned(plan=Plan(workload=owner), stand_ins=wanted))
     changes = gathered.changes_in_cluster(there, "stoker")
     return {each.name: each.action for each in changes}, " ".join(gathered.foreign(there))
 

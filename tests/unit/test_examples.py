@@ -84,7 +84,7 @@ def test_the_downward_api_reaches_what_the_example_says() -> None:
     assert sources["prometheus"]["GOMAXPROCS"]["resourceFieldRef"]["resource"] == "limits.cpu"
     [prometheus] = [each for each in pod["containers"] if each["name"] == "prometheus"]
     assert "--web.external-url=http://$(HOST_IP):9090" in prometheus["args"]
-    assert "agent_node: $(NODE_NAME)" in made.decision.text
+    assert "agent_node: $(NODE_NAME)" in made.plan.text
 
 
 def test_scenarios_can_be_applied_together() -> None:

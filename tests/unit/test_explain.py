@@ -15,12 +15,11 @@ from stoker.api.prometheus_common import PrometheusStatus
 from stoker.explain.answer import Cause, Explanation, State
 from stoker.explain.ask import explanation
 from stoker.explain.view import View
-from stoker.explain.wording import selector_of_text
 from stoker.offline.manifests import read
 from stoker.offline.surroundings import view_of
 from stoker.offline.world import world_of
 from stoker.select.assets import Contents, Missing, Source
-from stoker.select.labels import Requirement
+from stoker.select.labels import Requirement, selector_of_text
 from stoker.settings import NamespaceSettings, OperatorSettings, SelectorSettings
 
 Object = dict[str, Any]

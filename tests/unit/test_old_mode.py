@@ -9,11 +9,12 @@ from stoker.api.core import Object
 from stoker.api.decode import convert
 from stoker.api.prometheus import PrometheusAgent
 from stoker.build.objects import Contents
-from stoker.operator.old_mode import OldConfiguration, OldMode, _mounted_by, old_mode_of, together
-from stoker.plan.existing import Running
+from stoker.generate.split import MAIN_FILE, file_name
+from stoker.plan.existing import OldConfiguration, Running
+from stoker.plan.old_mode import OldMode, old_configuration, old_mode_of, together
 from stoker.plan.switching import Found
 from stoker.select.workload import scraper_of
-from stoker.settings import Capabilities
+from stoker.settings import Capabilities, ObjectSettings
 from stoker.validate.workload import mode_rules
 
 
@@ -124,14 +125,12 @@ def test_old_pods_get_no_more_than_they_mount() -> None:
     old = old_of(agent("DaemonSet"), [running()], [])
     assert old is not None
     workload = scraper_of(old.agent, Capabilities())
-    contents = Contents(config_files={}, asset_files={"a": "b"})
-    one: list[Object] = [{"kind": "Secret", "metadata": {"name": "prom-agent-light"}}]
-    more: list[Object] = [
-        *one,
-        {"kind": "Secret", "metadata": {"name": "prom-agent-light-scrape-0"}},
-    ]
-    assert _mounted_by(old, workload, one, contents) == OldConfiguration(tuple(one), {"a": "b"})
-    assert _mounted_by(old, workload, more, contents).problem
+    one = Contents(config_files={MAIN_FILE: b""}, asset_files={"a": "b"})
+    more = Contents(config_files={file_name(0): b"", MAIN_FILE: b""}, asset_files={"a": "b"})
+    found = old_configuration(old, workload, ObjectSettings(), one)
+    assert [each["metadata"]["name"] for each in found.secrets] == ["prom-agent-light"]
+    assert (found.files, found.problem) == ({"a": "b"}, "")
+    assert old_configuration(old, workload, ObjectSettings(), more).problem
 
 
 def test_files_of_both_modes_are_together_unless_that_would_roll_pods() -> None:

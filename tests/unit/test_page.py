@@ -29,10 +29,10 @@ from stoker.offline.pages import DirectoryPages, desk_of
 from stoker.offline.watched import Folder
 from stoker.offline.world import world_of
 from stoker.page.index import Query
-from stoker.plan import decide
 from stoker.settings import Capabilities, OperatorSettings
 from stoker.web.gate import Gate, host_name
 from stoker.web.page import PageServer
+from tests.planning import decide
 from tests.unit import page_world
 from tests.unit.page_world import GROUP, Object, made
 

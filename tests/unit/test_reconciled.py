@@ -19,9 +19,10 @@ from stoker.offline.pages import DirectoryPages, desk_of
 from stoker.offline.world import world_of
 from stoker.page.answers import ResourceAnswer, WorkloadAnswer
 from stoker.page.index import Query
-from stoker.plan import decide, objects_for
+from stoker.plan import objects_for
 from stoker.settings import OperatorSettings
 from stoker.status.workload import failed
+from tests.planning import decide
 from tests.unit.test_explain import SHOP, Object, monitor, prometheus, thing, told, viewed
 
 RULE = thing(

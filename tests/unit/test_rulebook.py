@@ -22,12 +22,12 @@ from stoker.generate.rules import (
     file_name,
     rule_file,
 )
-from stoker.plan import decide
 from stoker.ref import Ref
 from stoker.select.assets import Contents
 from stoker.select.workload import Scraper
 from stoker.settings import Capabilities
 from stoker.validate.verdicts import Verdict
+from tests.planning import decide
 
 ConfigMaps = list[Mapping[str, str]]
 
@@ -439,7 +439,7 @@ def test_a_decision_has_the_rules_and_names_their_config_maps() -> None:
     scraper = convert(Prometheus, {"metadata": metadata, "spec": spec})
     candidates = [rule("good"), rule("bad", "up =="), rule("far", namespace="bank")]
     decision = decide(scraper, candidates, {}, Contents(), Capabilities())
-    assert [(one.ref.name, one.accepted) for one in decision.verdicts] == [
+    assert [(one.ref.name, one.accepted) for one in decision.verdicts.values()] == [
         ("bad", False),
         ("good", True),
     ]
@@ -455,7 +455,7 @@ def test_an_agent_has_no_rules() -> None:
     metadata = {"name": "main", "namespace": "shop"}
     scraper = convert(PrometheusAgent, {"metadata": metadata, "spec": {}})
     decision = decide(scraper, [rule("good")], {}, Contents(), Capabilities())
-    assert decision.verdicts == ()
+    assert decision.verdicts == {}
     assert decision.contents is not None
     assert decision.contents.rule_files == ()
     assert "rule_files" not in decision.text

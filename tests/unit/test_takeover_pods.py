@@ -17,11 +17,12 @@ from stoker.api.rules import PrometheusRule
 from stoker.api.thanosruler import ThanosRuler
 from stoker.build.drift import differences
 from stoker.generate.rules import CONFIG_MAP_LIMIT
-from stoker.plan import Existing, decide, kept_of, objects_for, shared_service_of
+from stoker.plan import Existing, kept_of, objects_for, shared_service_of
 from stoker.ref import ref_of
 from stoker.select.assets import Contents
 from stoker.select.workload import Workload
 from stoker.settings import Capabilities, ObjectSettings
+from tests.planning import decide
 
 CAPABILITIES, SETTINGS = Capabilities(), ObjectSettings()
 HALF = CONFIG_MAP_LIMIT // 2 - 1000

@@ -4,7 +4,8 @@ What pods mount comes before the pods, and of a configuration over several Secre
 files before the main one that names them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from msgspec import Struct
@@ -16,6 +17,7 @@ from stoker.build.hashing import with_hash
 from stoker.build.meta import owner_reference
 from stoker.build.names import prefix_of, thanos_http_client_name, tls_assets_name
 from stoker.build.paths import WEB_CONFIG
+from stoker.build.remembered import Built, Piece, in_namespace
 from stoker.build.secrets import (
     config_secrets,
     secret,
@@ -54,23 +56,50 @@ class Contents(Struct, frozen=True, kw_only=True):
     rule_files: Sequence[Mapping[str, str]] = ()
 
 
-def objects_of(site: Site, contents: Contents) -> list[Object]:
+def objects_of(site: Site, contents: Contents, built: Built | None = None) -> list[Object]:
     """The objects; WorkloadError where the workload asks for what cannot be built."""
-    namespace = {"namespace": site.workload.namespace}
-    return [
-        each | {"metadata": each["metadata"] | namespace}
-        for each in (*_mounted(site, contents), *_running(site, contents))
-    ]
+    base = (site.owner, site.workload.capabilities, site.settings)
+    return (built or Built()).objects(base, _pieces(site, contents))
 
 
-def _mounted(site: Site, contents: Contents) -> Iterator[Object]:
+def _pieces(site: Site, contents: Contents) -> Iterator[Piece]:
     owner, workload, settings = site.owner, site.workload, site.settings
+
+    def placed(make: Callable[[], Iterable[Object]]) -> Callable[[], Iterable[Object]]:
+        return lambda: map(partial(in_namespace, workload.namespace), make())
+
     for number, files in enumerate(contents.rule_files):
-        made = config_map(
-            config_map_name(prefix_of(workload), number), {_RULES_OF: workload.name}, files
-        )
-        yield made | {"metadata": made["metadata"] | {"ownerReferences": [owner_reference(owner)]}}
-    yield from tls_asset_secrets(owner, workload, settings, contents.asset_files)
+        yield Piece(f"rules {number}", (files,), placed(partial(_rules, site, number, files)))
+    yield Piece(
+        "assets",
+        (contents.asset_files,),
+        placed(lambda: tls_asset_secrets(owner, workload, settings, contents.asset_files)),
+    )
+    yield Piece("fixed", (), placed(lambda: _fixed(site)))
+    # It is another one each time, and as large as all others together.
+    yield Piece(
+        "configuration",
+        None,
+        placed(lambda: reversed(config_secrets(owner, workload, settings, contents.config_files))),
+    )
+    if not workload.spec.service_name and not workload.daemon_set:
+        yield Piece("service", (), placed(lambda: [governing_service(owner, workload, settings)]))
+    portions = len(shards_of(contents.asset_files))
+    mounted = (portions, len(contents.config_files), len(contents.rule_files))
+    yield Piece("sets", mounted, placed(lambda: _running(site, *mounted)))
+
+
+def _rules(site: Site, number: int, files: Mapping[str, str]) -> Iterator[Object]:
+    workload = site.workload
+    name = config_map_name(prefix_of(workload), number)
+    made = config_map(name, {_RULES_OF: workload.name}, files)
+    owners = {"ownerReferences": [owner_reference(site.owner)]}
+    yield made | {"metadata": made["metadata"] | owners}
+
+
+def _fixed(site: Site) -> Iterator[Object]:
+    """What pods mount that the workload alone decides."""
+    owner, workload, settings = site.owner, site.workload, site.settings
     yield web_config_secret(
         owner, workload, settings, web_config_text(workload.spec.web, WEB_CONFIG)
     )
@@ -78,14 +107,12 @@ def _mounted(site: Site, contents: Contents) -> Iterator[Object]:
         # Without a sidecar, too, as prometheus-operator does: nothing comes or goes with one.
         data = {HTTP_CLIENT_FILE: HTTP_CLIENT_TEXT}
         yield secret(owner, settings, thanos_http_client_name(workload), data)
-    yield from reversed(config_secrets(owner, workload, settings, contents.config_files))
-    if not workload.spec.service_name and not workload.daemon_set:
-        yield governing_service(owner, workload, settings)
 
 
-def _running(site: Site, contents: Contents) -> Iterator[Object]:
-    assets = TlsAssets(tls_assets_name(site.workload), len(shards_of(contents.asset_files)))
-    files = max(len(contents.config_files), 1)
+def _running(site: Site, portions: int, config_files: int, rule_maps: int) -> Iterator[Object]:
+    """What runs pods that mount so many Secrets with files, with configuration, and ConfigMaps."""
+    assets = TlsAssets(tls_assets_name(site.workload), portions)
+    files = max(config_files, 1)
     if site.workload.daemon_set:
         yield with_hash(agent.daemon_set(site, tls_assets=assets, config_files=files))
         return
@@ -93,8 +120,7 @@ def _running(site: Site, contents: Contents) -> Iterator[Object]:
         if site.workload.agent:
             made = agent.stateful_set(site, shard, tls_assets=assets, config_files=files)
         else:
-            count = len(contents.rule_files)
-            rules = names_to_mount(prefix_of(site.workload), count, MOUNTED_BY_PROMETHEUS)
+            rules = names_to_mount(prefix_of(site.workload), rule_maps, MOUNTED_BY_PROMETHEUS)
             made = prometheus.stateful_set(
                 site, shard, rule_config_maps=rules, tls_assets=assets, config_files=files
             )

@@ -130,8 +130,8 @@ def _put_out(made: "list[Rendered]", options: argparse.Namespace) -> None:
     print_utf8()
     text_of = readable_text if options.unpack else manifest_text
     for each in made:
-        if options.config_only and each.decision.text:
+        if options.config_only and each.plan.text:
             # A name is a user's: after a line break it would be a part of the configuration.
-            print(f"---\n# {harmless(each.title)}\n{each.decision.text}", end="")
+            print(f"---\n# {harmless(each.title)}\n{each.plan.text}", end="")
         for one in each.objects:
             print(text_of(one), end="")

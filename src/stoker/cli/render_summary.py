@@ -6,7 +6,6 @@ from stoker.cli.terminal import harmless
 from stoker.offline.objects import Rendered
 from stoker.offline.world import Refused, World
 from stoker.ref import by_path, ref_of_manifest
-from stoker.validate.verdicts import Verdict
 
 
 def summary(world: World, found: Iterable[Rendered]) -> list[str]:
@@ -24,28 +23,24 @@ def _refused_lines(refused: Refused) -> Iterator[str]:
 
 
 def _lines(each: Rendered) -> Iterator[str]:
-    decision = each.decision
-    taken = [_named(verdict) for verdict in decision.verdicts if verdict.accepted]
-    taken += map(str, decision.unjudged)
-    rejected = [verdict for verdict in decision.verdicts if not verdict.accepted]
-    version = "" if decision.problem else f" ({decision.version})"
+    found = each.plan
+    taken = [str(key) for key, verdict in found.verdicts.items() if verdict.accepted]
+    taken += map(str, found.unjudged)
+    rejected = {key: one for key, one in found.verdicts.items() if not one.accepted}
+    version = "" if found.unmade else f" ({found.version})"
     # What is right in itself is of no use where nothing is made of it.
-    word = "held" if decision.problem or each.problem else "used"
+    word = "held" if found.unmade or found.not_ours or each.problem else "used"
     yield f"{each.title}{version}: {len(taken)} {word}, {len(rejected)} rejected"
-    if decision.problem:
-        yield f"  no configuration: {decision.problem}"
+    if found.unmade:
+        yield f"  no configuration: {found.unmade}"
     elif each.problem:
         yield f"  no objects: {each.problem}"
-    yield from (f"  note      {note}" for note in (*decision.notes, *each.notes))
+    yield from (f"  note      {note}" for note in (*found.notes, *each.notes))
     yield from (f"  {word}      {name}" for name in taken)
-    for verdict in rejected:
-        yield from (f"  rejected  {_named(verdict)}: {found}" for found in verdict.findings)
-    for ref, fields in sorted(decision.ignored.items(), key=lambda one: by_path(one[0])):
+    for key, verdict in rejected.items():
+        yield from (f"  rejected  {key}: {finding}" for finding in verdict.findings)
+    for ref, fields in sorted(found.ignored.items(), key=lambda one: by_path(one[0])):
         subject = str(ref) if ref.kind else each.title
         yield from (f"  ignored   {subject}: {field.path} {field.reason}" for field in fields)
     for ref in map(ref_of_manifest, each.objects):
         yield f"  made      {ref}"
-
-
-def _named(verdict: Verdict) -> str:
-    return str(verdict.ref)

@@ -41,6 +41,7 @@ from stoker.plan import Existing, Outline, outline_of
 from stoker.plan.existing import Running
 from stoker.plan.switching import Found, Switch, switch_of, switch_secret_name, switched
 from stoker.ref import Ref, ref_of, ref_of_manifest
+from stoker.select.choice import is_unmanaged
 from stoker.select.workload import AnyPrometheus, Workload, scraper_of
 from stoker.settings import Capabilities, OperatorSettings, lease_name
 
@@ -134,7 +135,7 @@ class _Comparing:
 
     async def _switch(self, after: Planned) -> Switch | None:
         """Where the change of an agent's mode stands; None for what cannot change it."""
-        owner = after.owner
+        owner = after.workload
         if not isinstance(owner, PrometheusAgent) or not after.objects:
             return None
         workload = scraper_of(owner, self._after.capabilities)
@@ -177,9 +178,17 @@ class _Comparing:
             return Existing(
                 rules=await self._rules(outline.namespace, outline.rules),
                 secrets=await self._secrets(owner),
+                configuration=await self._has_own(owner, outline),
             )
         except (WorkloadError, ValueError):
             return Existing()
+
+    async def _has_own(self, owner: Workload, outline: Outline) -> bool:
+        """Whether there is a configuration of the user's own, where that counts."""
+        if not is_unmanaged(owner, self._after.settings):
+            return False
+        name = Ref("Secret", outline.namespace, outline.configuration)
+        return await self._get(kube.SECRET, name) is not None
 
     async def _rules(self, namespace: str, prefix: str) -> list[Mapping[str, str]]:
         found: list[Mapping[str, str]] = []
@@ -248,9 +257,9 @@ def _as_switched(
     before: Planned | None, after: Planned, switch: Switch, capabilities: Capabilities
 ) -> tuple[Planned | None, Planned]:
     """Both plans as they are during a change of mode, in which old objects stay for a while."""
-    if not isinstance(after.owner, PrometheusAgent):
+    if not isinstance(after.workload, PrometheusAgent):
         return before, after
-    workload = scraper_of(after.owner, capabilities)
+    workload = scraper_of(after.workload, capabilities)
     if before is not None:
         going = (each for each in before.objects if ref_of_manifest(each) not in switch.kept)
         before = replace(before, objects=tuple(going))

@@ -14,8 +14,8 @@ from stoker.build.alerting.objects import AlertmanagerContents, RulerContents
 from stoker.build.alerting.site import AlertSite
 from stoker.build.objects import Contents
 from stoker.errors import WorkloadError
-from stoker.explain.reconciled import with_few_shards
 from stoker.plan import objects_for
+from stoker.plan.plan import with_few_shards
 from stoker.select.workload import AnyPrometheus, Workload, scraper_of
 from stoker.settings import OperatorSettings, capabilities_with
 from stoker.validate.features import alertmanager_notes, scraper_notes

@@ -18,7 +18,6 @@ from stoker.explain.targets import search_of
 from stoker.explain.view import Masked, View
 from stoker.explain.wording import counted
 from stoker.generate.fragments import jobs_of
-from stoker.plan import decide
 from stoker.ref import ref_of
 from stoker.select.choice import AlertmanagerConfig, Monitor, Resource
 from stoker.select.workload import AnyPrometheus, Workload, scraper_of
@@ -236,7 +235,7 @@ def _job(view: View, resource: Resource, owners: list[Workload]) -> str:
     """What the first workload that uses it reads; values of Secrets are only named."""
     first = owners[0] if owners else None
     if isinstance(resource, PrometheusRule) and first:
-        made = decide(first, [resource], view.namespaces, view.assets, view.capabilities)
+        made, _ = view.tried(first, [resource])
         files = made.contents.rule_files if made.contents else ()
         return "".join(text for each in files for text in each.values())
     if isinstance(resource, Monitor) and isinstance(first, AnyPrometheus):

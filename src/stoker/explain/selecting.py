@@ -12,8 +12,10 @@ from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.explain.answer import Cause, Reason
 from stoker.explain.pruned import losses
 from stoker.explain.view import View
-from stoker.explain.wording import asked_for, failing, present, selector_of_text
+from stoker.explain.wording import asked_for, failing, present
 from stoker.generate.prometheus import kinds_of
+from stoker.plan.custody import SELECTED_BY, NotOurs, not_ours, selector_of_flag
+from stoker.ref import ref_of
 from stoker.select.choice import (
     NAMESPACE_NAME,
     SELECTED_KINDS,
@@ -24,6 +26,7 @@ from stoker.select.labels import problems, selector_of
 from stoker.select.namespaces import Namespaces, scope_of
 from stoker.select.standins import monitor_behind
 from stoker.select.workload import CONTROLLER_ID, AnyPrometheus, Workload, controller_of, scraper_of
+from stoker.settings import OperatorSettings
 from stoker.validate.findings import json_name
 
 _KINDS: Final = {kind.name: kind for kind in SELECTED_KINDS}
@@ -39,13 +42,15 @@ def first_reason(view: View, owner: Workload, resource: Resource) -> tuple[int, 
     return len(_CHECKS), None
 
 
-def not_managed(view: View, owner: Workload) -> Reason | None:
+def not_managed(view: View, workload: Workload) -> Reason | None:
     """Why an operator with these settings does not look after a workload."""
-    for check in _OF_WORKLOAD:
-        reason = check(view, owner)
-        if reason:
-            return reason
-    return None
+    found = not_ours(workload, view.settings)
+    return why_not_ours(found, workload, view.settings) if found else None
+
+
+def why_not_ours(found: NotOurs, workload: Workload, settings: OperatorSettings) -> Reason:
+    """The reason in words, for whoever wonders."""
+    return _WORDS[found](settings, workload)
 
 
 def can_select(kind: str, owner: type[Any]) -> bool:
@@ -63,51 +68,38 @@ def _is_named(owner: Workload, resource: Resource) -> bool:
 # --- The workload itself --------------------------------------------------------------------------
 
 
-def _deleting(_view: View, owner: Workload) -> Reason | None:
-    if owner.metadata.deletion_timestamp:
-        return Reason(Cause.DELETING, "the workload is being deleted")
-    return None
+def _deleting(_settings: OperatorSettings, _workload: Workload) -> Reason:
+    return Reason(Cause.DELETING, "the workload is being deleted")
 
 
-def _another_operator(view: View, owner: Workload) -> Reason | None:
-    wanted = controller_of(owner)
-    own = view.settings.controller_id
-    if wanted == own:
-        return None
+def _another_operator(settings: OperatorSettings, workload: Workload) -> Reason:
+    wanted, own = controller_of(workload), settings.controller_id
     has = f"is `{wanted}`" if wanted else "is not set"
     mine = f"has `--controller-id={own}`" if own else "has no --controller-id"
     text = f"its annotation {CONTROLLER_ID} {has}, and the operator {mine}"
     return Reason(Cause.CONTROLLER_ID, text)
 
 
-def _workload_out_of_sight(view: View, owner: Workload) -> Reason | None:
-    kind, namespace = type(owner).__name__, owner.metadata.namespace or ""
-    scope = scope_of(kind, view.settings.namespaces)
-    if scope.covers(namespace):
-        return None
-    text = _out_of_scope(kind, namespace, scope)
+def _workload_out_of_sight(settings: OperatorSettings, workload: Workload) -> Reason:
+    kind, namespace, _ = ref_of(workload)
+    text = _out_of_scope(kind, namespace, scope_of(kind, settings.namespaces))
     return Reason(Cause.WORKLOAD_NOT_WATCHED, text)
 
 
-# The member of the settings with the selector of each kind, which is named like its flag.
-_SELECTORS: Final = {
-    "Prometheus": "prometheus",
-    "PrometheusAgent": "prometheus",
-    "Alertmanager": "alertmanager",
-    "ThanosRuler": "thanos_ruler",
-}
-
-
-def _left_out_by_flag(view: View, owner: Workload) -> Reason | None:
-    member = _SELECTORS[type(owner).__name__]
-    text: str = getattr(view.settings.selectors, member)
-    labels = owner.metadata.labels or {}
-    missed = failing(selector_of_text(text), labels) if text else []
-    if not missed:
-        return None
-    flag = f"--{member.replace('_', '-')}-instance-selector"
-    told = f"{flag} asks for {asked_for(missed[0])}; the workload {present(missed[0], labels)}"
+def _left_out_by_flag(settings: OperatorSettings, workload: Workload) -> Reason:
+    kind, labels = type(workload).__name__, workload.metadata.labels or {}
+    missed = failing(selector_of_flag(kind, settings), labels)[0]
+    flag = f"--{SELECTED_BY[kind].replace('_', '-')}-instance-selector"
+    told = f"{flag} asks for {asked_for(missed)}; the workload {present(missed, labels)}"
     return Reason(Cause.WORKLOAD_NOT_WATCHED, told)
+
+
+_WORDS: Final[Mapping[NotOurs, Callable[[OperatorSettings, Workload], Reason]]] = {
+    NotOurs.DELETING: _deleting,
+    NotOurs.ANOTHERS: _another_operator,
+    NotOurs.OUT_OF_SIGHT: _workload_out_of_sight,
+    NotOurs.NOT_SELECTED: _left_out_by_flag,
+}
 
 
 def _out_of_scope(kind: str, namespace: str, scope: Namespaces) -> str:
@@ -115,14 +107,6 @@ def _out_of_scope(kind: str, namespace: str, scope: Namespaces) -> str:
         return f"the operator was told to stay away from namespace {namespace}"
     where = ", ".join(sorted(scope.allowed))
     return f"the operator looks for {kind} objects in {where} alone, not in {namespace}"
-
-
-_OF_WORKLOAD: Final[tuple[Callable[[View, Workload], Reason | None], ...]] = (
-    _deleting,
-    _another_operator,
-    _workload_out_of_sight,
-    _left_out_by_flag,
-)
 
 
 # --- The workload and the resource ----------------------------------------------------------------

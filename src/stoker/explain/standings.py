@@ -9,8 +9,8 @@ from stoker.explain.answer import Cause, Reason, Standing, State, TargetError, T
 from stoker.explain.nearness import distance
 from stoker.explain.reconciled import fatal_among, why_not_reconciled
 from stoker.explain.selecting import can_select, first_reason
-from stoker.explain.view import Noting, View
-from stoker.plan import Decision, decide
+from stoker.explain.view import View
+from stoker.plan import Plan
 from stoker.ref import ref_of
 from stoker.select.choice import UNMANAGED, Resource, choices, is_unmanaged
 from stoker.select.workload import Workload
@@ -51,57 +51,56 @@ def _passed_over(owner: Workload, reason: Reason) -> Standing:
 
 
 def _judged(view: View, owner: Workload, resource: Resource) -> Standing:
-    assets = Noting(view.assets)
-    decision = decide(owner, [resource], view.namespaces, assets, view.capabilities)
-    unread = assets.unreadable[0] if assets.unreadable else None
-    findings = tuple(str(each) for verdict in decision.verdicts for each in verdict.findings)
-    state, reason = _outcome(view, owner, decision, findings, str(unread or ""))
+    found, unread = view.tried(owner, [resource])
+    findings = tuple(str(each) for verdict in found.verdicts.values() for each in verdict.findings)
+    state, reason = _outcome(view, found, findings, unread)
     reported = _reported(owner, resource)
     if state is State.UNCLEAR and reported == _ACCEPTED:
         # The operator may read more than we.
         state, reason = State.USED, Reason(Cause.NONE, "")
-    ignored = decision.ignored.get(ref_of(resource), ())
+    ignored = found.ignored.get(ref_of(resource), ())
     return Standing(
         workload=str(ref_of(owner)),
-        version=decision.version or owner.spec.version or "",
+        version=found.version or owner.spec.version or "",
         state=state,
         cause=reason.cause,
         reason=reason.text,
         findings=findings if state is State.REJECTED else (),
         ignored=tuple(f"{each.path}: {each.reason}" for each in ignored),
-        notes=tuple(_notes(decision, str(unread or ""))),
+        notes=tuple(_notes(found, unread)),
         reported=reported,
         targets=_targets(owner, resource),
     )
 
 
 def _outcome(
-    view: View, owner: Workload, decision: Decision, findings: tuple[str, ...], unread: str
+    view: View, found: Plan, findings: tuple[str, ...], unread: str
 ) -> tuple[State, Reason]:
+    owner = found.workload
     if findings and unread:
         return State.UNCLEAR, Reason(Cause.UNREADABLE, f"cannot be judged from here: {unread}")
     if findings:
         return State.REJECTED, Reason(Cause.REJECTED, findings[0])
     if owner.spec.paused:
         return State.HELD, Reason(Cause.PAUSED, _PAUSED)
-    if problem := _problem(view, decision, unread):
+    if problem := _problem(found, unread):
         return State.HELD, Reason(Cause.WORKLOAD_PROBLEM, f"the workload {problem}")
     if is_unmanaged(owner, view.settings):
         return State.HELD, Reason(Cause.UNMANAGED, UNMANAGED)
     return State.USED, Reason(Cause.NONE, "")
 
 
-def _problem(view: View, decision: Decision, unread: str) -> str:
+def _problem(found: Plan, unread: str) -> str:
     """What a workload that is looked after does not do, and why; empty if it works."""
-    if problem := why_not_reconciled(view, decision, unread):
+    if problem := why_not_reconciled(found, unread):
         return f"is not reconciled: {problem}"
-    fatal = fatal_among(decision.notes)
+    fatal = fatal_among(found.notes)
     return f"does not run: {fatal}" if fatal else ""
 
 
-def _notes(decision: Decision, unread: str) -> Iterable[str]:
-    yield from map(str, decision.notes)
-    if decision.problem and unread:
+def _notes(found: Plan, unread: str) -> Iterable[str]:
+    yield from map(str, found.notes)
+    if found.unmade and unread:
         yield f"whether it can be configured at all cannot be told from here: {unread}"
 
 

@@ -10,11 +10,13 @@ from itertools import islice
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from stoker.consolidate import stand_ins_of
 from stoker.explain.objects import EndpointSlice, Ingress, Node, PodGroup, Service
 from stoker.explain.shelves import Labelled, Shelf, Shelves
 from stoker.generate.fragments import StandIns
+from stoker.plan import Facts, Plan, plan
 from stoker.ref import Ref
 from stoker.select.assets import SECRET, Assets, Missing, Source, WholeAssets
 from stoker.select.choice import NamespaceLabels, Resource
@@ -140,6 +142,37 @@ class View(Struct, frozen=True, kw_only=True):
     def stand_ins(self) -> StandIns | None:
         """What finds the ScrapeConfigs in place of a monitor; None where there are none."""
         return stand_ins_of if self.settings.consolidate_monitors else None
+
+    @property
+    def facts(self) -> Facts:
+        """What plans of workloads are made from."""
+        return Facts(
+            settings=self.settings,
+            capabilities=self.capabilities,
+            assets=self.assets,
+            namespaces=self.namespaces,
+            resources=self.resources,
+            neighbours=self._neighbours,
+            stand_ins=self.stand_ins,
+        )
+
+    def tried(self, workload: Workload, resources: Iterable[Resource]) -> tuple[Plan, str]:
+        """What becomes of a workload with these resources, and why not all can be judged, if so.
+
+        Whether its objects can be made is tried; they are not at hand.
+        """
+        assets = Noting(self.assets)
+        facts = replace(self.facts, assets=assets, resources=resources, stand_ins=None, brief=True)
+        made = plan(facts, workload)
+        return made, str(assets.unreadable[0]) if assets.unreadable else ""
+
+    def _neighbours(self, workload: Workload) -> Iterable[Workload]:
+        namespace = workload.metadata.namespace
+        return (
+            each
+            for each in self.workloads
+            if type(each) is type(workload) and each.metadata.namespace == namespace
+        )
 
 
 class Noting(Struct):

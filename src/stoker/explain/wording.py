@@ -1,6 +1,5 @@
 """Selectors in words: what is asked for, and what is there instead."""
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
@@ -56,31 +55,3 @@ def listed(words: Iterable[str], empty: str = "none") -> str:
 def counted(number: int, noun: str) -> str:
     """A number with its noun."""
     return f"{number} {noun}" + ("" if number == 1 else "s")
-
-
-# --- Selectors of flags ---------------------------------------------------------------------------
-
-_PART: Final = re.compile(
-    r"\s*(?:!\s*(?P<absent>[^\s,!=()<>]+)"
-    r"|(?P<key>[^\s,!=()<>]+)\s*(?:(?P<sign>==?|!=)\s*(?P<value>[^\s,()]*)"
-    r"|(?P<word>in|notin)\s*\((?P<values>[^)]*)\)|[<>]\s*\d+)?)\s*(?:,|$)"
-)
-
-
-def selector_of_text(text: str) -> Selector:
-    """A label selector written as text, which was checked before; comparisons of numbers aside."""
-    return Selector(tuple(_requirements(text)))
-
-
-def _requirements(text: str) -> Iterable[Requirement]:
-    for found in _PART.finditer(text):
-        key, sign, word = found["key"], found["sign"], found["word"]
-        if found["absent"]:
-            yield Requirement(found["absent"], DOES_NOT_EXIST)
-        elif sign:
-            yield Requirement(key, NOT_IN if sign == "!=" else IN, frozenset({found["value"]}))
-        elif word:
-            values = frozenset(each.strip() for each in found["values"].split(","))
-            yield Requirement(key, NOT_IN if word == "notin" else IN, values)
-        elif key and found[0].strip(" ,\t") == key:
-            yield Requirement(key, EXISTS)

@@ -4,15 +4,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from stoker.explain.answer import Count, Explanation
 from stoker.explain.reach import reach_of
 from stoker.explain.reconciled import AT_REST, fatal_among, is_at_rest, why_not_reconciled
 from stoker.explain.selecting import not_managed
-from stoker.explain.view import Noting, View
+from stoker.explain.view import View
 from stoker.explain.wording import counted, selector_words
-from stoker.plan import OWN, Decision, decide
+from stoker.plan import OWN, Plan, is_in_sight
 from stoker.ref import ref_of
 from stoker.select.choice import (
     SELECTED_KINDS,
@@ -23,7 +22,6 @@ from stoker.select.choice import (
     chosen,
     is_unmanaged,
 )
-from stoker.select.namespaces import scope_of
 from stoker.select.workload import AnyPrometheus, Workload
 from stoker.validate.findings import Finding, json_name
 
@@ -47,21 +45,19 @@ class Tally(Struct, frozen=True, kw_only=True):
 
 def explained_workload(view: View, owner: Workload) -> Explanation:
     """What a workload selects, how much of it is rejected, and how the workload is."""
-    seen = [each for each in view.resources if _is_in_sight(view, each)]
-    assets = Noting(view.assets)
-    decision = decide(owner, seen, view.namespaces, assets, view.capabilities)
-    unread = str(assets.unreadable[0]) if assets.unreadable else ""
-    problem = why_not_reconciled(view, decision, unread)
+    seen = [each for each in view.resources if is_in_sight(each, view.settings)]
+    found, unread = view.tried(owner, seen)
+    problem = why_not_reconciled(found, unread)
     tally = Tally(
-        version=decision.version,
+        version=found.version,
         selected=Counter(type(each).__name__ for each in selected(view, owner, seen)),
-        rejected=Counter(each.kind for each in decision.verdicts if not each.accepted),
+        rejected=Counter(key.kind for key, each in found.verdicts.items() if not each.accepted),
         there=Counter(type(each).__name__ for each in seen),
         problem=problem,
         unread=unread,
-        odd=odd_of(decision.notes),
+        odd=odd_of(found.notes),
     )
-    return explained_decision(view, replace(decision, problem=problem), tally)
+    return explained_plan(view, found, tally)
 
 
 def selected(view: View, owner: Workload, seen: Iterable[Resource]) -> list[Resource]:
@@ -69,9 +65,9 @@ def selected(view: View, owner: Workload, seen: Iterable[Resource]) -> list[Reso
     return chosen(choices(owner), seen, view.namespaces)
 
 
-def explained_decision(view: View, decision: Decision, tally: Tally) -> Explanation:
-    """A workload by what was decided, of which the numbers are known."""
-    owner, metadata = decision.owner, decision.owner.metadata
+def explained_plan(view: View, found: Plan, tally: Tally) -> Explanation:
+    """A workload by what becomes of it, of which the numbers are known."""
+    owner, metadata = found.workload, found.workload.metadata
     good, headline = headline_of(view, owner, tally)
     return Explanation(
         kind=type(owner).__name__,
@@ -81,11 +77,11 @@ def explained_decision(view: View, decision: Decision, tally: Tally) -> Explanat
         headline=headline,
         counts=counts_of(owner, tally),
         rejected=tuple(
-            f"{each.ref}: {each.message}" for each in decision.verdicts if not each.accepted
+            f"{key}: {each.message}" for key, each in found.verdicts.items() if not each.accepted
         ),
-        ignored=tuple(f"{each.path}: {each.reason}" for each in decision.ignored.get(OWN, ())),
+        ignored=tuple(f"{each.path}: {each.reason}" for each in found.ignored.get(OWN, ())),
         conditions=tuple(_conditions(owner)),
-        notes=tuple(_notes(view, decision, tally.unread)),
+        notes=tuple(_notes(view, found, tally)),
     )
 
 
@@ -116,11 +112,6 @@ def _in_short(view: View, owner: Workload) -> str:
 def counts_of(owner: Workload, tally: Tally) -> tuple[Count, ...]:
     """How many resources of each kind a workload selects, and if none, why."""
     return tuple(_counts(owner, tally))
-
-
-def _is_in_sight(view: View, resource: Resource) -> bool:
-    scope = scope_of(type(resource).__name__, view.settings.namespaces)
-    return scope.covers(resource.metadata.namespace or "")
 
 
 def _problem(view: View, owner: Workload, tally: Tally) -> str:
@@ -181,16 +172,17 @@ def _conditions(owner: Workload) -> Iterator[str]:
         yield f"{each.type}={each.status}" + (f" {because}" if because else "")
 
 
-def _notes(view: View, decision: Decision, unread: str) -> Iterator[str]:
-    yield from map(str, decision.notes)
-    reach = reach_of(view, decision.owner) if isinstance(decision.owner, AnyPrometheus) else None
+def _notes(view: View, found: Plan, tally: Tally) -> Iterator[str]:
+    workload = found.workload
+    yield from map(str, found.notes)
+    reach = reach_of(view, workload) if isinstance(workload, AnyPrometheus) else None
     if reach and not reach.unknown:
         yield reach.words
-    if decision.owner.spec.paused and decision.problem:
-        yield f"once it is not paused, it cannot be reconciled: {decision.problem}"
-    if view.rivals_unknown and ref_of(decision.owner) not in view.rivals:
-        ref = ref_of(decision.owner)
+    if workload.spec.paused and tally.problem:
+        yield f"once it is not paused, it cannot be reconciled: {tally.problem}"
+    ref = ref_of(workload)
+    if view.rivals_unknown and ref not in view.rivals:
         told = f"whether another operator looks after it, too, is not known: {view.rivals_unknown}"
         yield f"{told}; `stoker explain {ref.kind.lower()} {ref.path}` asks with your rights"
-    if unread:
-        yield f"not everything can be judged from here: {unread}"
+    if tally.unread:
+        yield f"not everything can be judged from here: {tally.unread}"

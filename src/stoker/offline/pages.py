@@ -31,7 +31,7 @@ from stoker.page.idle import idle_among
 from stoker.page.index import IndexMaker, Query
 from stoker.page.judged import Judged, held_by
 from stoker.page.overview import items_of
-from stoker.plan import OWN, Decision, decide
+from stoker.plan import OWN, Plan
 from stoker.ref import Ref, ref_of
 from stoker.select.choice import SELECTED_KINDS, Resource
 from stoker.select.namespaces import scope_of
@@ -182,16 +182,13 @@ def _judged(view: View, owner: Workload, mine: Sequence[Resource]) -> Judged:
     title, version = str(ref_of(owner)), owner.spec.version or ""
     if not_managed(view, owner):
         return Judged(owner=owner, title=title, version=version)
-    made = decide(owner, mine, view.namespaces, view.assets, view.capabilities)
-    problem = why_not_reconciled(view, made)
+    made, _ = view.tried(owner, mine)
+    problem = why_not_reconciled(made)
     return Judged(
         owner=owner,
         title=title,
         version=made.version or version,
-        verdicts={
-            ref_of(each.resource): (each, made.ignored.get(ref_of(each.resource), ()))
-            for each in made.verdicts
-        },
+        verdicts={key: (each, made.ignored.get(key, ())) for key, each in made.verdicts.items()},
         problem=problem,
         held=held_by(owner, view.settings, problem, made.notes),
         ignored=made.ignored.get(OWN, ()),
@@ -201,13 +198,13 @@ def _judged(view: View, owner: Workload, mine: Sequence[Resource]) -> Judged:
     )
 
 
-def _idle(view: View, made: Decision) -> Mapping[Ref, str]:
+def _idle(view: View, made: Plan) -> Mapping[Ref, str]:
     """What a workload would use for nothing; of one that cannot be configured nobody knows."""
-    if made.problem:
+    if made.unmade:
         return {}
-    used = (each.resource for each in made.verdicts if each.accepted)
-    return dict(idle_among(view, made.owner, used))
+    used = (each.resource for each in made.verdicts.values() if each.accepted)
+    return dict(idle_among(view, made.workload, used))
 
 
-def _rule_files(made: Decision) -> int:
+def _rule_files(made: Plan) -> int:
     return max(1, len(getattr(made.contents, "rule_files", ())))

@@ -75,8 +75,8 @@ def readable_files(each: Rendered) -> dict[str, str]:
     kind, _, key = each.title.partition(" ")
     folder = f"readable/{safe_name((kind.lower(), *key.split('/', 1)))}"
     inside = list(_configuration_files(each.objects))
-    if not each.objects and each.decision.text and not each.problem:
-        inside = [(_CONFIGURATIONS.get(kind, f"prometheus{_ENDING}"), each.decision.text)]
+    if not each.objects and each.plan.text and not each.problem:
+        inside = [(_CONFIGURATIONS.get(kind, f"prometheus{_ENDING}"), each.plan.text)]
     return {f"{folder}/{path}": text for path, text in inside}
 
 

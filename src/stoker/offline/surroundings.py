@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any, Final, Generic, TypeVar
 
+from msgspec.structs import replace
+
 from stoker.api.core import ObjectMeta
 from stoker.api.decode import convert
-from stoker.errors import WorkloadError
 from stoker.explain.grants import allowed_by
 from stoker.explain.objects import (
     MODELS,
@@ -30,8 +31,15 @@ from stoker.explain.objects import (
 )
 from stoker.explain.view import Listing, Need, View
 from stoker.offline.world import World
-from stoker.plan import decide, objects_for
-from stoker.settings import Capabilities, OperatorSettings, capabilities_with
+from stoker.plan import Facts, plan
+from stoker.select.workload import controller_of
+from stoker.settings import (
+    Capabilities,
+    NamespaceSettings,
+    OperatorSettings,
+    SelectorSettings,
+    capabilities_with,
+)
 
 N = TypeVar("N", bound=Named)
 T = TypeVar("T", bound=Named | PodGroup)
@@ -159,14 +167,15 @@ def view_of(world: World, settings: OperatorSettings) -> View:
 def _made(world: World, settings: OperatorSettings, capabilities: Capabilities) -> Iterator[Named]:
     """What the operator makes of workloads, as far as it can be scraped: Services and pods."""
     for owner in world.workloads:
-        contents = decide(owner, (), world.namespaces, world.assets, capabilities).contents
-        if contents is None:
-            continue
-        try:
-            objects = objects_for(owner, capabilities, settings.objects, contents)
-        except WorkloadError:
-            continue
-        for each in objects:
+        # Somebody looks after it, whoever that is.
+        custodian = replace(
+            settings,
+            controller_id=controller_of(owner),
+            namespaces=NamespaceSettings(),
+            selectors=SelectorSettings(),
+        )
+        facts = Facts(settings=custodian, capabilities=capabilities, assets=world.assets)
+        for each in plan(facts, owner).objects:
             model = MODELS.get((each["apiVersion"], each["kind"]))
             if model:
                 yield convert(model, each)

@@ -11,6 +11,7 @@ from collections.abc import Set as AbstractSet
 from itertools import islice
 from typing import Any, Final, TypeVar
 
+from stoker.build.remembered import Built
 from stoker.cluster.values import Values, ValueView
 from stoker.errors import WorkloadError
 from stoker.generate.fragments import StandIns
@@ -18,7 +19,7 @@ from stoker.operator.judging import aside, aside_dear
 from stoker.operator.shares import Shares
 from stoker.operator.tools import Tools
 from stoker.operator.triggers import Changes
-from stoker.plan import Kept, kept_of
+from stoker.plan import Kept, Memory, kept_of
 from stoker.ref import Ref, ref_of
 from stoker.select.assets import CONFIG_MAP, SECRET
 from stoker.select.choice import Resource
@@ -61,6 +62,7 @@ class Held:
         self._find = find
         self._capabilities = capabilities
         self.kept: Kept | None = None
+        self.built = Built()
         self.placed = False
         # What is being looked for, or was when that failed: nothing that is kept tells of it.
         self._asked: AbstractSet[Ref] = frozenset()
@@ -89,6 +91,13 @@ class Held:
         refused = filter(self._values.is_refused, view.asked | self._refused)
         self._asked, self._refused = frozenset(), frozenset(filter(kept.refers_to, refused))
         return kept
+
+    @property
+    def memory(self) -> Memory:
+        """What is remembered of a workload that was looked at."""
+        if self.kept is None:
+            raise LookupError("nothing was looked at yet")
+        return Memory(self.kept, self.built)
 
     def _allowed(self) -> set[Ref]:
         """What was refused, and is not any longer or may not be: it is asked for again then."""

@@ -20,9 +20,9 @@ from stoker.kube.errors import Forbidden, NotFound
 from stoker.operator.caches import Caches
 from stoker.page.judged import Judgement
 from stoker.plan import Kept
+from stoker.plan.custody import is_for
 from stoker.ref import Ref
 from stoker.select.members import Members
-from stoker.select.workload import Workload, controller_of
 from stoker.settings import OperatorSettings
 from stoker.status.workload import Remark
 
@@ -140,7 +140,7 @@ class Judgements:
         """Whose a workload is."""
         found = self._caches.workload(workload)
         if found is not None:
-            if not is_managed(found, self._settings):
+            if not is_for(found, self._settings):
                 return Ownership.ANOTHERS
             return Ownership.GONE if found.metadata.deletion_timestamp else Ownership.OURS
         reflector = self._caches.workloads[workload.kind]
@@ -181,8 +181,3 @@ class Judgements:
         except Forbidden:
             pass
         return Ownership.ANOTHERS
-
-
-def is_managed(owner: Workload, settings: OperatorSettings) -> bool:
-    """Whether a workload is for an operator with this identity to look after."""
-    return controller_of(owner) == settings.controller_id

@@ -8,6 +8,7 @@ is not written either.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from msgspec import Struct
@@ -75,8 +76,13 @@ class Objects:
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
 
-    async def write(self, wanted: Sequence[Object], problem: WorkloadError | None) -> Refused:
-        """Write what is wanted, in this order.
+    async def write(
+        self,
+        wanted: Sequence[Object],
+        problem: WorkloadError | None,
+        only_made: AbstractSet[Ref] = frozenset(),
+    ) -> Refused:
+        """Write what is wanted, in this order; of `only_made`, what is not there.
 
         `problem` is why nothing that runs pods may be written, if there is one. The error itself,
         and nothing is written, where pods could not do with the configuration.
@@ -92,7 +98,10 @@ class Objects:
             if identity in errors or (stopped and depends):
                 continue
             try:
-                await self._tools.writer.write(each)
+                if identity in only_made:
+                    await self._tools.writer.create(each)
+                else:
+                    await self._tools.writer.write(each)
             except ApiError as error:
                 if not is_refusal(error):
                     raise

@@ -11,35 +11,33 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import count
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from stoker.api.core import Object, ObjectMeta
 from stoker.api.prometheus import PrometheusAgent
-from stoker.build.secrets import secret
 from stoker.cluster.kinds import WORKLOADS
 from stoker.errors import StokerError, WorkloadError
 from stoker.generate.rules import config_map_name
-from stoker.generate.split import MAIN_FILE
-from stoker.generate.stream import gzip_member
 from stoker.kube.errors import NotFound
 from stoker.kube.resources import CONFIG_MAP, ApiResource
 from stoker.logs import logger
 from stoker.operator.checks import check_cluster
 from stoker.operator.finishing import Finishing
-from stoker.operator.governing import with_shared_service
 from stoker.operator.held import Held, held_with
 from stoker.operator.judging import aside
 from stoker.operator.mode_changes import ModeChange, ModeChanges
 from stoker.operator.objects import RUNNING, Objects, Refused
-from stoker.operator.old_mode import NOTHING_OLD, OldConfiguration, OldModes, old_mode_of, together
+from stoker.operator.old_mode import OldModes
 from stoker.operator.refusals import Refusals
 from stoker.operator.surplus import Surplus
 from stoker.operator.tools import Tools
 from stoker.operator.triggers import Changes, Triggers
-from stoker.plan import OWN, Existing, Kept, Outline, objects_for
+from stoker.plan import OWN, Existing, Kept, Outline, Plan, planned
+from stoker.plan.existing import NOTHING_OLD, OldConfiguration
+from stoker.plan.old_mode import old_mode_of
 from stoker.plan.switching import Switch, usual_names
 from stoker.ref import Ref, ref_of_manifest
 from stoker.select.choice import UNMANAGED, is_unmanaged
@@ -192,21 +190,18 @@ class Reconciler:
         old = await self._old_configuration(key, owner, changes, members)
         kept = await held.refresh(owner, changes, members)
         outline = self._tools.outline(owner)
-        contents = await self._contents(owner, outline, held, kept)
-        if old.files:
-            contents, old = together(contents, old)
-        wanted = self._wanted(owner, contents)
-        await self._finishing.finish(key, {ref_of_manifest(each) for each in wanted})
+        made = await self._plan(owner, outline, held, old)
+        await self._finishing.finish(key, {ref_of_manifest(each) for each in made.objects})
         problem = await self._checked(key, owner, outline) if changes.own else None
-        standing = await self._mode_changes.standing(key, owner, outline, wanted)
-        wanted, switch = _with_old(standing.wanted, old), standing.switch
-        refused = await self._objects.write(wanted, problem)
+        standing = await self._mode_changes.standing(key, owner, outline, list(made.objects))
+        wanted, switch = _with_old(standing.wanted, made.old), standing.switch
+        refused = await self._objects.write(wanted, problem, made.only_made)
         needed = {ref_of_manifest(each) for each in wanted} | switch.kept | refused.mounted
         again = await self._surplus.remove(owner, outline, needed)
         if changes.own:
             self._tools.values.keep_only(self._is_read)
         again = min((each for each in (again, standing.again) if each), default=None)
-        remarks = (*self._remarks(owner, kept), *_remarks_on(standing, old))
+        remarks = (*self._remarks(owner, kept), *_remarks_on(standing, made.old))
         return Done(
             Reconciliation(_failure(standing, refused), remarks),
             again,
@@ -225,38 +220,33 @@ class Reconciler:
             return error
         return None
 
-    def _wanted(self, owner: Workload, contents: Any) -> list[Object]:
-        """All objects that a workload should have."""
-        tools = self._tools
-        made = objects_for(owner, tools.capabilities, self._settings.objects, contents)
-        return with_shared_service(tools, owner, made)
-
     def _names_of_secrets(self, uid: str) -> list[str]:
         return [each.metadata.name or "" for each in self._caches.belonging("Secret", uid)]
 
-    async def _contents(self, owner: Workload, outline: Outline, held: Held, kept: Kept) -> Any:
+    async def _plan(
+        self, owner: Workload, outline: Outline, held: Held, old: OldConfiguration
+    ) -> Plan:
+        """What becomes of a workload; WorkloadError where it cannot be reconciled as it is."""
+        existing = await self._existing_of(owner, outline, held, old)
+        facts = self._tools.facts()
+        made = await aside(planned, facts, owner, existing, held.memory)
+        held.placed = made.unmade is None
+        if made.error is not None:
+            raise made.error
+        return made
+
+    async def _existing_of(
+        self, owner: Workload, outline: Outline, held: Held, old: OldConfiguration
+    ) -> Existing:
         rules: Sequence[Mapping[str, str]] = ()
         if not held.placed and outline.rules:
             rules = await self._rules_before(outline)
         secrets = self._names_of_secrets(owner.metadata.uid or "")
         if isinstance(owner, PrometheusAgent):
             secrets = usual_names(scraper_of(owner, self._tools.capabilities), secrets)
-        existing = Existing(rules=rules, secrets=secrets)
-        contents = await aside(kept.contents, self._tools.values.view(), existing)
-        held.placed = True
-        if not is_unmanaged(owner, self._settings):
-            return contents
-        await self._leave_room(owner, outline)
-        return replace(contents, config_files={})
-
-    async def _leave_room(self, owner: Workload, outline: Outline) -> None:
-        """Make an empty Secret, where there is none, for the configuration that is a user's own."""
-        name, namespace = outline.configuration, outline.namespace
-        if self._caches.metadata(Ref("Secret", namespace, name)) is None:
-            data = {MAIN_FILE: gzip_member("")}
-            made = secret(owner, self._settings.objects, name, data)
-            metadata = made["metadata"] | {"namespace": namespace}
-            await self._tools.writer.create(made | {"metadata": metadata})
+        configuration = Ref("Secret", outline.namespace, outline.configuration)
+        there = self._caches.metadata(configuration) is not None
+        return Existing(rules=rules, secrets=secrets, configuration=there, old=old)
 
     async def _rules_before(self, outline: Outline) -> list[Mapping[str, str]]:
         """What the ConfigMaps with rules hold, as far as there are any without a gap.

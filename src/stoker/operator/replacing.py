@@ -3,9 +3,9 @@
     note ──> old one deleted, pods orphaned ──> new one made ──> fields given back ──> note struck
 
 Whoever is killed in between, or gets no answer, leaves enough for the next one to go on: until the
-new one is made the note says what it must have beside what is wanted (`notebook`), and what it is made
-with is in one write. That write is one of an interim manager, so that nobody takes
-what others gave to the old one for ours, and drops it; by the entry of that manager one sees that
+new one is made the note says what it must have beside what is wanted (`notebook`), and what it is
+made with is in one write. That write is one of an interim manager, so that nobody takes what others
+gave to the old one for ours, and drops it; by the entry of that manager one sees that
 the fields were not given back yet.
 """
 

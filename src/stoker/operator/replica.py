@@ -39,7 +39,7 @@ from stoker.operator.checks import AwaitedError
 from stoker.operator.consolidation import Consolidation
 from stoker.operator.events import Events
 from stoker.operator.footprint import watch_footprint
-from stoker.operator.judgements import Judgements, is_managed
+from stoker.operator.judgements import Judgements
 from stoker.operator.kubelet import Kubelets
 from stoker.operator.leading import lead
 from stoker.operator.listeners import Listeners
@@ -57,6 +57,7 @@ from stoker.operator.traces import traces
 from stoker.operator.triggers import Named, Triggers
 from stoker.operator.workers import Job, tell, worker
 from stoker.operator.writer import Writer
+from stoker.plan.custody import is_for, not_ours
 from stoker.ref import Ref, ref_from
 from stoker.select.choice import Choice, choices
 from stoker.select.workload import Workload
@@ -367,7 +368,7 @@ class Operator:
     async def _reconcile(self, key: Ref) -> None:
         owner = self._tools.caches.workload(key)
         if owner is None or not self._is_ours(owner):
-            if owner is not None and is_managed(owner, self._settings):
+            if owner is not None and is_for(owner, self._settings):
                 await self._reconciler.release(key, owner)
             self._forget(key)
             await self._reconciler.finish(key)
@@ -480,7 +481,7 @@ class Operator:
     # --- What others ask for ----------------------------------------------------------------------
 
     def _is_ours(self, owner: Workload) -> bool:
-        return is_managed(owner, self._settings) and not owner.metadata.deletion_timestamp
+        return not_ours(owner, self._settings) is None
 
     def _choices(self, kind: str, found: Named) -> Mapping[str, Choice] | None:
         owner = self._tools.caches.workload(_key(kind, found))

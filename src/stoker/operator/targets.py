@@ -32,10 +32,11 @@ from stoker.kube.client import ListPage
 from stoker.kube.endless import undisturbed, words
 from stoker.kube.resources import POD
 from stoker.logs import logger
-from stoker.operator.judgements import Judgements, is_managed
+from stoker.operator.judgements import Judgements
 from stoker.operator.scraper_api import NotAnsweredError, ScraperApi, TooMuchError
 from stoker.operator.tools import Tools
 from stoker.operator.workers import tell
+from stoker.plan.custody import not_ours
 from stoker.ref import Ref, ref_from
 from stoker.select.choice import Monitor, Resource
 from stoker.select.workload import AnyPrometheus, Scraper, scraper_of
@@ -184,8 +185,7 @@ class TargetRounds:
                     yield _Turn(key, workload, owner, resources)
 
     def _is_ours(self, owner: AnyPrometheus) -> bool:
-        managed = is_managed(owner, self._tools.settings)
-        return managed and not owner.metadata.deletion_timestamp
+        return not_ours(owner, self._tools.settings) is None
 
     def _resources(self, key: Ref) -> deque[Ref]:
         """All that a workload uses, beginning after the one that was asked about last."""

@@ -1,6 +1,6 @@
 """What the loops work with, made once at the start."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 
 from msgspec import Struct
@@ -11,7 +11,7 @@ from stoker.kube.client import Client
 from stoker.operator.caches import Caches
 from stoker.operator.notebook import Notebook
 from stoker.operator.writer import Writer
-from stoker.plan import Outline, outline_of
+from stoker.plan import Facts, Outline, outline_of
 from stoker.select.workload import Workload
 from stoker.settings import Capabilities, OperatorSettings
 
@@ -34,6 +34,23 @@ class Tools(Struct, frozen=True, kw_only=True):
     capabilities: Capabilities
     now: Callable[[], datetime]
     stand_ins: StandIns | None = None
+
+    def facts(self) -> Facts:
+        """What plans of workloads are made from, by what is known now.
+
+        Their resources are told to what is kept of each, and so they are not among these.
+        """
+        return Facts(
+            settings=self.settings,
+            capabilities=self.capabilities,
+            assets=self.values.view(),
+            neighbours=self._neighbours,
+            stand_ins=self.stand_ins,
+        )
+
+    def _neighbours(self, workload: Workload) -> Iterable[Workload]:
+        store = self.caches.workloads[type(workload).__name__].store
+        return store.in_namespace(workload.metadata.namespace or "")
 
     def outline(self, owner: Workload) -> Outline:
         """What can be told of a workload before anything is made of it."""

@@ -12,14 +12,14 @@ from stoker.api.kinds import KINDS
 from stoker.explain.answer import Explanation
 from stoker.explain.ask import not_found
 from stoker.explain.view import View
-from stoker.explain.workload import Tally, explained_decision, odd_of
+from stoker.explain.workload import Tally, explained_plan, odd_of
 from stoker.generate.fragments import StandIns
 from stoker.page.answers import Item, Row, Unknown
 from stoker.page.configuration import Known, Layout, Materials, layout_of
 from stoker.page.index import Found, Index, Query
 from stoker.page.judged import Judged, Users
 from stoker.page.overview import bounded, item_of, row_of
-from stoker.plan import OWN, Decision
+from stoker.plan import OWN, Plan
 from stoker.ref import ref_of
 from stoker.select.assets import Assets
 from stoker.select.choice import Resource
@@ -73,15 +73,14 @@ class Desk(Struct, frozen=True, kw_only=True):
         """One workload, explained by what became of it."""
         # Of those that are accepted, the numbers are enough.
         refused = [verdict for verdict, _ in judged.verdicts.values() if not verdict.accepted]
-        decision = Decision(
-            judged.owner,
-            judged.version,
-            tuple(sorted(refused, key=lambda each: each.ref)),
-            {OWN: judged.ignored},
-            problem=judged.problem,
+        found = Plan(
+            workload=judged.owner,
+            version=judged.version,
+            verdicts={each.ref: each for each in sorted(refused, key=lambda each: each.ref)},
+            ignored={OWN: judged.ignored},
             notes=judged.notes,
         )
-        return bounded(explained_decision(self.view, decision, self._tally(judged)))
+        return bounded(explained_plan(self.view, found, self._tally(judged)))
 
     def layout(self, judged: Judged, assets: Assets) -> Layout:
         """The configuration of a workload; WorkloadError where it cannot be configured."""

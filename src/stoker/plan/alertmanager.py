@@ -10,6 +10,7 @@ from stoker.api.alertmanager import Alertmanager
 from stoker.api.core import Object
 from stoker.build.alerting.objects import AlertmanagerContents, alertmanager_objects
 from stoker.build.alerting.paths import CONFIG_KEY
+from stoker.build.remembered import Built
 from stoker.generate.alertmanager.config import CONFIG_FILE, config_source, terms_of
 from stoker.generate.alertmanager.kept import KIND, KeptAlerting
 from stoker.generate.alertmanager.zero import without_zero_durations
@@ -27,10 +28,14 @@ from stoker.version import Version
 
 
 def objects_of_alertmanager(
-    owner: Alertmanager, _: Capabilities, settings: ObjectSettings, contents: AlertmanagerContents
+    owner: Alertmanager,
+    _: Capabilities,
+    settings: ObjectSettings,
+    contents: AlertmanagerContents,
+    built: Built,
 ) -> list[Object]:
     """The objects; WorkloadError where the workload asks for what cannot be built."""
-    return alertmanager_objects(owner, settings, contents)
+    return alertmanager_objects(owner, settings, contents, built)
 
 
 class KeptAlertmanager:

@@ -17,14 +17,32 @@ class Running(Model):
     status: Object | None = None
 
 
+class OldConfiguration(Struct, frozen=True):
+    """What the pods of the old mode read: Secrets, and files in Secrets that both modes read.
+
+    With a `problem` there is nothing, and what they have stays as it is.
+    """
+
+    secrets: tuple[Object, ...] = ()
+    files: dict[str, str] = {}
+    problem: str = ""
+
+
+NOTHING_OLD: Final = OldConfiguration()
+
+
 class Existing(Struct, frozen=True, kw_only=True):
     """What there is already, so that nothing moves without need.
 
     `rules` is what each ConfigMap with rules holds, `secrets` the names of the workload's Secrets.
+    `configuration`: whether there is a Secret of the configuration's name, whosever it is. `old` is
+    what pods of the mode read that an agent is leaving.
     """
 
     rules: Sequence[Mapping[str, str]] = ()
     secrets: Collection[str] = ()
+    configuration: bool = False
+    old: OldConfiguration = NOTHING_OLD
 
 
 NOTHING: Final = Existing()

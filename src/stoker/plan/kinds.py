@@ -9,6 +9,7 @@ from stoker.api.alertmanager import Alertmanager
 from stoker.api.core import Object
 from stoker.api.prometheus import Prometheus, PrometheusAgent
 from stoker.api.thanosruler import ThanosRuler
+from stoker.build.remembered import Built, essence_of
 from stoker.build.services import shared_service
 from stoker.generate.fragments import StandIns
 from stoker.plan.alertmanager import KeptAlertmanager, objects_of_alertmanager
@@ -30,7 +31,7 @@ class _Kind(Struct, frozen=True):
     """What is kept of a workload, what objects it becomes, and what can be told of it before."""
 
     keep: Callable[[Any, Capabilities, WholeAssets, StandIns | None], Kept]
-    objects: Callable[[Any, Capabilities, ObjectSettings, Any], list[Object]]
+    objects: Callable[[Any, Capabilities, ObjectSettings, Any, Built], list[Object]]
     outline: Callable[[Any, Capabilities, ObjectSettings], Outline]
 
 
@@ -66,13 +67,18 @@ def kept_of(
 
 
 def objects_for(
-    owner: Workload, capabilities: Capabilities, settings: ObjectSettings, contents: Any
+    owner: Workload,
+    capabilities: Capabilities,
+    settings: ObjectSettings,
+    contents: Any,
+    built: Built | None = None,
 ) -> list[Object]:
     """The objects of a workload that carry these contents, in the order in which they are written.
 
-    WorkloadError where it asks for what cannot be built.
+    WorkloadError where it asks for what cannot be built. `built` are those of the last time.
     """
-    return _KINDS[type(owner)].objects(owner, capabilities, settings, contents)
+    essence = essence_of(owner)
+    return _KINDS[type(owner)].objects(essence, capabilities, settings, contents, built or Built())
 
 
 def outline_of(owner: Workload, capabilities: Capabilities, settings: ObjectSettings) -> Outline:

@@ -7,6 +7,7 @@ from stoker.api.rules import PrometheusRule
 from stoker.api.thanosruler import ThanosRuler
 from stoker.build.alerting.objects import RulerContents, ruler_objects
 from stoker.build.alerting.site import AlertSite
+from stoker.build.remembered import Built
 from stoker.errors import WorkloadError
 from stoker.generate.draft import Ignored
 from stoker.generate.fragments import OWN
@@ -26,10 +27,14 @@ from stoker.version import Version
 
 
 def objects_of_ruler(
-    owner: ThanosRuler, _: Capabilities, settings: ObjectSettings, contents: RulerContents
+    owner: ThanosRuler,
+    _: Capabilities,
+    settings: ObjectSettings,
+    contents: RulerContents,
+    built: Built,
 ) -> list[Object]:
     """The objects; WorkloadError where the workload asks for what cannot be built."""
-    return ruler_objects(owner, settings, contents)
+    return ruler_objects(owner, settings, contents, built)
 
 
 class KeptRuler:

@@ -7,6 +7,7 @@ from stoker.api.core import Object, SecretKeySelector
 from stoker.api.rules import PrometheusRule
 from stoker.build.names import prefix_of
 from stoker.build.objects import Contents, objects_of
+from stoker.build.remembered import Built
 from stoker.build.secrets import further_files
 from stoker.build.site import Site
 from stoker.errors import WorkloadError
@@ -29,10 +30,15 @@ from stoker.yamltree import YamlError, parse
 
 
 def scraper_objects(
-    scraper: AnyPrometheus, capabilities: Capabilities, settings: ObjectSettings, contents: Contents
+    scraper: AnyPrometheus,
+    capabilities: Capabilities,
+    settings: ObjectSettings,
+    contents: Contents,
+    built: Built,
 ) -> list[Object]:
     """The objects; WorkloadError where the workload asks for what cannot be built."""
-    return objects_of(Site(scraper, scraper_of(scraper, capabilities), settings), contents)
+    site = Site(scraper, scraper_of(scraper, capabilities), settings)
+    return objects_of(site, contents, built)
 
 
 class KeptScraper:

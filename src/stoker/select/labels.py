@@ -158,3 +158,31 @@ def field_text_problem(text: str) -> str:
     """Why Kubernetes would not take a field selector written as text; empty if it would."""
     found = _FIELD_TEXT.fullmatch(text)
     return "" if found else "is not a list of conditions such as `spec.nodeName=node-1`"
+
+
+# --- Selectors of flags ---------------------------------------------------------------------------
+
+_PART: Final = re.compile(
+    r"\s*(?:!\s*(?P<absent>[^\s,!=()<>]+)"
+    r"|(?P<key>[^\s,!=()<>]+)\s*(?:(?P<sign>==?|!=)\s*(?P<value>[^\s,()]*)"
+    r"|(?P<word>in|notin)\s*\((?P<values>[^)]*)\)|[<>]\s*\d+)?)\s*(?:,|$)"
+)
+
+
+def selector_of_text(text: str) -> Selector:
+    """A label selector written as text, which was checked before; comparisons of numbers aside."""
+    return Selector(tuple(_requirements(text)))
+
+
+def _requirements(text: str) -> Iterator[Requirement]:
+    for found in _PART.finditer(text):
+        key, sign, word = found["key"], found["sign"], found["word"]
+        if found["absent"]:
+            yield Requirement(found["absent"], DOES_NOT_EXIST)
+        elif sign:
+            yield Requirement(key, NOT_IN if sign == "!=" else IN, frozenset({found["value"]}))
+        elif word:
+            values = frozenset(each.strip() for each in found["values"].split(","))
+            yield Requirement(key, NOT_IN if word == "notin" else IN, values)
+        elif key and found[0].strip(" ,\t") == key:
+            yield Requirement(key, EXISTS)

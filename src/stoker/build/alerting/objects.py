@@ -4,9 +4,11 @@ What pods mount comes before the pods.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from stoker.api.alertmanager import Alertmanager
 from stoker.api.core import Object
@@ -24,6 +26,7 @@ from stoker.build.alerting.paths import CLUSTER_TLS, WEB_CONFIG
 from stoker.build.alerting.site import AlertSite
 from stoker.build.hashing import with_hash
 from stoker.build.meta import owner_reference
+from stoker.build.remembered import Built, Piece, in_namespace
 from stoker.build.secrets import secret, sharded, shards_of
 from stoker.build.services import service_of
 from stoker.build.site import TlsAssets
@@ -71,51 +74,66 @@ class RulerContents(Struct, frozen=True, kw_only=True):
 
 
 def alertmanager_objects(
-    owner: Alertmanager, settings: ObjectSettings, contents: AlertmanagerContents
+    owner: Alertmanager,
+    settings: ObjectSettings,
+    contents: AlertmanagerContents,
+    built: Built | None = None,
 ) -> list[Object]:
     """The objects; WorkloadError where the workload asks for what cannot be built."""
     site = AlertSite(owner, settings)
+    name, files = config_secret_name(site), contents.config_files
+    portions = len(shards_of(contents.asset_files))
+    pieces = [
+        # It is another one each time.
+        Piece("configuration", None, lambda: [secret(owner, settings, name, files)]),
+        *_listening(site, contents.asset_files, WEB_CONFIG),
+        Piece("cluster", (), lambda: [_cluster_secret(site, owner)]),
+        Piece("service", (), lambda: _service(site)),
+        Piece("sets", (portions,), lambda: [_alertmanager_set(site, owner, portions)]),
+    ]
+    return (built or Built()).objects((owner, settings), map(partial(_placed, site), pieces))
+
+
+def _cluster_secret(site: AlertSite, owner: Alertmanager) -> Object:
+    """How members of a cluster talk to each other."""
     cluster = owner.spec.cluster_tls
     if cluster:
         _refuse(web_tls(cluster.server, "spec.clusterTLS.server"))
         _refuse(tls_settings(cluster.client, "spec.clusterTLS.client"))
     text = cluster_tls_text(cluster, CLUSTER_TLS, site.version)
-    made = [
-        secret(owner, settings, config_secret_name(site), contents.config_files),
-        *_listening(site, contents.asset_files, WEB_CONFIG),
-        secret(owner, settings, cluster_tls_name(site), {CLUSTER_TLS_FILE: text}),
-        *_service(site),
-        with_hash(
-            alertmanager.stateful_set(
-                owner, settings, tls_assets=_assets(site, contents.asset_files)
-            )
-        ),
-    ]
-    return _placed(site, made)
+    return secret(owner, site.settings, cluster_tls_name(site), {CLUSTER_TLS_FILE: text})
+
+
+def _alertmanager_set(site: AlertSite, owner: Alertmanager, portions: int) -> Object:
+    assets = TlsAssets(tls_assets_name(site), portions)
+    return with_hash(alertmanager.stateful_set(owner, site.settings, tls_assets=assets))
 
 
 def ruler_objects(
-    owner: ThanosRuler, settings: ObjectSettings, contents: RulerContents
+    owner: ThanosRuler,
+    settings: ObjectSettings,
+    contents: RulerContents,
+    built: Built | None = None,
 ) -> list[Object]:
     """The objects; WorkloadError where the workload asks for what cannot be built."""
     site = AlertSite(owner, settings)
-    made = [
+    mounted = (len(contents.rule_files), len(shards_of(contents.asset_files)))
+    text = contents.remote_write
+    pieces = [
         *_rules(site, contents.rule_files),
-        ruler_config_secret(site, contents.remote_write),
+        Piece("configuration", (text,), lambda: [ruler_config_secret(site, text)]),
         *_listening(site, contents.asset_files, thanosruler.WEB_CONFIG),
-        *_service(site),
-        with_hash(
-            thanosruler.stateful_set(
-                owner,
-                settings,
-                rule_config_maps=names_to_mount(
-                    prefix_of(site), len(contents.rule_files), MOUNTED_BY_RULER
-                ),
-                tls_assets=_assets(site, contents.asset_files),
-            )
-        ),
+        Piece("service", (), lambda: _service(site)),
+        Piece("sets", mounted, lambda: [_ruler_set(site, owner, *mounted)]),
     ]
-    return _placed(site, made)
+    return (built or Built()).objects((owner, settings), map(partial(_placed, site), pieces))
+
+
+def _ruler_set(site: AlertSite, owner: ThanosRuler, rule_maps: int, portions: int) -> Object:
+    names = names_to_mount(prefix_of(site), rule_maps, MOUNTED_BY_RULER)
+    assets = TlsAssets(tls_assets_name(site), portions)
+    made = thanosruler.stateful_set(owner, site.settings, rule_config_maps=names, tls_assets=assets)
+    return with_hash(made)
 
 
 def ruler_config_secret(site: AlertSite, remote_write: str) -> Object:
@@ -127,21 +145,29 @@ def ruler_config_secret(site: AlertSite, remote_write: str) -> Object:
     return made | {"metadata": made["metadata"] | {"ownerReferences": owners}}
 
 
-def _listening(site: AlertSite, files: Mapping[str, str], directory: str) -> Iterator[Object]:
+def _listening(site: AlertSite, files: Mapping[str, str], directory: str) -> Iterator[Piece]:
     """The Secrets with the files behind references, and the one for the web server."""
-    yield from sharded(site.owner, site.settings, tls_assets_name(site), files)
+    name = tls_assets_name(site)
+    yield Piece("assets", (files,), lambda: sharded(site.owner, site.settings, name, files))
+    yield Piece("web", (), lambda: [_web_secret(site, directory)])
+
+
+def _web_secret(site: AlertSite, directory: str) -> Object:
     web = site.spec.web
     _refuse(web_tls(web.tls_config if web else None, "spec.web.tlsConfig"))
     data = {WEB_CONFIG_FILE: web_config_text(web, directory)}
-    yield secret(site.owner, site.settings, web_config_name(site), data)
+    return secret(site.owner, site.settings, web_config_name(site), data)
 
 
-def _rules(site: AlertSite, rule_files: Sequence[Mapping[str, str]]) -> Iterator[Object]:
+def _rules(site: AlertSite, rule_files: Sequence[Mapping[str, str]]) -> Iterator[Piece]:
     for number, files in enumerate(rule_files):
-        name = config_map_name(prefix_of(site), number)
-        made = config_map(name, {RULES_OF: site.name}, files)
-        owners = [owner_reference(site.owner)]
-        yield made | {"metadata": made["metadata"] | {"ownerReferences": owners}}
+        yield Piece(f"rules {number}", (files,), partial(_rule_map, site, number, files))
+
+
+def _rule_map(site: AlertSite, number: int, files: Mapping[str, str]) -> list[Object]:
+    made = config_map(config_map_name(prefix_of(site), number), {RULES_OF: site.name}, files)
+    owners = [owner_reference(site.owner)]
+    return [made | {"metadata": made["metadata"] | {"ownerReferences": owners}}]
 
 
 def _service(site: AlertSite) -> list[Object]:
@@ -152,16 +178,11 @@ def _service(site: AlertSite) -> list[Object]:
     return [service_of(site.program.service, site.owner, site.settings, spec.port_name)]
 
 
-def _assets(site: AlertSite, files: Mapping[str, str]) -> TlsAssets:
-    return TlsAssets(tls_assets_name(site), len(shards_of(files)))
-
-
 def _refuse(findings: Findings) -> None:
     """WorkloadError for the first thing that is wrong."""
     for finding in findings:
         raise WorkloadError(finding.path, finding.message)
 
 
-def _placed(site: AlertSite, objects: Sequence[Object]) -> list[Object]:
-    namespace = {"namespace": site.namespace}
-    return [each | {"metadata": each["metadata"] | namespace} for each in objects]
+def _placed(site: AlertSite, piece: Piece) -> Piece:
+    return replace(piece, make=lambda: map(partial(in_namespace, site.namespace), piece.make()))

@@ -16,19 +16,12 @@ from stoker.api.prometheus import Prometheus, PrometheusAgent
 from stoker.api.rules import PrometheusRule
 from stoker.api.thanosruler import ThanosRuler
 from stoker.errors import WorkloadError
-from stoker.plan import (
-    OWN,
-    KeptAlertmanager,
-    KeptRuler,
-    decide,
-    objects_for,
-    outline_of,
-    shared_service_of,
-)
+from stoker.plan import OWN, KeptAlertmanager, KeptRuler, objects_for, outline_of, shared_service_of
 from stoker.ref import Ref, ref_of
 from stoker.select.assets import SECRET, Contents
 from stoker.select.workload import Workload
 from stoker.settings import Capabilities, ObjectSettings
+from tests.planning import decide
 
 CAPABILITIES, SETTINGS = Capabilities(), ObjectSettings()
 FILE = "route:\n  receiver: own\nreceivers:\n- name: own\n"
@@ -81,7 +74,7 @@ def receivers(text: str) -> list[str]:
 def test_an_alertmanager_is_decided_at_once() -> None:
     """Its Secret has the packed configuration, and what lies beside that in the user's own."""
     found = decide(alertmanager(), [config("a"), config("b", "")], {}, WITH_FILE, CAPABILITIES)
-    assert [(each.ref.name, each.accepted) for each in found.verdicts] == [
+    assert [(each.ref.name, each.accepted) for each in found.verdicts.values()] == [
         ("a", True),
         ("b", False),
     ]
@@ -126,7 +119,7 @@ def test_a_base_that_is_missing_stops_the_alertmanager_and_no_config() -> None:
         CAPABILITIES,
     )
     assert "there is no AlertmanagerConfig shop/root" in found.problem
-    assert [each.accepted for each in found.verdicts] == [True]
+    assert [each.accepted for each in found.verdicts.values()] == [True]
     assert found.contents is None
 
 
@@ -182,8 +175,10 @@ def test_piece_by_piece_is_as_at_once(history: list[tuple[str, Any, Any]]) -> No
             values = WITH_FILE if which else Contents()
             kept.touched([OWN_SECRET], values)
     expected = decide(owner, present.values(), {}, values, CAPABILITIES)
-    verdicts = [kept.verdicts[each.ref] for each in expected.verdicts]
-    assert [each.accepted for each in verdicts] == [each.accepted for each in expected.verdicts]
+    verdicts = [kept.verdicts[each.ref] for each in expected.verdicts.values()]
+    assert [each.accepted for each in verdicts] == [
+        each.accepted for each in expected.verdicts.values()
+    ]
     if expected.problem:
         with pytest.raises(WorkloadError) as raised:
             kept.contents(values)
@@ -202,7 +197,10 @@ def test_a_ruler_is_decided_at_once() -> None:
     remote = [{"url": "http://receiver/api/v1/write"}]
     rules = [rule("good"), rule("bad", "sum(")]
     found = decide(ruler(remoteWrite=remote), rules, {}, Contents(), CAPABILITIES)
-    assert {each.ref.name: each.accepted for each in found.verdicts} == {"good": True, "bad": False}
+    assert {each.ref.name: each.accepted for each in found.verdicts.values()} == {
+        "good": True,
+        "bad": False,
+    }
     assert "http://receiver/api/v1/write" in found.text
     assert [list(held) for held in found.contents.rule_files] == [["shop-good-uid-of-good.yaml"]]
     assert decide(ruler(), rules, {}, Contents(), CAPABILITIES).text == ""
