@@ -41,7 +41,8 @@ from stoker.operator.replacing import Replacing
 from stoker.ref import Ref, ref_from, ref_of_manifest
 
 _WITH_GENERATION: Final = frozenset({"StatefulSet", "DaemonSet"})
-_LARGE: Final = frozenset({"Secret", "ConfigMap"})
+# So many bytes of data are read beside the loop, and of a Secret not held on to.
+_LARGE: Final = 64 * 1024
 # What an update must repeat; the server fills in the rest.
 _CARRIED: Final = (
     "name",
@@ -69,11 +70,13 @@ _DENIED: Final = ("denied the request", "denied request")
 class _Checked(Struct, frozen=True):
     """An object that was right: what was wanted, and what was found or made.
 
-    `sole`: all its content is recorded as ours. `named` are the labels, annotations and owners that
-    were wanted.
+    `wanted` is a digest of the object that was wanted, and `same` that very object, unless it is a
+    large one: what did not change is not even looked at. `sole`: all its content is recorded as
+    ours. `named` are the labels, annotations and owners that were wanted.
     """
 
     wanted: bytes
+    same: Object | None
     metadata: ObjectMeta
     essence: object
     sole: bool
@@ -167,7 +170,8 @@ class Writer:
 
         One that is being deleted is left alone: who wants it is woken when it is gone.
         """
-        identity, digest = ref_of_manifest(wanted), await _digest(wanted)
+        identity = ref_of_manifest(wanted)
+        digest = await self._digest(identity, wanted)
         async with self._turns[identity]:
             if self._is_right(identity, digest) and not self.is_replacing(identity):
                 return False
@@ -181,7 +185,8 @@ class Writer:
 
         Asked before anything is written, so that the rest stays as it is too.
         """
-        identity, digest = ref_of_manifest(wanted), await _digest(wanted)
+        identity = ref_of_manifest(wanted)
+        digest = await self._digest(identity, wanted)
         async with self._turns[identity]:
             if self._is_right(identity, digest):
                 return
@@ -379,6 +384,13 @@ class Writer:
 
     # --- Memory -----------------------------------------------------------------------------------
 
+    async def _digest(self, identity: Ref, wanted: Object) -> bytes:
+        """What tells one content from another; of a large one, made beside the loop."""
+        known = self._checked.get(identity)
+        if known is not None and known.same is wanted:
+            return known.wanted
+        return await asyncio.to_thread(_hashed, wanted) if _is_large(wanted) else _hashed(wanted)
+
     @contextmanager
     def _holding(self, identity: Ref) -> Iterator[None]:
         self._in_hand[identity] = asyncio.Event()
@@ -396,18 +408,16 @@ class Writer:
         others = [each for each in fields if not _is_replaced(each)]
         sole = claimed(others, FIELD_MANAGER) is None
         now = essence(identity.kind, metadata)
-        self._checked[identity] = _Checked(digest, metadata, now, sole, _named(wanted))
+        same = None if wanted["kind"] == "Secret" and _is_large(wanted) else wanted
+        self._checked[identity] = _Checked(digest, same, metadata, now, sole, _named(wanted))
         if not self.saw(identity.kind, live):
             del self._checked[identity]
             path = resource_of(wanted).path(identity.namespace, identity.name)
             raise Conflict("patch", path, "it was deleted while it was looked at")
 
 
-async def _digest(wanted: Object) -> bytes:
-    """What tells one content from another; of what may be large, made beside the loop."""
-    if wanted["kind"] not in _LARGE:
-        return _hashed(wanted)
-    return await asyncio.to_thread(_hashed, wanted)
+def _is_large(wanted: Object) -> bool:
+    return sum(map(len, (wanted.get("data") or {}).values())) > _LARGE
 
 
 def _hashed(wanted: Object) -> bytes:
