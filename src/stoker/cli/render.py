@@ -10,7 +10,8 @@ Objects go to standard output. What was selected, what was rejected and why, and
 workload's version ignores go to standard error. Secrets and ConfigMaps that resources refer to must
 be among the manifests; their values appear in the output as they would in the cluster's Secrets.
 
-Objects are those of an operator without flags; --flag gives it some. They have no owner, as
+Objects are those of an operator without flags; --flag gives it some. A workload that such an
+operator does not look after is named, and nothing is made of it. Objects have no owner, as
 nobody knows the UID of a workload that is not in a cluster, unless the manifest has it.
 
 With -o the folder must be new, empty, or written by an earlier run, whose files are replaced; what
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from stoker.settings import OperatorSettings
 
 _NAME = "render"
-_MADE_BY_FLAGS = "What it makes"
+_GROUPS = ("What it looks after", "What it makes")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,8 +64,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="a flag of the operator about what it makes, as in --flag labels=team=platform;"
-        " may be repeated. `stoker operator --help` lists them under What it makes",
+        help="a flag of the operator about what it looks after or makes, as in"
+        " --flag controller-id=blue; may be repeated. `stoker operator --help` lists them in its"
+        " first two groups",
     )
     parser.add_argument(
         "--consolidate-monitors",
@@ -104,11 +106,11 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _settings(flags: "Sequence[str]") -> "OperatorSettings":
-    """The operator's settings; only flags that change objects mean anything here."""
+    """The operator's settings; only flags that decide on objects mean anything here."""
     from stoker.cli.flag_table import GROUPS
     from stoker.errors import FieldError
 
-    names = {flag.name for flag in GROUPS[_MADE_BY_FLAGS]}
+    names = {flag.name for group in _GROUPS for flag in GROUPS[group]}
     for word in flags:
         name = word.lstrip("-").partition("=")[0]
         if name not in names:

@@ -1,10 +1,9 @@
 """Whether a workload is ours to look after, by the flags of an operator."""
 
 from enum import Enum
-from functools import lru_cache
 from typing import Final
 
-from stoker.select.labels import Selector, selector_of_text
+from stoker.select.labels import EVERYTHING, Selector, selector_of_text
 from stoker.select.namespaces import scope_of
 from stoker.select.workload import Workload, controller_of
 from stoker.settings import OperatorSettings
@@ -49,9 +48,4 @@ def is_for(workload: Workload, settings: OperatorSettings) -> bool:
 def selector_of_flag(kind: str, settings: OperatorSettings) -> Selector:
     """What the flag about workloads of a kind selects; without the flag, all of them."""
     text: str = getattr(settings.selectors, SELECTED_BY[kind])
-    return _parsed(text)
-
-
-@lru_cache(maxsize=8)
-def _parsed(text: str) -> Selector:
-    return selector_of_text(text)
+    return selector_of_text(text) if text else EVERYTHING
