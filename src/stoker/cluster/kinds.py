@@ -21,6 +21,8 @@ from stoker.errors import DecodeError, FieldError
 from stoker.kube import resources as kube
 from stoker.kube.reading import api_version_of
 from stoker.kube.resources import ApiResource, versions_of
+from stoker.roles import WORKLOADS as ROLES
+from stoker.roles import WorkloadRole
 
 
 class ResourceKind(Struct, frozen=True):
@@ -28,12 +30,10 @@ class ResourceKind(Struct, frozen=True):
 
     The resource is in the version of the model, which is also the first of its `versions`; objects
     in the others are converted when they are read.
-    `named_by` is the kind of workload that may name one beside it, wherever others are looked for.
     """
 
     resource: ApiResource
     model: type[Any]
-    named_by: str = ""
     versions: tuple[ApiResource, ...] = ()
 
     def read(self, raw: Raw) -> Any:
@@ -57,31 +57,33 @@ class ResourceKind(Struct, frozen=True):
 class WorkloadKind(Struct, frozen=True):
     """A kind of workload: where the API server has it, and its type.
 
-    `controller` is its name in metrics, `selector` the member of the settings that says which of
-    them are ours by their labels. What becomes of one is in `stoker.plan.kinds`.
+    What becomes of one is in `stoker.plan.kinds`.
     """
 
     resource: ApiResource
     model: type[Any]
-    controller: str
-    selector: str
+
+    @property
+    def role(self) -> WorkloadRole:
+        """What it is to an operator."""
+        return ROLES[self.resource.kind]
 
 
 WORKLOADS: Final[Mapping[str, WorkloadKind]] = {
     kind.resource.kind: kind
     for kind in (
-        WorkloadKind(kube.PROMETHEUS, Prometheus, "prometheus", "prometheus"),
-        WorkloadKind(kube.PROMETHEUS_AGENT, PrometheusAgent, "prometheus-agent", "prometheus"),
-        WorkloadKind(kube.ALERTMANAGER, Alertmanager, "alertmanager", "alertmanager"),
-        WorkloadKind(kube.THANOS_RULER, ThanosRuler, "thanos", "thanos_ruler"),
+        WorkloadKind(kube.PROMETHEUS, Prometheus),
+        WorkloadKind(kube.PROMETHEUS_AGENT, PrometheusAgent),
+        WorkloadKind(kube.ALERTMANAGER, Alertmanager),
+        WorkloadKind(kube.THANOS_RULER, ThanosRuler),
     )
 }
 
 
-def _resource_kind(resource: ApiResource, model: type[Any], named_by: str = "") -> ResourceKind:
+def _resource_kind(resource: ApiResource, model: type[Any]) -> ResourceKind:
     """A kind, in the version that its model declares."""
     versions = sorted(versions_of(resource), key=lambda each: _model_of(each) is not model)
-    return ResourceKind(versions[0], model, named_by, tuple(versions))
+    return ResourceKind(versions[0], model, tuple(versions))
 
 
 def _model_of(resource: ApiResource) -> type[Any] | None:
@@ -97,6 +99,6 @@ RESOURCES: Final[Mapping[str, ResourceKind]] = {
         _resource_kind(kube.PROBE, Probe),
         _resource_kind(kube.SCRAPE_CONFIG, ScrapeConfig),
         _resource_kind(kube.PROMETHEUS_RULE, PrometheusRule),
-        _resource_kind(kube.ALERTMANAGER_CONFIG, AlertmanagerConfig, named_by="Alertmanager"),
+        _resource_kind(kube.ALERTMANAGER_CONFIG, AlertmanagerConfig),
     )
 }

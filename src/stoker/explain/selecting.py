@@ -14,8 +14,9 @@ from stoker.explain.pruned import losses
 from stoker.explain.view import View
 from stoker.explain.wording import asked_for, failing, present
 from stoker.generate.prometheus import kinds_of
-from stoker.plan.custody import SELECTED_BY, NotOurs, not_ours, selector_of_flag
+from stoker.plan.custody import NotOurs, not_ours, selector_of_flag
 from stoker.ref import ref_of
+from stoker.roles import WORKLOADS
 from stoker.select.choice import (
     NAMESPACE_NAME,
     SELECTED_KINDS,
@@ -89,7 +90,7 @@ def _workload_out_of_sight(settings: OperatorSettings, workload: Workload) -> Re
 def _left_out_by_flag(settings: OperatorSettings, workload: Workload) -> Reason:
     kind, labels = type(workload).__name__, workload.metadata.labels or {}
     missed = failing(selector_of_flag(kind, settings), labels)[0]
-    flag = f"--{SELECTED_BY[kind].replace('_', '-')}-instance-selector"
+    flag = f"--{WORKLOADS[kind].flags.replace('_', '-')}-instance-selector"
     told = f"{flag} asks for {asked_for(missed)}; the workload {present(missed, labels)}"
     return Reason(Cause.WORKLOAD_NOT_WATCHED, told)
 

@@ -25,6 +25,7 @@ from stoker.kube.watch import WatchScope
 from stoker.operator.namespaces import read_one_by_one
 from stoker.plan.existing import Running
 from stoker.ref import Ref
+from stoker.roles import RESOURCES as ROLES
 from stoker.select.choice import Resource
 from stoker.select.namespaces import Namespaces, excluding, reference_scope, scope_of
 from stoker.select.workload import Workload
@@ -56,7 +57,7 @@ class Caches:
                 kind.resource,
                 kind.model,
                 self.workload_scope(name),
-                getattr(selectors, kind.selector),
+                getattr(selectors, kind.role.flags),
             )
             for name, kind in WORKLOADS.items()
         }
@@ -124,9 +125,10 @@ class Caches:
         """Where resources of each kind are selected from."""
         return {name: scope_of(name, self._settings.namespaces) for name in RESOURCES}
 
-    def _resource_scope(self, name: str, kind: ResourceKind) -> Namespaces:
+    def _resource_scope(self, name: str) -> Namespaces:
         selected = scope_of(name, self._settings.namespaces)
-        return selected | self.workload_scope(kind.named_by) if kind.named_by else selected
+        named_by = ROLES[name].named_by
+        return selected | self.workload_scope(named_by) if named_by else selected
 
     def workload_scope(self, kind: str) -> Namespaces:
         """Where workloads of a kind are looked for."""
@@ -215,7 +217,7 @@ class Caches:
         return bool(reflector.scope.label_selector) or narrowed
 
     def _selectable(self, name: str, kind: ResourceKind) -> Cached:
-        scope = self._resource_scope(name, kind)
+        scope = self._resource_scope(name)
         several = len(kind.versions) > 1
         return Reflector(
             self._client,

@@ -37,12 +37,13 @@ from stoker.operator.standins import SCRAPE_CONFIG, belongs, found_for, monitor_
 from stoker.operator.tools import Tools
 from stoker.operator.writer import Writer
 from stoker.ref import Ref, ref_from
+from stoker.roles import kinds_that
 from stoker.select.members import Members
 from stoker.select.standins import CONSOLIDATED_BY
 from stoker.select.workload import AnyPrometheus, scraper_of
 from stoker.settings import lease_name
 
-KINDS: Final = frozenset({"ServiceMonitor", "PodMonitor", "Probe"})
+KINDS: Final = frozenset(kinds_that(consolidated=True))
 _GATHER_SECONDS: Final = 0.3
 _LONGEST_WAIT: Final = 10.0
 

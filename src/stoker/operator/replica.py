@@ -114,7 +114,7 @@ class Operator:
         for task in _TASKS:
             self._faults.add(0, task)
         self._metrics = {
-            name: metrics.controller(kind.controller) for name, kind in WORKLOADS.items()
+            name: metrics.controller(kind.role.controller) for name, kind in WORKLOADS.items()
         }
         self._tools = self._made_tools(client, status_client, capabilities)
         watch_footprint(metrics, self._tools)
@@ -213,8 +213,8 @@ class Operator:
         return [
             *(
                 job(
-                    WORKLOADS[kind].controller,
-                    WORKLOADS[kind].controller,
+                    WORKLOADS[kind].role.controller,
+                    WORKLOADS[kind].role.controller,
                     queue=queue,
                     work=self._work_on,
                     failed=self._failed,

@@ -38,6 +38,7 @@ from stoker.operator.tools import Tools
 from stoker.operator.workers import tell
 from stoker.plan.custody import not_ours
 from stoker.ref import Ref, ref_from
+from stoker.roles import WORKLOADS
 from stoker.select.choice import Monitor, Resource
 from stoker.select.workload import AnyPrometheus, Scraper, scraper_of
 from stoker.status.conditions import AVAILABLE, DEGRADED, TRUE, timestamp
@@ -45,7 +46,7 @@ from stoker.status.pods import by_owner, ready
 from stoker.status.targets import NOTHING, SINCE, Scraped, job_names, scraped, target_counts
 from stoker.status.workload import DAEMON_SET
 
-_KINDS: Final = ("Prometheus", "PrometheusAgent")
+_KINDS: Final = tuple(kind for kind, role in WORKLOADS.items() if role.scrapes)
 _WORKERS: Final = 2
 _PATIENCE: Final = 3
 _PAUSE: Final = 1.0

@@ -1,20 +1,12 @@
 """Whether a workload is ours to look after, by the flags of an operator."""
 
 from enum import Enum
-from typing import Final
 
+from stoker.roles import WORKLOADS
 from stoker.select.labels import EVERYTHING, Selector, selector_of_text
 from stoker.select.namespaces import scope_of
 from stoker.select.workload import Workload, controller_of
 from stoker.settings import OperatorSettings
-
-SELECTED_BY: Final = {
-    "Prometheus": "prometheus",
-    "PrometheusAgent": "prometheus",
-    "Alertmanager": "alertmanager",
-    "ThanosRuler": "thanos_ruler",
-}
-"""The member of the settings with the selector of each kind, which is named like its flag."""
 
 
 class NotOurs(Enum):
@@ -47,5 +39,5 @@ def is_for(workload: Workload, settings: OperatorSettings) -> bool:
 
 def selector_of_flag(kind: str, settings: OperatorSettings) -> Selector:
     """What the flag about workloads of a kind selects; without the flag, all of them."""
-    text: str = getattr(settings.selectors, SELECTED_BY[kind])
+    text: str = getattr(settings.selectors, WORKLOADS[kind].flags)
     return selector_of_text(text) if text else EVERYTHING

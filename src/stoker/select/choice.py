@@ -18,6 +18,7 @@ from stoker.api.prometheus import Prometheus
 from stoker.api.rules import PrometheusRule
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.api.workload import WorkloadSpec
+from stoker.roles import RESOURCES
 from stoker.select.labels import Selector, selector_of
 from stoker.select.standins import monitor_behind
 from stoker.select.workload import Scraper, Workload
@@ -43,19 +44,28 @@ class SelectedKind(Struct, frozen=True):
     namespace_selector: str
 
 
-def _kind(model: type, prefix: str) -> SelectedKind:
-    return SelectedKind(model.__name__, model, f"{prefix}_selector", f"{prefix}_namespace_selector")
-
-
-MONITOR_KINDS: Final = (
-    _kind(ServiceMonitor, "service_monitor"),
-    _kind(PodMonitor, "pod_monitor"),
-    _kind(Probe, "probe"),
-    _kind(ScrapeConfig, "scrape_config"),
+_MODELS: Final = {
+    each.__name__: each
+    for each in (
+        ServiceMonitor,
+        PodMonitor,
+        Probe,
+        ScrapeConfig,
+        PrometheusRule,
+        v1alpha1.AlertmanagerConfig,
+    )
+}
+SELECTED_KINDS: Final = tuple(
+    SelectedKind(
+        role.kind,
+        _MODELS[role.kind],
+        f"{role.selector}_selector",
+        f"{role.selector}_namespace_selector",
+    )
+    for role in RESOURCES.values()
 )
-RULE_KIND: Final = _kind(PrometheusRule, "rule")
-ALERTMANAGER_CONFIG_KIND: Final = _kind(v1alpha1.AlertmanagerConfig, "alertmanager_config")
-SELECTED_KINDS: Final = (*MONITOR_KINDS, RULE_KIND, ALERTMANAGER_CONFIG_KIND)
+MONITOR_KINDS: Final = tuple(kind for kind in SELECTED_KINDS if RESOURCES[kind.name].monitor)
+RULE_KIND: Final = next(kind for kind in SELECTED_KINDS if kind.model is PrometheusRule)
 UNMANAGED: Final = (
     "no selector for ServiceMonitors, PodMonitors, Probes or ScrapeConfigs is set, so the "
     "configuration's Secret is left to you; set one, if only to `{}`, to have it written"
@@ -113,7 +123,7 @@ def choice(spec: WorkloadSpec, namespace: str, kind: SelectedKind) -> Choice:
         selector_of(getattr(spec, kind.selector)),
         None if namespaces is None else selector_of(namespaces),
         namespace,
-        _named(spec) if kind is ALERTMANAGER_CONFIG_KIND else "",
+        _named(spec) if RESOURCES[kind.name].named_by else "",
     )
 
 

@@ -13,14 +13,11 @@ from typing import Final
 from msgspec import Struct
 
 from stoker.errors import FieldError
+from stoker.roles import RESOURCES, WORKLOADS
 from stoker.settings import NamespaceSettings
 
-_OWN_LISTS: Final = {
-    "Prometheus": "prometheus",
-    "PrometheusAgent": "prometheus",
-    "Alertmanager": "alertmanager",
-    "AlertmanagerConfig": "alertmanager_config",
-    "ThanosRuler": "thanos_ruler",
+_OWN_LISTS: Final = {kind: role.flags for kind, role in WORKLOADS.items()} | {
+    kind: role.flags for kind, role in RESOURCES.items() if role.flags
 }
 _EVERYTHING: Final = ""
 NAME_LABEL: Final = "kubernetes.io/metadata.name"
@@ -82,8 +79,9 @@ def reference_scope(kind: str, settings: NamespaceSettings, *, everywhere: bool)
     neither list is narrowed, that is the same.
     """
     own = scope_of(kind, settings)
-    if kind == "Alertmanager":
-        own |= scope_of("AlertmanagerConfig", settings)
+    for named, role in RESOURCES.items():
+        if role.named_by == kind:
+            own |= scope_of(named, settings)
     return own | scope_of("", settings) if everywhere else own
 
 

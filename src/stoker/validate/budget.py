@@ -16,10 +16,10 @@ import msgspec
 from stoker.errors import OverBudgetError, ResourceError
 from stoker.golang.regex import parsed
 from stoker.limits import LIMITS, Limits, said
+from stoker.roles import RESOURCES
 from stoker.validate.findings import Finding, Findings, Reason, json_names
 
-_MONITORS: Final = ("ServiceMonitor", "PodMonitor", "Probe", "ScrapeConfig")
-BOUNDED: Final = frozenset((*_MONITORS, "PrometheusRule", "AlertmanagerConfig"))
+BOUNDED: Final = frozenset(RESOURCES)
 """The kinds that have a budget: those that tenants write."""
 
 # Which row counts the items of a list, by the name of the field.

@@ -32,6 +32,7 @@ from stoker.api.prometheus import PrometheusSpec
 from stoker.errors import DecodeError, FieldError, below
 from stoker.limits import NO_CHANGES, Limits
 from stoker.promql import NEWEST, options_for
+from stoker.roles import WORKLOADS
 from stoker.select.assets import Contents
 from stoker.select.workload import Scraper
 from stoker.settings import DEFAULT_PROMETHEUS_VERSION, Capabilities
@@ -142,7 +143,7 @@ class Reviewer:
         return validated
 
     def _findings(self, kind: str, version: Version, given: Object) -> Findings:
-        if kind in _WORKLOADS:
+        if kind in WORKLOADS:
             return iter(())
         if kind == "PrometheusRule":
             return raw_rules(given.get("spec"), self._reader)
@@ -150,9 +151,6 @@ class Reviewer:
             model: Any = version.model
             return raw_alertmanager_config(model, given, self._limits)
         return _monitor(given, self._limits)
-
-
-_WORKLOADS: Final = ("Prometheus", "PrometheusAgent", "Alertmanager", "ThanosRuler")
 
 
 def _monitor(given: Object, limits: Limits) -> Findings:
@@ -173,7 +171,7 @@ def _monitor(given: Object, limits: Limits) -> Findings:
 
 
 def _warned(kind: str, version: Version, given: Object) -> Iterable[str]:
-    doubtful = _doubts(version, given) if kind in _WORKLOADS else ()
+    doubtful = _doubts(version, given) if kind in WORKLOADS else ()
     for text in islice(chain(doubtful, warnings(version, given)), _MOST_WARNINGS):
         yield text if len(text) <= _LONGEST_WARNING else f"{text[: _LONGEST_WARNING - 1]}…"
 
