@@ -58,16 +58,12 @@ _CREDENTIALS: Final = (
 
 
 class Logger:
-    """Writes lines about one component; `bind` makes one that says more in each line."""
+    """Writes lines about one component, each with these fields."""
 
     def __init__(self, component: str = "", /, **fields: Any) -> None:
         self._logger = logging.getLogger(f"stoker.{component}" if component else "stoker")
         self._component = component
         self._fields = fields
-
-    def bind(self, **fields: Any) -> "Logger":
-        """A logger whose lines carry these fields too."""
-        return Logger(self._component, **{**self._fields, **fields})
 
     def debug(self, message: str, /, **fields: Any) -> None:
         """Write what helps to find a fault."""

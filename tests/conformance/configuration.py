@@ -14,13 +14,7 @@ from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
 from stoker.api.prometheus import Prometheus, PrometheusAgent
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.errors import WorkloadError
-from stoker.generate.prometheus import (
-    Additional,
-    Configuration,
-    Resources,
-    agent_config,
-    server_config,
-)
+from stoker.generate.prometheus import Additional
 from stoker.ref import Ref
 from stoker.select.assets import CONFIG_MAP, SECRET, Contents
 from stoker.select.workload import Scraper
@@ -31,6 +25,7 @@ from stoker.yamltree import parse
 from tests.conformance.cases import Case
 from tests.conformance.compare import without_nulls
 from tests.conformance.replay import Context, Outcome, error_outcome, replays, text_outcome
+from tests.whole import Configuration, Resources, agent_config, server_config
 
 _KINDS: Final[dict[str, Any]] = {
     "serviceMonitors": ServiceMonitor,

@@ -14,7 +14,7 @@ from stoker.api.workload import Argument, DnsConfig, HostAlias, WebConfig
 from stoker.build.args import with_additional
 from stoker.build.image import image_path
 from stoker.build.merge import merge_containers
-from stoker.build.names import stateful_set_name, stateful_set_selector, unique_label
+from stoker.build.names import stateful_set_name, unique_label
 from stoker.build.pod import dns_config, host_aliases, startup_probe_timing
 from stoker.build.reloader import ReloaderPlan, reloader_container
 from stoker.build.secrets import sharded
@@ -34,6 +34,7 @@ from stoker.select.workload import scraper_of as workload_for
 from stoker.settings import Capabilities, ObjectSettings, Reloader
 from tests.conformance.cases import Case
 from tests.conformance.compare import differences, without_nulls
+from tests.conformance.done_without import stateful_set_selector
 from tests.conformance.replay import (
     Context,
     Outcome,

@@ -13,7 +13,6 @@ from stoker.select.namespaces import (
     by_label,
     contradiction,
     excluding,
-    identical,
     merged,
     scope_of,
 )
@@ -24,9 +23,10 @@ from stoker.settings import (
     gates_with,
     with_own,
 )
-from stoker.status.finalizers import Operation, adding, removing
+from stoker.status.finalizers import Operation, removing
 from tests.conformance.cases import Case
 from tests.conformance.compare import comparable_object, differences, without_nulls
+from tests.conformance.done_without import adding, identical
 from tests.conformance.replay import Context, Outcome, error_outcome, outcome_of, replays
 
 _READERS: dict[str, Callable[[str, Any], Any]] = {

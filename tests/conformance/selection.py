@@ -34,7 +34,7 @@ from stoker.api.remote import AzureAd, RemoteWrite
 from stoker.api.workload import WebTlsConfig
 from stoker.select.assets import source_of
 from stoker.select.choice import MONITOR_KINDS
-from stoker.select.labels import problems, selection_changed, selector_of
+from stoker.select.labels import problems, selector_of
 from stoker.select.workload import Scraper
 from stoker.validate import alerting, http
 from stoker.validate import workload as own
@@ -46,6 +46,7 @@ from stoker.validate.verdicts import Selection, Verdict, judge
 from tests.conformance.cases import Case
 from tests.conformance.compare import differences, without_nulls
 from tests.conformance.configuration import contents_of
+from tests.conformance.done_without import selection_changed
 from tests.conformance.replay import PASSED, Context, Outcome, error_outcome, outcome_of, replays
 
 

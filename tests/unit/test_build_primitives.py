@@ -25,7 +25,6 @@ from stoker.build.names import (
     pod_labels,
     selector_labels,
     stateful_set_name,
-    stateful_set_selector,
     thanos_http_client_name,
     tls_assets_name,
     unique_label,
@@ -159,11 +158,6 @@ def test_pods_tell_kubectl_their_main_container() -> None:
     assert pod_annotations(server()) == {key: "prometheus"}
     own = server(podMetadata={"annotations": {key: "proxy", "a": "b"}})
     assert pod_annotations(own) == {key: "proxy", "a": "b"}
-
-
-def test_stateful_sets_of_a_mode_are_found_by_their_labels() -> None:
-    """The selector fits the labels that StatefulSets have."""
-    assert stateful_set_selector("agent").endswith("operator.prometheus.io/mode in (agent)")
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from stoker.api.decode import convert
 from stoker.api.prometheus import PrometheusAgentSpec, PrometheusSpec
 from stoker.api.rules import PrometheusRule
 from stoker.generate import block, draft
-from stoker.generate.prometheus import Resources, agent_config, server_config
 from stoker.generate.rulebook import KeptRules, RuleTerms
 from stoker.generate.rules import MOUNTED_BY_PROMETHEUS
 from stoker.limits import LIMITS, Limits
@@ -24,6 +23,7 @@ from stoker.remembered import Remembered
 from stoker.select.assets import Contents
 from stoker.select.workload import Scraper
 from stoker.validate.rules import parsed, prometheus_reader
+from tests.whole import Resources, agent_config, server_config
 
 # Why a cache of the standard library, which counts entries, cannot hold much.
 OURS = "only what we declare enters it: types, schemas, tables, patterns of our own"

@@ -11,7 +11,7 @@ from stoker.cli.operator_settings import operator_settings
 from stoker.errors import FieldError
 from stoker.select.namespaces import NAME_LABEL, Namespaces, by_label, reference_scope, scope_of
 from stoker.settings import LeaderSettings, NamespaceSettings, OperatorSettings
-from stoker.status.finalizers import adding, removing
+from stoker.status.finalizers import removing
 
 # Every flag of prometheus-operator 0.94.1, with a value that is not its default.
 PEER = [
@@ -339,17 +339,6 @@ def test_a_selector_is_joined_to_the_one_that_is_there() -> None:
 
 
 # --- Finalizers -----------------------------------------------------------------------------------
-
-
-def test_adding_a_finalizer_builds_only_on_what_was_seen() -> None:
-    """Defect 8: another's finalizer is never overwritten, since each patch tests its ground."""
-    fresh = adding("ours", None, "41")
-    assert fresh[0] == {"op": "test", "path": "/metadata/resourceVersion", "value": "41"}
-    assert fresh[1]["value"] == ["ours"]
-    joined = adding("ours", ["theirs"], "41")
-    assert joined[0] == {"op": "test", "path": "/metadata/finalizers", "value": ["theirs"]}
-    assert joined[1] == {"op": "add", "path": "/metadata/finalizers/-", "value": "ours"}
-    assert adding("ours", ["theirs", "ours"], "41") == []
 
 
 def test_removing_a_finalizer_takes_off_ours_alone() -> None:

@@ -16,21 +16,14 @@ from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.errors import WorkloadError
 from stoker.generate import fragments, stream
 from stoker.generate.fragments import FRAME_ONLY, OWN, KeptConfiguration, settings_of_jobs
-from stoker.generate.prometheus import (
-    NOTHING_ADDITIONAL,
-    Additional,
-    Configuration,
-    Resources,
-    agent_config,
-    fragment,
-    server_config,
-)
+from stoker.generate.prometheus import NOTHING_ADDITIONAL, Additional, fragment
 from stoker.ref import Ref
 from stoker.select.assets import SECRET, Contents
 from stoker.select.choice import Monitor
 from stoker.select.workload import Scraper
 from stoker.validate.findings import Reason
 from stoker.validate.verdicts import judge
+from tests.whole import Configuration, Resources, agent_config, server_config
 
 MODELS: dict[str, Any] = {
     "ServiceMonitor": ServiceMonitor,

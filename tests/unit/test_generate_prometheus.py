@@ -10,20 +10,12 @@ from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
 from stoker.api.prometheus import PrometheusAgentSpec, PrometheusSpec
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.errors import WorkloadError
-from stoker.generate.prometheus import (
-    Additional,
-    Resources,
-    agent_config,
-    agent_frame,
-    fragment,
-    server_config,
-    server_frame,
-    whole_text,
-)
+from stoker.generate.prometheus import Additional, agent_frame, fragment, server_frame, whole_text
 from stoker.ref import Ref
 from stoker.select.assets import Contents
 from stoker.select.workload import Scraper
 from stoker.settings import Capabilities
+from tests.whole import Resources, agent_config, server_config
 
 NOTHING = Contents()
 PLAIN = Capabilities(shard_retention=False, topology_sharding=False)

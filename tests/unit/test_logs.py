@@ -153,12 +153,3 @@ def test_lines_of_libraries_come_in_the_same_form() -> None:
     (line,) = stream.getvalue().splitlines()
     assert "level=error" in line
     assert 'msg="task a b failed" component=asyncio stack="Traceback' in line
-
-
-def test_a_bound_logger_says_more_in_each_line() -> None:
-    """Fields that belong to a piece of work are given once."""
-    stream = io.StringIO()
-    logs.configure("info", "logfmt", stream)
-    log = logs.logger("web", a=1).bind(b=2)
-    log.info("x", c=3)
-    assert stream.getvalue().endswith("component=web a=1 b=2 c=3\n")

@@ -257,13 +257,13 @@ def test_operators_bind_as_in_prometheus(text: str) -> None:
 
 
 def test_a_refusal_tells_line_and_column() -> None:
-    """Lines and columns count from 1, and marks stand under what is meant."""
+    """Lines and columns count from 1."""
     with pytest.raises(ParseError) as refusal:
         parse("sum(\n  raet(foo[5m])\n)")
     error = refusal.value
     assert (error.line, error.column) == (2, 3)
     assert str(error).startswith("2:3: there is no function `raet`")
-    assert error.pointed == "  raet(foo[5m])\n  ^^^^"
+    assert error.offending == "raet"
 
 
 def test_more_than_one_problem_can_be_found() -> None:

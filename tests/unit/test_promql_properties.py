@@ -62,7 +62,7 @@ def parsed(text: str) -> Node | None:
     assert 0 <= refusal.position <= len(text)
     assert refusal.line >= 1
     assert refusal.column >= 1
-    assert "^" in refusal.pointed
+    assert refusal.offending in text
     return None
 
 

@@ -19,7 +19,6 @@ from stoker.select.labels import (
     field_text_problem,
     label_text_problem,
     problems,
-    selection_changed,
     selector_of,
 )
 from stoker.select.workload import Scraper
@@ -212,14 +211,6 @@ def test_a_selector_matches_what_kubernetes_would(
 def test_a_wrong_selector_says_what_is_wrong(selector: LabelSelector, message: str) -> None:
     """The complaint names what Kubernetes would not take."""
     assert message in next(problems(selector)).message
-
-
-def test_a_change_of_labels_matters_when_it_changes_the_choice() -> None:
-    """Old and current labels are compared by what the selector makes of them."""
-    selector = selector_of(LabelSelector(match_labels={"a": "1"}))
-    assert selection_changed(selector, {"a": "1"}, {"a": "2"})
-    assert not selection_changed(selector, {"a": "2"}, {"a": "3"})
-    assert not selection_changed(selector, {"a": "1"}, {"a": "1", "b": "1"})
 
 
 @pytest.mark.parametrize(

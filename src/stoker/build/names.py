@@ -142,11 +142,6 @@ def object_labels(workload: Scraper, shard: int | None) -> dict[str, str]:
     return selector_labels(workload, shard) | {MODE: mode_of(workload)}
 
 
-def stateful_set_selector(mode: str) -> str:
-    """A label selector for all StatefulSets of a mode, `server` or `agent`, whoever owns them."""
-    return f"managed-by in ({MANAGING_OPERATOR}),{SHARD},{NAME},{MODE} in ({mode})"
-
-
 def unique_label(prefix: str, name: str) -> str:
     """A DNS label for a name of any length: what fits of it, and a hash that tells it apart.
 

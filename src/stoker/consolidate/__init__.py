@@ -1,4 +1,4 @@
-"""ServiceMonitors, PodMonitors and Probes as ScrapeConfigs that scrape the same (C4).
+"""ServiceMonitors, PodMonitors and Probes as ScrapeConfigs that scrape the same.
 
     monitor, Terms ──> one ScrapeConfig for each endpoint, or what cannot be said in one
 

@@ -27,7 +27,7 @@ CERTIFICATES = "/etc/prometheus/certs"
 
 
 class Ignored(Struct, frozen=True):
-    """A field that was left out because the workload's version does not know it (G2)."""
+    """A field that was left out because the workload's version does not know it."""
 
     path: str
     reason: str

@@ -1,4 +1,4 @@
-"""The configuration of one workload, kept and changed piece by piece (G3).
+"""The configuration of one workload, kept and changed piece by piece.
 
     put, remove     a resource          one verdict, one fragment, one compressed run
     touched         Secrets, ConfigMaps what read them, if the values that it read are others now
@@ -9,7 +9,7 @@ compressed runs alone (`stream`), and of each resource the verdict. Nothing that
 proportional to the number of resources, except that the compressed runs are joined.
 
 Nobody may stop anybody else: a resource that cannot be used is left out and its verdict says why,
-also where its job has the name of an additional one, or where no Secret could hold it (G5). What
+also where its job has the name of an additional one, or where no Secret could hold it. What
 is wrong with the workload itself is raised when its configuration is asked for.
 """
 

@@ -11,7 +11,7 @@ changes; the frame is small. A resource that cannot be written is left out and r
 others load; a workload that cannot be configured is a `WorkloadError`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
@@ -36,22 +36,12 @@ from stoker.generate.sections import (
     tracing_section,
 )
 from stoker.generate.sharding import divided
-from stoker.ref import Ref, ref_of
 from stoker.select.assets import Assets, Missing, Source
 from stoker.select.choice import Monitor
 from stoker.select.workload import Scraper
 from stoker.validate.budget import Meter
 
 Reads: TypeAlias = dict[Source, str | Missing]
-
-
-class Resources(Struct, frozen=True, kw_only=True):
-    """The configuration resources that a workload has selected and accepted, by key."""
-
-    service_monitors: Mapping[str, ServiceMonitor] = {}
-    pod_monitors: Mapping[str, PodMonitor] = {}
-    probes: Mapping[str, Probe] = {}
-    scrape_configs: Mapping[str, ScrapeConfig] = {}
 
 
 class Additional(Struct, frozen=True, kw_only=True):
@@ -82,41 +72,6 @@ class Frame(Struct, frozen=True):
     tail: str
     ignored: tuple[Ignored, ...] = ()
     reads: Reads = {}
-
-
-class Configuration(Struct, frozen=True):
-    """A whole configuration, and what its reader must know.
-
-    `ignored` and `rejected` are by resource, the workload's own under a name of nothing.
-    """
-
-    text: str
-    ignored: dict[Ref, tuple[Ignored, ...]] = {}
-    rejected: dict[Ref, ResourceError] = {}
-    reads: Reads = {}
-
-
-def server_config(
-    workload: Scraper,
-    resources: Resources,
-    assets: Assets,
-    additional: Additional = NOTHING_ADDITIONAL,
-    rule_config_maps: Sequence[str] = (),
-) -> Configuration:
-    """The configuration of a Prometheus server."""
-    frame = server_frame(workload, assets, additional, rule_config_maps)
-    return _joined(frame, _fragments(workload, resources, assets))
-
-
-def agent_config(
-    workload: Scraper,
-    resources: Resources,
-    assets: Assets,
-    additional: Additional = NOTHING_ADDITIONAL,
-) -> Configuration:
-    """The configuration of a Prometheus agent; on every node, only what has a node is scraped."""
-    frame = agent_frame(workload, assets, additional)
-    return _joined(frame, _fragments(workload, resources, assets))
 
 
 def server_frame(
@@ -237,29 +192,6 @@ def _ignored(resource: Monitor, draft: Draft) -> tuple[Ignored, ...]:
     """What was left out, in the words of the version in which the user wrote the resource."""
     written = (resource.api_version, type(resource).__name__)
     return tuple(Ignored(*as_written(*written, one.path, one.reason)) for one in draft.ignored)
-
-
-def _fragments(
-    workload: Scraper, resources: Resources, assets: Assets
-) -> Iterator[tuple[Ref, Fragment]]:
-    for kind in kinds_of(workload):
-        for _, resource in sorted(getattr(resources, kind.field).items()):
-            yield ref_of(resource), fragment(resource, workload, assets)
-
-
-def _joined(frame: Frame, fragments: Iterator[tuple[Ref, Fragment]]) -> Configuration:
-    texts: list[str] = []
-    ignored = {Ref("", "", ""): frame.ignored}
-    rejected = {}
-    reads = dict(frame.reads)
-    for key, part in fragments:
-        texts.append(part.text)
-        ignored[key] = part.ignored
-        reads |= part.reads
-        if part.problem:
-            rejected[key] = part.problem
-    noticed = {key: fields for key, fields in ignored.items() if fields}
-    return Configuration(whole_text(frame, texts), noticed, rejected, reads)
 
 
 def whole_text(frame: Frame, fragments: Sequence[str]) -> str:

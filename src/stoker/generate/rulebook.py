@@ -1,4 +1,4 @@
-"""The rules of one workload, kept and changed piece by piece (G3, G6).
+"""The rules of one workload, kept and changed piece by piece.
 
     put, remove     a PrometheusRule    one verdict, one file, one ConfigMap
     set_workload    the workload        the files that what changed of it has a part in

@@ -1,4 +1,4 @@
-"""PrometheusRules as files, and the files over ConfigMaps (G6).
+"""PrometheusRules as files, and the files over ConfigMaps.
 
     PrometheusRule ──judged, limited to its namespace──> shop-alerts-1f0c….yaml
     all files ──────────────────────────────> prometheus-main-rulefiles-0, -1, …

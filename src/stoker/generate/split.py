@@ -1,4 +1,4 @@
-"""A configuration that is too large for one Secret, as several files (G4).
+"""A configuration that is too large for one Secret, as several files.
 
 A Secret holds about a megabyte. What does not fit is divided: the main file keeps all that the
 workload itself makes and names further files, which hold the jobs of resources.

@@ -1,4 +1,4 @@
-"""The kubelets' Service and the lists of nodes behind it, kept as the nodes are (O4).
+"""The kubelets' Service and the lists of nodes behind it, kept as the nodes are.
 
     nodes: address, readiness ───┐
     Service, Endpoints, slices ──┼──> queue ──> read, plan, write what differs

@@ -1,4 +1,4 @@
-"""The ScrapeConfigs in the cluster that stand in for monitors (C4).
+"""The ScrapeConfigs in the cluster that stand in for monitors.
 
 One counts only if it is exactly what we would write: then nobody can smuggle another job into a
 configuration, and as long as one is missing or old, the monitor's own jobs are used, which do the

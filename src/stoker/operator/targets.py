@@ -1,4 +1,4 @@
-"""Targets in bindings: every now and then a few questions to each Prometheus and agent (S6).
+"""Targets in bindings: every now and then a few questions to each Prometheus and agent.
 
 In a round each workload has its turn for one resource after the other, from where the last round
 ended, until the requests of the round are used up. A resource is asked about in one ready pod of

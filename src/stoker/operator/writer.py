@@ -2,7 +2,7 @@
 
 What was found right or was written is remembered with the version of the object in the cluster;
 as long as neither changes, nothing is asked. Otherwise the object is read and compared, which
-finds what others did to it; it is applied only if that made a difference (O7). A Secret of which
+finds what others did to it; it is applied only if that made a difference. A Secret of which
 we know that nobody touched it is replaced without reading it first, and in binary form: it may be
 large, and a configuration waits for it.
 """

@@ -1,4 +1,4 @@
-"""An agent that changes its mode: new pods are made and get going, then the old ones go (D7).
+"""An agent that changes its mode: new pods are made and get going, then the old ones go.
 
 **When the old ones go.** A new agent is ready before it scrapes: it must find its targets first,
 and Prometheus looks at what it has found every five seconds (older versions: ten in all). So during

@@ -42,12 +42,3 @@ class ParseError(Exception):
     def offending(self) -> str:
         """The text at fault; empty where something is missing at the end."""
         return self.text[self.position : self.problem.end]
-
-    @property
-    def pointed(self) -> str:
-        """The line at fault and, below it, marks under what is meant."""
-        start = self.position - self.column + 1
-        stop = self.text.find("\n", start)
-        line = self.text[start : len(self.text) if stop < 0 else stop]
-        width = min(max(len(self.offending), 1), max(len(line) - self.column + 1, 1))
-        return f"{line}\n{' ' * (self.column - 1)}{'^' * width}"

@@ -77,13 +77,6 @@ def _requirement(declared: LabelSelectorRequirement) -> Requirement:
     return Requirement(declared.key, declared.operator, frozenset(declared.values or ()))
 
 
-def selection_changed(
-    selector: Selector, old: Mapping[str, str] | None, current: Mapping[str, str] | None
-) -> bool:
-    """Whether a change of labels is one between chosen and not chosen."""
-    return selector.matches(old) is not selector.matches(current)
-
-
 def problems(declared: LabelSelector | None, path: str = "") -> Iterator[SelectorProblem]:
     """Everything that Kubernetes would refuse in a selector."""
     if declared is None:

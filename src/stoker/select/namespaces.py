@@ -98,11 +98,6 @@ def merged(first: Iterable[str], second: Iterable[str]) -> tuple[str, ...]:
     return (_EVERYTHING,) if _EVERYTHING in both else tuple(sorted(both))
 
 
-def identical(first: Iterable[str], second: Iterable[str]) -> bool:
-    """Whether two lists name the same namespaces, so that one watch serves both."""
-    return set(first) == set(second)
-
-
 def by_label(label: str, values: Iterable[str], *, exclude: bool = False, besides: str = "") -> str:
     """A label selector for objects with (or without) one of these values, besides another."""
     listed = ",".join(sorted(set(values)))

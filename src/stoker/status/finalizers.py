@@ -13,28 +13,6 @@ Operation: TypeAlias = dict[str, Any]
 _PATH = "/metadata/finalizers"
 
 
-def adding(
-    finalizer: str, finalizers: Sequence[str] | None, resource_version: str
-) -> list[Operation]:
-    """The JSON patch that adds a finalizer.
-
-    Where there is no list yet, it must be made: then nothing at all may have changed, since
-    another's list would be overwritten.
-    """
-    present = list(finalizers or ())
-    if finalizer in present:
-        return []
-    if not present:
-        return [
-            {"op": "test", "path": "/metadata/resourceVersion", "value": resource_version},
-            {"op": "add", "path": _PATH, "value": [finalizer]},
-        ]
-    return [
-        {"op": "test", "path": _PATH, "value": present},
-        {"op": "add", "path": f"{_PATH}/-", "value": finalizer},
-    ]
-
-
 def removing(finalizer: str, finalizers: Sequence[str] | None) -> list[Operation]:
     """The JSON patch that takes a finalizer off, if it is still where it was seen."""
     present = list(finalizers or ())

@@ -1,4 +1,4 @@
-"""What a workload really scrapes for a resource: counts and a few errors, for its binding (S6).
+"""What a workload really scrapes for a resource: counts and a few errors, for its binding.
 
 Prometheus is asked for the active targets of one job at a time; what it answers for all jobs of a
 resource, in all shards, is added up. Of the texts of errors only what many targets share is kept:

@@ -1,4 +1,4 @@
-"""What is odd about a Prometheus or agent: features, arguments, fields without effect (K4).
+"""What is odd about a Prometheus or agent: features, arguments, fields without effect.
 
 Nothing here stops a workload: these are notes for its status, for `stoker lint` and `stoker
 explain`. Prometheus starts with a feature that it does not know, and only logs it; what it ends

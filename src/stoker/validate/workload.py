@@ -95,7 +95,7 @@ _LABEL_NAMES: Final = ("prometheus_external_label_name", "replica_external_label
 
 
 def mode_rules(spec: PrometheusCommonSpec) -> Findings:
-    """What an agent cannot have in its mode (D4).
+    """What an agent cannot have in its mode.
 
     The rules are those of the definition. The API server enforces them where it knows CEL and where
     they are installed; elsewhere this is the only place that does.
