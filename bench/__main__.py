@@ -1,7 +1,7 @@
 """Runs measurements and prints a table for each; all of them, or those that are named.
 
 python -m bench [generate] [rules] [objects] [hostile] [decoding] [operator] [nodes] [watches]
-                [losses] [page] [idle]
+                [losses] [page] [idle] [walks]
                 [--monitors N] [--page-resources N] [--peer PATH]
 """
 
@@ -20,6 +20,7 @@ from bench import (
     operator,
     page,
     rules,
+    walks,
     watches,
 )
 from bench.world import create_monitors
@@ -51,11 +52,16 @@ def _hostile(_options: argparse.Namespace) -> bool:
     return hostile.report()
 
 
+def _walks(_options: argparse.Namespace) -> bool:
+    return walks.report()
+
+
 MEASUREMENTS: dict[str, Callable[[argparse.Namespace], bool]] = {
     "generate": _generate,
     "rules": _rules,
     "objects": _objects,
     "hostile": _hostile,
+    "walks": _walks,
     "decoding": _decoding,
     "operator": operator.report,
     "nodes": nodes.report,

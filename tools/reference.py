@@ -3,6 +3,7 @@
 docs/reference/            every field of every kind, flags, metrics, versions
 charts/stoker-crds/files/  the definitions, as the chart carries them
 charts/stoker/             the rules of the operator's roles, which are those of deploy/
+docs/architecture.md       the list of all modules
 """
 
 import json
@@ -18,7 +19,7 @@ from stoker.cli.flag_table import GROUPS, Flag
 from stoker.web.metric_table import PREFIX, TABLE
 from stoker.web.metrics import Family
 from stoker.web.webhook_metrics import WebhookMetrics
-from tools import compatibility
+from tools import compatibility, modules
 
 ROOT = Path(__file__).parent.parent
 PAGES = Path("docs/reference")
@@ -38,6 +39,7 @@ def made() -> dict[Path, str]:
     files[PAGES / "metrics.md"] = metrics_page()
     files[PAGES / "compatibility.md"] = compatibility.page()
     files[RULES] = rules_template()
+    files[modules.PAGE] = modules.page()
     return files | definitions()
 
 

@@ -37,8 +37,3 @@ class ParseError(Exception):
     def column(self) -> int:
         """The character in the line, counted from 1."""
         return self.position - self.text.rfind("\n", 0, self.position)
-
-    @property
-    def offending(self) -> str:
-        """The text at fault; empty where something is missing at the end."""
-        return self.text[self.position : self.problem.end]

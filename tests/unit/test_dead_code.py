@@ -1,0 +1,33 @@
+"""Nothing is kept in the package that nobody in the package uses."""
+
+import ast
+import re
+from collections import Counter
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[2] / "src" / "stoker"
+
+# Called by the names that others give them: a library, the interpreter, or a table of texts.
+CALLED_BY_OTHERS = {
+    "main": "the entry point of the package",
+    "decode_page": "the bench reads lists with it, and a test holds what it says of bad items",
+}
+
+
+def test_whatever_is_defined_is_used_somewhere() -> None:
+    """A function, class or method whose name stands only where it is defined is dead."""
+    defined: dict[str, str] = {}
+    used: Counter[str] = Counter()
+    for path in sorted(SOURCE.rglob("*.py")):
+        text = path.read_text()
+        used.update(re.findall(r"\w+", text))
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                defined[node.name] = f"{path.relative_to(SOURCE)}:{node.lineno}"
+    dead = {
+        name: place
+        for name, place in defined.items()
+        if used[name] == 1 and not name.startswith("__") and name not in CALLED_BY_OTHERS
+    }
+    assert dead == {}
+    assert {name for name in CALLED_BY_OTHERS if used[name] > 1 and name != "main"} == set()
