@@ -168,7 +168,7 @@ def test_a_feature_that_a_setting_needs_is_turned_on(
 
     They stand as prometheus-operator orders them: another order would replace every pod.
     """
-    made = common_arguments(site(spec).workload)
+    made = common_arguments(site(spec).scraper)
     assert [one.value for one in made if one.name == "enable-feature"] == features
 
 
@@ -487,7 +487,7 @@ def test_shards_differ_in_name_labels_and_variables() -> None:
 def test_zones_are_taken_in_turn() -> None:
     """With two zones, shard 2 is the second of the first zone, and runs there."""
     where = site({"shards": 4, "shardingStrategy": TOPOLOGY, "nodeSelector": {"x": "y"}})
-    workload = where.workload
+    workload = where.scraper
     assert [zone_of(workload, shard) for shard in range(4)] == ["a", "b", "a", "b"]
     assert [shard_in_zone(workload, shard) for shard in range(4)] == [0, 0, 1, 1]
     assert node_selector(workload, 3) == {"x": "y", "topology.kubernetes.io/zone": "b"}
@@ -499,7 +499,7 @@ def test_zones_are_taken_in_turn() -> None:
 
 def test_without_zones_no_zone_is_named() -> None:
     """A shard is numbered among all."""
-    workload = site({"shards": 4}).workload
+    workload = site({"shards": 4}).scraper
     assert (zone_of(workload, 3), shard_in_zone(workload, 3)) == ("", 3)
     assert "INZONE_SHARD" not in json.dumps(server({"shards": 4}, 3))
 

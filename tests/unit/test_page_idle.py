@@ -206,7 +206,7 @@ def test_a_judged_workload_is_asked_for_its_own_reason() -> None:
     """What was found beforehand wins; nothing is looked up for what is not used."""
     owner, resource = convert(Prometheus, prometheus()), counted(0)
     key = Ref("ServiceMonitor", "shop", "cart")
-    idle = Judged(owner=owner, title="x", idle={key: "no Service"})
+    idle = Judged(workload=owner, title="x", idle={key: "no Service"})
     assert idle.made_of(resource) == (State.NO_TARGETS, "no Service")
     assert replace(idle, held="paused").made_of(resource) == (State.HELD, "paused")
 

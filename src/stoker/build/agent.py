@@ -37,16 +37,16 @@ def stateful_set(  # noqa: PLR0913 - what the object depends on
     `config_files`: over how many Secrets the configuration goes. WorkloadError where the user's
     settings make none.
     """
-    workload = site.workload
-    check_version(workload)
-    web = web_mount(workload) if workload.version >= WEB_CONFIG_SINCE else None
+    scraper = site.scraper
+    check_version(scraper)
+    web = web_mount(scraper) if scraper.version >= WEB_CONFIG_SINCE else None
     plan = PodPlan(
         site=site,
         shard=shard,
         tls_assets=tls_assets,
-        arguments=tuple(_arguments(workload, web)),
+        arguments=tuple(_arguments(scraper, web)),
         web=web,
-        reloader_web=workload.spec.web is not None,
+        reloader_web=scraper.spec.web is not None,
         data=workload_data(site),
         config_files=config_files,
     )
@@ -60,17 +60,17 @@ def daemon_set(
 
     WorkloadError where the user's settings make none.
     """
-    workload = site.workload
-    check_version(workload)
-    web = web_mount(workload)
+    scraper = site.scraper
+    check_version(scraper)
+    web = web_mount(scraper)
     plan = PodPlan(
         site=site,
         shard=None,
         tls_assets=tls_assets,
-        arguments=tuple(_arguments(workload, web)),
+        arguments=tuple(_arguments(scraper, web)),
         web=web,
         reloader_web=True,
-        data=_data_on_node(workload, _settings(site)),
+        data=_data_on_node(scraper, _settings(site)),
         config_files=config_files,
     )
     return {
@@ -79,8 +79,8 @@ def daemon_set(
         "metadata": metadata(
             site.owner,
             site.settings,
-            daemon_set_name(workload),
-            labels=object_labels(workload, None),
+            daemon_set_name(scraper),
+            labels=object_labels(scraper, None),
             annotations={INPUT_HASH: input_hash} if input_hash else {},
             inherit=True,
         ),
@@ -95,19 +95,19 @@ def _settings(site: Site) -> DaemonSetSettings:
     return spec.daemon_set or DaemonSetSettings()
 
 
-def _arguments(workload: Scraper, web: Mount | None) -> Iterator[Argument]:
-    yield from common_arguments(workload)
-    yield from agent_arguments(workload)
+def _arguments(scraper: Scraper, web: Mount | None) -> Iterator[Argument]:
+    yield from common_arguments(scraper)
+    yield from agent_arguments(scraper)
     if web:
         yield web.argument
 
 
 def _daemon_set_spec(plan: PodPlan, settings: DaemonSetSettings) -> Object:
-    workload = plan.site.workload
+    scraper = plan.site.scraper
     given = settings.min_ready_seconds
-    ready = workload.spec.min_ready_seconds if given is None else given
+    ready = scraper.spec.min_ready_seconds if given is None else given
     made: Object = {
-        "selector": {"matchLabels": selector_labels(workload, None, plan.site.settings.labels)},
+        "selector": {"matchLabels": selector_labels(scraper, None, plan.site.settings.labels)},
         "template": pod_template(plan),
         "updateStrategy": _update_strategy(settings),
         "minReadySeconds": ready or None,
@@ -127,7 +127,7 @@ def _update_strategy(settings: DaemonSetSettings) -> Object | None:
     return strategy
 
 
-def _data_on_node(workload: Scraper, settings: DaemonSetSettings) -> DataVolume | None:
+def _data_on_node(scraper: Scraper, settings: DaemonSetSettings) -> DataVolume | None:
     """The write-ahead log on the node, where it outlives the pod.
 
     Each agent has a directory of its own: two that shared a log would destroy it.
@@ -135,11 +135,11 @@ def _data_on_node(workload: Scraper, settings: DaemonSetSettings) -> DataVolume 
     host_path = settings.storage.host_path if settings.storage else None
     if host_path is None:
         return None
-    name = f"{prefix_of(workload)}-db"
+    name = f"{prefix_of(scraper)}-db"
     mount = {
         "name": name,
         "mountPath": DATA,
-        "subPath": f"{workload.namespace}/{workload.name}",
+        "subPath": f"{scraper.namespace}/{scraper.name}",
     }
     volume = {
         "name": name,

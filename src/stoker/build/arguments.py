@@ -51,53 +51,53 @@ def flags_set(table: tuple[Flag, ...], subject: Any, version: Version) -> list[A
     return made
 
 
-def common_arguments(workload: Scraper) -> list[Argument]:
+def common_arguments(scraper: Scraper) -> list[Argument]:
     """What servers and agents have in common, first on the command line."""
-    return flags_set(_COMMON, workload, workload.version)
+    return flags_set(_COMMON, scraper, scraper.version)
 
 
-def server_arguments(workload: Scraper) -> list[Argument]:
+def server_arguments(scraper: Scraper) -> list[Argument]:
     """What only a server has: storage, queries and rules."""
-    return flags_set(_SERVER, workload, workload.version)
+    return flags_set(_SERVER, scraper, scraper.version)
 
 
-def agent_arguments(workload: Scraper) -> list[Argument]:
+def agent_arguments(scraper: Scraper) -> list[Argument]:
     """What makes Prometheus an agent."""
-    return flags_set(_AGENT, workload, workload.version)
+    return flags_set(_AGENT, scraper, scraper.version)
 
 
-def route_prefix(workload: Scraper) -> str:
+def route_prefix(scraper: Scraper) -> str:
     """The path under which the web server answers."""
-    return workload.spec.route_prefix or "/"
+    return scraper.spec.route_prefix or "/"
 
 
-def web_path(workload: Scraper, page: str = "") -> str:
+def web_path(scraper: Scraper, page: str = "") -> str:
     """The path of a page of the web server."""
-    return "/" + normpath(f"{route_prefix(workload)}/{page}").lstrip("/")
+    return "/" + normpath(f"{route_prefix(scraper)}/{page}").lstrip("/")
 
 
-def web_url(workload: Scraper, host: str, page: str = "") -> str:
+def web_url(scraper: Scraper, host: str, page: str = "") -> str:
     """The URL of a page of the web server, for a neighbour in the pod."""
-    scheme = "https" if serves_tls(workload) else "http"
-    return f"{scheme}://{host}:{WEB_PORT}{web_path(workload, page)}"
+    scheme = "https" if serves_tls(scraper) else "http"
+    return f"{scheme}://{host}:{WEB_PORT}{web_path(scraper, page)}"
 
 
-def serves_tls(workload: Scraper) -> bool:
+def serves_tls(scraper: Scraper) -> bool:
     """Whether the web server wants TLS."""
-    web = workload.spec.web
+    web = scraper.spec.web
     return web is not None and web.tls_config is not None
 
 
 def always(value: Value) -> Callable[[Any], Value]:
     """The same for every workload."""
-    return lambda workload: value
+    return lambda scraper: value
 
 
 def spec_value(*path: str) -> Callable[[Any], str | bool | None]:
     """The field at a path of attributes below `spec`; None where a part of it is absent."""
 
-    def value(workload: Any) -> str | bool | None:
-        found: Any = workload.spec
+    def value(scraper: Any) -> str | bool | None:
+        found: Any = scraper.spec
         for attribute in path:
             found = getattr(found, attribute, None)
         return found if isinstance(found, bool) or found is None else str(found)
@@ -108,13 +108,13 @@ def spec_value(*path: str) -> Callable[[Any], str | bool | None]:
 def _positive(*path: str) -> Callable[[Scraper], Value]:
     """A number at a path, unless it is zero or less, which means unlimited or nonsense."""
     number = spec_value(*path)
-    return lambda workload: (text := number(workload)) and int(text) > 0 and text
+    return lambda scraper: (text := number(scraper)) and int(text) > 0 and text
 
 
 def other_than(default: str, field: str) -> Callable[[Any], Value]:
     """A field, unless it says what the program does anyway."""
     given = spec_value(field)
-    return lambda workload: (text := given(workload)) != default and text
+    return lambda scraper: (text := given(scraper)) != default and text
 
 
 _MESSAGES: Final = {
@@ -123,57 +123,57 @@ _MESSAGES: Final = {
 }
 
 
-def _accepted_messages(workload: Scraper) -> Value:
+def _accepted_messages(scraper: Scraper) -> Value:
     """What the remote write receiver takes, where there is one."""
-    versions = workload.spec.remote_write_receiver_message_versions or ()
-    if not workload.spec.enable_remote_write_receiver:
+    versions = scraper.spec.remote_write_receiver_message_versions or ()
+    if not scraper.spec.enable_remote_write_receiver:
         return None
     return ",".join(_MESSAGES.get(version, version) for version in versions)
 
 
-def _features(workload: Scraper) -> Value:
-    return ",".join(workload.spec.enable_features or ())
+def _features(scraper: Scraper) -> Value:
+    return ",".join(scraper.spec.enable_features or ())
 
 
-def _metadata_in_log(workload: Scraper) -> Value:
+def _metadata_in_log(scraper: Scraper) -> Value:
     """Version 2 of remote write sends metadata, which older Prometheus keeps on request only."""
-    sent = any(one.message_version == "V2.0" for one in workload.spec.remote_write or ())
+    sent = any(one.message_version == "V2.0" for one in scraper.spec.remote_write or ())
     return "metadata-wal-records" if sent else None
 
 
-def _new_encoding(workload: Scraper) -> Value:
-    tsdb = workload.spec.tsdb
+def _new_encoding(scraper: Scraper) -> Value:
+    tsdb = scraper.spec.tsdb
     encoding = tsdb.chunk_encoding if tsdb else None
     wanted = encoding is not None and encoding.floats == "Xor2"
-    given = "xor2-encoding" in (workload.spec.enable_features or ())
+    given = "xor2-encoding" in (scraper.spec.enable_features or ())
     return "xor2-encoding" if wanted and not given else None
 
 
-def _receives_otlp(workload: Scraper) -> bool:
+def _receives_otlp(scraper: Scraper) -> bool:
     """Settings for OTLP mean that it is wanted, unless the user says that it is not."""
-    enabled = workload.spec.enable_otlp_receiver
-    return workload.spec.otlp is not None if enabled is None else enabled
+    enabled = scraper.spec.enable_otlp_receiver
+    return scraper.spec.otlp is not None if enabled is None else enabled
 
 
-def _otlp_feature(workload: Scraper) -> Value:
-    return "otlp-write-receiver" if _receives_otlp(workload) else None
+def _otlp_feature(scraper: Scraper) -> Value:
+    return "otlp-write-receiver" if _receives_otlp(scraper) else None
 
 
-def _local_address(workload: Scraper) -> Value:
-    return "127.0.0.1:9090" if workload.spec.listen_local else None
+def _local_address(scraper: Scraper) -> Value:
+    return "127.0.0.1:9090" if scraper.spec.listen_local else None
 
 
 _DEFAULT_RETENTION: Final = "24h"
 
 
-def _retention(workload: Scraper) -> Value:
-    return spec_value("retention")(workload) or _DEFAULT_RETENTION
+def _retention(scraper: Scraper) -> Value:
+    return spec_value("retention")(scraper) or _DEFAULT_RETENTION
 
 
-def _retention_time(workload: Scraper) -> Value:
+def _retention_time(scraper: Scraper) -> Value:
     """How long to keep data; where only the size is limited, the size decides alone."""
-    by_size = spec_value("retention_size")(workload)
-    return spec_value("retention")(workload) or (None if by_size else _DEFAULT_RETENTION)
+    by_size = spec_value("retention_size")(scraper)
+    return spec_value("retention")(scraper) or (None if by_size else _DEFAULT_RETENTION)
 
 
 # Pre-releases of the third major version have its flags already.

@@ -36,9 +36,9 @@ def mode_change_held(
     return held_by(ports, kind, old.namespace, names)
 
 
-def _pod(agent: PrometheusAgent, workload: Scraper, settings: ObjectSettings) -> Object:
-    site, assets = Site(agent, workload, settings), TlsAssets(tls_assets_name(workload), 1)
-    if workload.daemon_set:
+def _pod(agent: PrometheusAgent, scraper: Scraper, settings: ObjectSettings) -> Object:
+    site, assets = Site(agent, scraper, settings), TlsAssets(tls_assets_name(scraper), 1)
+    if scraper.daemon_set:
         made = daemon_set(site, tls_assets=assets)
     else:
         made = stateful_set(site, 0, tls_assets=assets)

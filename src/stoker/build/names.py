@@ -44,64 +44,64 @@ _HASH_LENGTH: Final = 8
 _NOT_IN_LABEL: Final = re.compile(r"[^a-z0-9-]+")
 
 
-def prefix_of(workload: Scraper) -> str:
+def prefix_of(scraper: Scraper) -> str:
     """What the names of all the workload's objects begin with."""
-    return f"prom-agent-{workload.name}" if workload.agent else f"prometheus-{workload.name}"
+    return f"prom-agent-{scraper.name}" if scraper.agent else f"prometheus-{scraper.name}"
 
 
-def stateful_set_name(workload: Scraper, shard: int) -> str:
+def stateful_set_name(scraper: Scraper, shard: int) -> str:
     """The StatefulSet of a shard; the first has no number, as there is one without sharding."""
-    prefix = prefix_of(workload)
+    prefix = prefix_of(scraper)
     return f"{prefix}-shard-{shard}" if shard else prefix
 
 
-def daemon_set_name(workload: Scraper) -> str:
+def daemon_set_name(scraper: Scraper) -> str:
     """The DaemonSet of an agent that runs on every node."""
-    return prefix_of(workload)
+    return prefix_of(scraper)
 
 
-def config_secret_name(workload: Scraper) -> str:
+def config_secret_name(scraper: Scraper) -> str:
     """The Secret with the configuration."""
-    return prefix_of(workload)
+    return prefix_of(scraper)
 
 
-def tls_assets_name(workload: Scraper) -> str:
+def tls_assets_name(scraper: Scraper) -> str:
     """What the Secrets with the files behind references are called, less their number."""
-    return f"{prefix_of(workload)}-tls-assets"
+    return f"{prefix_of(scraper)}-tls-assets"
 
 
-def web_config_name(workload: Scraper) -> str:
+def web_config_name(scraper: Scraper) -> str:
     """The Secret that tells the web server how to listen."""
-    return f"{prefix_of(workload)}-web-config"
+    return f"{prefix_of(scraper)}-web-config"
 
 
-def thanos_http_client_name(workload: Scraper) -> str:
+def thanos_http_client_name(scraper: Scraper) -> str:
     """The Secret that tells the Thanos sidecar how to reach Prometheus."""
-    return f"{prefix_of(workload)}-thanos-prometheus-http-client-file"
+    return f"{prefix_of(scraper)}-thanos-prometheus-http-client-file"
 
 
-def governing_service_name(workload: Scraper) -> str:
+def governing_service_name(scraper: Scraper) -> str:
     """The Service that gives pods their DNS names: the user's own, or one for all of a kind."""
-    return workload.spec.service_name or f"{application_name(workload)}-operated"
+    return scraper.spec.service_name or f"{application_name(scraper)}-operated"
 
 
-def volume_claim_name(workload: Scraper) -> str:
+def volume_claim_name(scraper: Scraper) -> str:
     """The volume with the data, and the claims for it."""
-    return claim_name(workload.spec.storage, f"{prefix_of(workload)}-db")
+    return claim_name(scraper.spec.storage, f"{prefix_of(scraper)}-db")
 
 
-def application_name(workload: Scraper) -> str:
+def application_name(scraper: Scraper) -> str:
     """What the pods run, as the label `app.kubernetes.io/name` has it."""
-    return "prometheus-agent" if workload.agent else "prometheus"
+    return "prometheus-agent" if scraper.agent else "prometheus"
 
 
-def mode_of(workload: Scraper) -> str:
+def mode_of(scraper: Scraper) -> str:
     """What the label `operator.prometheus.io/mode` says."""
-    return "agent" if workload.agent else "server"
+    return "agent" if scraper.agent else "server"
 
 
 def selector_labels(
-    workload: Scraper, shard: int | None, flags: Mapping[str, str] | None = None
+    scraper: Scraper, shard: int | None, flags: Mapping[str, str] | None = None
 ) -> dict[str, str]:
     """The labels by which a StatefulSet (or, without a shard, a DaemonSet) knows its pods.
 
@@ -109,37 +109,37 @@ def selector_labels(
     """
     labels = {
         "app.kubernetes.io/managed-by": MANAGING_OPERATOR,
-        APPLICATION_NAME: application_name(workload),
-        APPLICATION_INSTANCE: workload.name,
-        NAME: workload.name,
+        APPLICATION_NAME: application_name(scraper),
+        APPLICATION_INSTANCE: scraper.name,
+        NAME: scraper.name,
     }
-    if not workload.agent:
-        labels["prometheus"] = workload.name
+    if not scraper.agent:
+        labels["prometheus"] = scraper.name
     if shard is not None:
         labels[SHARD] = str(shard)
     return labels | dict(flags or {})
 
 
 def pod_labels(
-    workload: Scraper, shard: int | None, flags: Mapping[str, str] | None = None
+    scraper: Scraper, shard: int | None, flags: Mapping[str, str] | None = None
 ) -> dict[str, str]:
     """The labels of the pods: the user's, but never in place of one that is selected by."""
-    metadata = workload.spec.pod_metadata
+    metadata = scraper.spec.pod_metadata
     own = (metadata.labels if metadata else None) or {}
-    version = {APPLICATION_VERSION: str(workload.version)}
-    return version | own | selector_labels(workload, shard, flags)
+    version = {APPLICATION_VERSION: str(scraper.version)}
+    return version | own | selector_labels(scraper, shard, flags)
 
 
-def pod_annotations(workload: Scraper) -> dict[str, str]:
+def pod_annotations(scraper: Scraper) -> dict[str, str]:
     """The annotations of the pods."""
-    metadata = workload.spec.pod_metadata
+    metadata = scraper.spec.pod_metadata
     own = (metadata.annotations if metadata else None) or {}
     return {DEFAULT_CONTAINER: "prometheus"} | own
 
 
-def object_labels(workload: Scraper, shard: int | None) -> dict[str, str]:
+def object_labels(scraper: Scraper, shard: int | None) -> dict[str, str]:
     """The labels of a StatefulSet or DaemonSet itself."""
-    return selector_labels(workload, shard) | {MODE: mode_of(workload)}
+    return selector_labels(scraper, shard) | {MODE: mode_of(scraper)}
 
 
 def unique_label(prefix: str, name: str) -> str:

@@ -58,69 +58,67 @@ class Contents(Struct, frozen=True, kw_only=True):
 
 def objects_of(site: Site, contents: Contents, built: Built | None = None) -> list[Object]:
     """The objects; WorkloadError where the workload asks for what cannot be built."""
-    base = (site.owner, site.workload.capabilities, site.settings)
+    base = (site.owner, site.scraper.capabilities, site.settings)
     return (built or Built()).objects(base, _pieces(site, contents))
 
 
 def _pieces(site: Site, contents: Contents) -> Iterator[Piece]:
-    owner, workload, settings = site.owner, site.workload, site.settings
+    owner, scraper, settings = site.owner, site.scraper, site.settings
 
     def placed(make: Callable[[], Iterable[Object]]) -> Callable[[], Iterable[Object]]:
-        return lambda: map(partial(in_namespace, workload.namespace), make())
+        return lambda: map(partial(in_namespace, scraper.namespace), make())
 
     for number, files in enumerate(contents.rule_files):
         yield Piece(f"rules {number}", (files,), placed(partial(_rules, site, number, files)))
     yield Piece(
         "assets",
         (contents.asset_files,),
-        placed(lambda: tls_asset_secrets(owner, workload, settings, contents.asset_files)),
+        placed(lambda: tls_asset_secrets(owner, scraper, settings, contents.asset_files)),
     )
     yield Piece("fixed", (), placed(lambda: _fixed(site)))
     # It is another one each time, and as large as all others together.
     yield Piece(
         "configuration",
         None,
-        placed(lambda: reversed(config_secrets(owner, workload, settings, contents.config_files))),
+        placed(lambda: reversed(config_secrets(owner, scraper, settings, contents.config_files))),
     )
-    if not workload.spec.service_name and not workload.daemon_set:
-        yield Piece("service", (), placed(lambda: [governing_service(owner, workload, settings)]))
+    if not scraper.spec.service_name and not scraper.daemon_set:
+        yield Piece("service", (), placed(lambda: [governing_service(owner, scraper, settings)]))
     portions = len(shards_of(contents.asset_files))
     mounted = (portions, len(contents.config_files), len(contents.rule_files))
     yield Piece("sets", mounted, placed(lambda: _running(site, *mounted)))
 
 
 def _rules(site: Site, number: int, files: Mapping[str, str]) -> Iterator[Object]:
-    workload = site.workload
-    name = config_map_name(prefix_of(workload), number)
-    made = config_map(name, {_RULES_OF: workload.name}, files)
+    scraper = site.scraper
+    name = config_map_name(prefix_of(scraper), number)
+    made = config_map(name, {_RULES_OF: scraper.name}, files)
     owners = {"ownerReferences": [owner_reference(site.owner)]}
     yield made | {"metadata": made["metadata"] | owners}
 
 
 def _fixed(site: Site) -> Iterator[Object]:
     """What pods mount that the workload alone decides."""
-    owner, workload, settings = site.owner, site.workload, site.settings
-    yield web_config_secret(
-        owner, workload, settings, web_config_text(workload.spec.web, WEB_CONFIG)
-    )
-    if isinstance(workload.spec, PrometheusSpec):
+    owner, scraper, settings = site.owner, site.scraper, site.settings
+    yield web_config_secret(owner, scraper, settings, web_config_text(scraper.spec.web, WEB_CONFIG))
+    if isinstance(scraper.spec, PrometheusSpec):
         # Without a sidecar, too, as prometheus-operator does: nothing comes or goes with one.
         data = {HTTP_CLIENT_FILE: HTTP_CLIENT_TEXT}
-        yield secret(owner, settings, thanos_http_client_name(workload), data)
+        yield secret(owner, settings, thanos_http_client_name(scraper), data)
 
 
 def _running(site: Site, portions: int, config_files: int, rule_maps: int) -> Iterator[Object]:
     """What runs pods that mount so many Secrets with files, with configuration, and ConfigMaps."""
-    assets = TlsAssets(tls_assets_name(site.workload), portions)
+    assets = TlsAssets(tls_assets_name(site.scraper), portions)
     files = max(config_files, 1)
-    if site.workload.daemon_set:
+    if site.scraper.daemon_set:
         yield with_hash(agent.daemon_set(site, tls_assets=assets, config_files=files))
         return
     for shard in range(_shards(site)):
-        if site.workload.agent:
+        if site.scraper.agent:
             made = agent.stateful_set(site, shard, tls_assets=assets, config_files=files)
         else:
-            rules = names_to_mount(prefix_of(site.workload), rule_maps, MOUNTED_BY_PROMETHEUS)
+            rules = names_to_mount(prefix_of(site.scraper), rule_maps, MOUNTED_BY_PROMETHEUS)
             made = prometheus.stateful_set(
                 site, shard, rule_config_maps=rules, tls_assets=assets, config_files=files
             )
@@ -128,7 +126,7 @@ def _running(site: Site, portions: int, config_files: int, rule_maps: int) -> It
 
 
 def _shards(site: Site) -> int:
-    count = shard_count(site.workload)
+    count = shard_count(site.scraper)
     if count > MOST_SHARDS:
         raise WorkloadError("spec.shards", f"{count} are too many: at most {MOST_SHARDS}")
     return count

@@ -34,21 +34,21 @@ def stateful_set(  # noqa: PLR0913 - what the object depends on
     `config_files`: over how many Secrets the configuration goes. WorkloadError where the user's
     settings make none.
     """
-    workload = site.workload
-    check_version(workload)
+    scraper = site.scraper
+    check_version(scraper)
     spec = _server_spec(site)
-    web = web_mount(workload) if workload.version >= WEB_CONFIG_SINCE else None
+    web = web_mount(scraper) if scraper.version >= WEB_CONFIG_SINCE else None
     data = workload_data(site)
     plan = PodPlan(
         site=site,
         shard=shard,
         tls_assets=tls_assets,
-        arguments=tuple(_arguments(workload, spec, web)),
+        arguments=tuple(_arguments(scraper, spec, web)),
         web=web,
         reloader_web=spec.web is not None,
         data=data,
         rules=tuple(rule_config_maps),
-        environment=tuple(_environment(workload)),
+        environment=tuple(_environment(scraper)),
         sidecar=sidecar_of(site, spec, data.mount),
         config_files=config_files,
     )
@@ -62,16 +62,16 @@ def _server_spec(site: Site) -> PrometheusSpec:
     return spec
 
 
-def _arguments(workload: Scraper, spec: PrometheusSpec, web: Mount | None) -> Iterator[Argument]:
-    yield from common_arguments(workload)
-    yield from server_arguments(workload)
+def _arguments(scraper: Scraper, spec: PrometheusSpec, web: Mount | None) -> Iterator[Argument]:
+    yield from common_arguments(scraper)
+    yield from server_arguments(scraper)
     if web:
         yield web.argument
-    yield from merging_arguments(spec, workload.version)
+    yield from merging_arguments(spec, scraper.version)
 
 
-def _environment(workload: Scraper) -> Iterator[Object]:
-    runtime = workload.spec.runtime
+def _environment(scraper: Scraper) -> Iterator[Object]:
+    runtime = scraper.spec.runtime
     percent = runtime.go_gc if runtime else None
-    if percent is not None and workload.version < _GARBAGE_COLLECTION_CONFIGURED:
+    if percent is not None and scraper.version < _GARBAGE_COLLECTION_CONFIGURED:
         yield {"name": "GOGC", "value": str(percent)}

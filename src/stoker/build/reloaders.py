@@ -53,10 +53,10 @@ def init_reloaders(what: Reloading) -> list[Object]:
 
 def reloaders(what: Reloading) -> list[Object]:
     """What unpacks the configuration again when it changes, and tells Prometheus."""
-    spec, host = what.site.workload.spec, what.site.settings.local_host
+    spec, host = what.site.scraper.spec, what.site.settings.local_host
     by_signal = spec.reload_strategy == "ProcessSignal"
-    url = web_url(what.site.workload, host, "-/reload")
-    runtime = web_url(what.site.workload, host, "api/v1/status/runtimeinfo")
+    url = web_url(what.site.scraper, host, "-/reload")
+    runtime = web_url(what.site.scraper, host, "api/v1/status/runtimeinfo")
     plan = replace(
         _plan(what, _NAME, init=False),
         use_signal=by_signal,
@@ -75,8 +75,8 @@ def reloaders(what: Reloading) -> list[Object]:
 
 def _plan(what: Reloading, name: str, *, init: bool) -> ReloaderPlan:
     """What both kinds of reloader have in common."""
-    workload, spec = what.site.workload, what.site.workload.spec
-    zone = "" if what.shard is None else zone_of(workload, what.shard)
+    scraper, spec = what.site.scraper, what.site.scraper.spec
+    zone = "" if what.shard is None else zone_of(scraper, what.shard)
     return ReloaderPlan(
         name=name,
         init=init,
@@ -88,7 +88,7 @@ def _plan(what: Reloading, name: str, *, init: bool) -> ReloaderPlan:
         image_pull_policy=spec.image_pull_policy or "",
         shard=what.shard or 0,
         zone=zone,
-        inzone_shard=shard_in_zone(workload, what.shard or 0) if zone else None,
+        inzone_shard=shard_in_zone(scraper, what.shard or 0) if zone else None,
         node_name=what.shard is None,
         volume_mounts=_mounts(what),
     )

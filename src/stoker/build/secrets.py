@@ -61,44 +61,44 @@ def shards_of(data: Mapping[str, str | bytes]) -> list[dict[str, bytes]]:
 
 def tls_asset_secrets(
     owner: CustomResource,
-    workload: Scraper,
+    scraper: Scraper,
     settings: ObjectSettings,
     files: Mapping[str, str | bytes],
 ) -> list[Object]:
     """The Secrets with the files that the configuration refers to."""
-    return sharded(owner, settings, tls_assets_name(workload), files)
+    return sharded(owner, settings, tls_assets_name(scraper), files)
 
 
 def config_secrets(
-    owner: CustomResource, workload: Scraper, settings: ObjectSettings, files: Mapping[str, bytes]
+    owner: CustomResource, scraper: Scraper, settings: ObjectSettings, files: Mapping[str, bytes]
 ) -> list[Object]:
     """The Secrets of a configuration, one for each of its compressed files."""
     return [
-        secret(owner, settings, config_file_secret_name(workload, file), {file: content})
+        secret(owner, settings, config_file_secret_name(scraper, file), {file: content})
         for file, content in files.items()
     ]
 
 
-def config_file_secret_name(workload: Scraper, file: str) -> str:
+def config_file_secret_name(scraper: Scraper, file: str) -> str:
     """The Secret of a file: the main file has the workload's own, `scrape-0.yaml.gz` one beside."""
-    name = config_secret_name(workload)
+    name = config_secret_name(scraper)
     return name if file == MAIN_FILE else f"{name}-{file.removesuffix(_COMPRESSED)}"
 
 
-def further_files(workload: Scraper, secrets: Iterable[str]) -> int:
+def further_files(scraper: Scraper, secrets: Iterable[str]) -> int:
     """How many files beside the main one there are, by the names of the workload's Secrets."""
     names = set(secrets)
     count = 0
-    while config_file_secret_name(workload, file_name(count)) in names:
+    while config_file_secret_name(scraper, file_name(count)) in names:
         count += 1
     return count
 
 
 def web_config_secret(
-    owner: CustomResource, workload: Scraper, settings: ObjectSettings, text: str
+    owner: CustomResource, scraper: Scraper, settings: ObjectSettings, text: str
 ) -> Object:
     """The Secret that tells the web server how to listen."""
-    return secret(owner, settings, web_config_name(workload), {WEB_CONFIG_FILE: text})
+    return secret(owner, settings, web_config_name(scraper), {WEB_CONFIG_FILE: text})
 
 
 def _bytes_of(data: Mapping[str, str | bytes]) -> Iterator[tuple[str, bytes]]:

@@ -61,13 +61,13 @@ THANOS_RULER: Final = Governing(
 )
 
 
-def governing_service(owner: CustomResource, workload: Scraper, settings: ObjectSettings) -> Object:
+def governing_service(owner: CustomResource, scraper: Scraper, settings: ObjectSettings) -> Object:
     """The Service of Prometheus or its agent, for a workload without one of its own."""
-    spec = workload.spec
+    spec = scraper.spec
     sidecar = isinstance(spec, PrometheusSpec) and spec.thanos is not None
     ports = (_PROMETHEUS_WEB, _GRPC) if sidecar else (_PROMETHEUS_WEB,)
     # Servers and agents have one label: those of prometheus-operator have it, and users select it.
-    kind = Governing(application_name(workload), ports, label="prometheus")
+    kind = Governing(application_name(scraper), ports, label="prometheus")
     return service_of(kind, owner, settings, spec.port_name)
 
 

@@ -28,22 +28,22 @@ WEB_CONFIG_SINCE: Final = parse_version("2.24.0")
 
 def workload_data(site: Site) -> DataVolume:
     """Where a pod of a StatefulSet keeps its data."""
-    workload = site.workload
-    name = volume_claim_name(workload)
-    return data_volume(workload.spec.storage, name, DATA, DATA_SUB_PATH)
+    scraper = site.scraper
+    name = volume_claim_name(scraper)
+    return data_volume(scraper.spec.storage, name, DATA, DATA_SUB_PATH)
 
 
 def stateful_set_of(plan: PodPlan, shard: int, name: str | None, input_hash: str) -> Object:
     """The StatefulSet of a shard, with these pods."""
-    site, workload = plan.site, plan.site.workload
+    site, scraper = plan.site, plan.site.scraper
     return {
         "apiVersion": "apps/v1",
         "kind": "StatefulSet",
         "metadata": metadata(
             site.owner,
             site.settings,
-            name or stateful_set_name(workload, shard),
-            labels=object_labels(workload, shard),
+            name or stateful_set_name(scraper, shard),
+            labels=object_labels(scraper, shard),
             annotations={INPUT_HASH: input_hash},
             inherit=True,
         ),
@@ -52,11 +52,11 @@ def stateful_set_of(plan: PodPlan, shard: int, name: str | None, input_hash: str
 
 
 def _spec(plan: PodPlan, shard: int) -> Object:
-    workload = plan.site.workload
+    scraper = plan.site.scraper
     return stateful_set_spec(
-        workload.spec,
-        service=governing_service_name(workload),
-        selected=selector_labels(workload, shard, plan.site.settings.labels),
+        scraper.spec,
+        service=governing_service_name(scraper),
+        selected=selector_labels(scraper, shard, plan.site.settings.labels),
         template=pod_template(plan),
         data=plan.data,
     )

@@ -10,7 +10,7 @@ class Site(Struct, frozen=True):
     """A Prometheus or PrometheusAgent as users wrote it, as generators see it, and the flags."""
 
     owner: AnyPrometheus
-    workload: Scraper
+    scraper: Scraper
     settings: ObjectSettings
 
 

@@ -77,10 +77,10 @@ class PodPlan(Struct, frozen=True, kw_only=True):
     config_files: int = 1
 
 
-def check_version(workload: Scraper) -> None:
+def check_version(scraper: Scraper) -> None:
     """WorkloadError unless the version is one whose flags we know."""
     try:
-        version = workload.version
+        version = scraper.version
     except ValueError as error:
         raise WorkloadError("spec.version", str(error)) from None
     if version.major not in _MAJORS:
@@ -88,25 +88,25 @@ def check_version(workload: Scraper) -> None:
         raise WorkloadError("spec.version", reason)
 
 
-def web_mount(workload: Scraper) -> Mount:
+def web_mount(scraper: Scraper) -> Mount:
     """How the web server is told how to listen."""
-    return web_config_mount(WEB_CONFIG, web_config_name(workload), workload.spec.web)
+    return web_config_mount(WEB_CONFIG, web_config_name(scraper), scraper.spec.web)
 
 
 def pod_template(plan: PodPlan) -> Object:
     """The template of the pods."""
-    workload, flags = plan.site.workload, plan.site.settings.labels
+    scraper, flags = plan.site.scraper, plan.site.settings.labels
     return {
         "metadata": {
-            "labels": pod_labels(workload, plan.shard, flags),
-            "annotations": pod_annotations(workload),
+            "labels": pod_labels(scraper, plan.shard, flags),
+            "annotations": pod_annotations(scraper),
         },
         "spec": _pod_spec(plan),
     }
 
 
 def _pod_spec(plan: PodPlan) -> Object:
-    workload = plan.site.workload
+    scraper = plan.site.scraper
     reloading = Reloading(
         site=plan.site,
         shard=plan.shard,
@@ -116,16 +116,16 @@ def _pod_spec(plan: PodPlan) -> Object:
     )
     sidecars = [plan.sidecar.container] if plan.sidecar else []
     ours = [_main_container(plan), *reloaders(reloading), *sidecars]
-    spec = workload.spec
+    spec = scraper.spec
     first = merge_containers(init_reloaders(reloading), spec.init_containers, "spec.initContainers")
     containers = merge_containers(ours, spec.containers, "spec.containers")
     made: Object = {
         "volumes": _volumes(plan, [*first, *containers]),
         "initContainers": first,
         "containers": containers,
-        "nodeSelector": node_selector(workload, plan.shard),
+        "nodeSelector": node_selector(scraper, plan.shard),
         "topologySpreadConstraints": spread_constraints(
-            workload, plan.shard, plan.site.settings.labels
+            scraper, plan.shard, plan.site.settings.labels
         ),
     }
     made |= _settings(spec)
@@ -147,13 +147,13 @@ def _volumes(plan: PodPlan, containers: Sequence[Object]) -> list[Object]:
     The peer forgets a user's volumes there. Where one is mounted it has no pods; where none is,
     those that it has stay.
     """
-    workload = plan.site.workload
-    theirs = workload.spec.volumes
-    if workload.daemon_set:
+    scraper = plan.site.scraper
+    theirs = scraper.spec.volumes
+    if scraper.daemon_set:
         theirs = mounted(theirs or (), containers)
-    kept = logs(workload)
+    kept = logs(scraper)
     ours = [
-        config_volume(workload, plan.config_files),
+        config_volume(scraper, plan.config_files),
         certificates(plan.tls_assets, CERTIFICATES).volume,
         expanded_volume(),
         *(one.volume for one in _listed(plan)),
@@ -167,11 +167,11 @@ def _volumes(plan: PodPlan, containers: Sequence[Object]) -> list[Object]:
 
 def _listed(plan: PodPlan) -> list[Mounted]:
     """The Secrets and ConfigMaps that the user lists."""
-    return listed(plan.site.workload.spec, SECRETS, CONFIG_MAPS)
+    return listed(plan.site.scraper.spec, SECRETS, CONFIG_MAPS)
 
 
 def _main_container(plan: PodPlan) -> Object:
-    spec = plan.site.workload.spec
+    spec = plan.site.scraper.spec
     container: Object = {
         "name": "prometheus",
         "image": _image(plan.site),
@@ -179,7 +179,7 @@ def _main_container(plan: PodPlan) -> Object:
         "env": plain(plan.environment),
         "resources": plain(spec.resources or {}),
         "volumeMounts": _mounts(plan),
-        **_probes(plan.site.workload),
+        **_probes(plan.site.scraper),
         "terminationMessagePolicy": "FallbackToLogsOnError",
         "securityContext": hardened(),
     }
@@ -192,10 +192,10 @@ def _main_container(plan: PodPlan) -> Object:
 
 
 def _image(site: Site) -> str:
-    spec: Any = site.workload.spec
+    spec: Any = site.scraper.spec
     base, tag, sha = (getattr(spec, name, None) for name in ("base_image", "tag", "sha"))
     base = base or site.settings.prometheus_base_image
-    return image_path(spec.image, base, f"v{site.workload.version}", tag, sha)
+    return image_path(spec.image, base, f"v{site.scraper.version}", tag, sha)
 
 
 def _mounts(plan: PodPlan) -> list[Object]:
@@ -203,26 +203,26 @@ def _mounts(plan: PodPlan) -> list[Object]:
     before = [expanded_mount(), certificates(plan.tls_assets, CERTIFICATES).mount]
     if plan.data:
         before.append(dict(plan.data.mount))
-    kept = logs(plan.site.workload)
+    kept = logs(plan.site.scraper)
     found = (*_listed(plan), *kept.before, *rules(plan.rules, RULES), *kept.after)
     after = [one.mount for one in found]
     after += plan.web.mounts if plan.web else ()
-    return mounts_between(before, plan.site.workload.spec.volume_mounts, after)
+    return mounts_between(before, plan.site.scraper.spec.volume_mounts, after)
 
 
-def _probes(workload: Scraper) -> Object:
+def _probes(scraper: Scraper) -> Object:
     """Whether Prometheus lives, can be asked, and has read its write-ahead log."""
-    startup = startup_probe_timing(workload.spec.maximum_startup_duration_seconds)
+    startup = startup_probe_timing(scraper.spec.maximum_startup_duration_seconds)
     return {
-        "livenessProbe": probe(_handler(workload, "-/healthy"), 5, 6),
-        "readinessProbe": probe(_handler(workload, "-/ready"), 5, 3),
-        "startupProbe": probe(_handler(workload, "-/ready"), *startup),
+        "livenessProbe": probe(_handler(scraper, "-/healthy"), 5, 6),
+        "readinessProbe": probe(_handler(scraper, "-/ready"), 5, 3),
+        "startupProbe": probe(_handler(scraper, "-/ready"), *startup),
     }
 
 
-def _handler(workload: Scraper, page: str) -> Object:
-    spec = workload.spec
+def _handler(scraper: Scraper, page: str) -> Object:
+    spec = scraper.spec
     if spec.listen_local:
-        return exec_probe(web_url(workload, "localhost", page))
+        return exec_probe(web_url(scraper, "localhost", page))
     port = spec.port_name or _PORT_NAME
-    return http_probe(web_path(workload, page), port, tls=serves_tls(workload))
+    return http_probe(web_path(scraper, page), port, tls=serves_tls(scraper))

@@ -109,7 +109,7 @@ def _image(site: Site, sidecar: ThanosSidecar) -> str:
 def _arguments(
     site: Site, spec: PrometheusSpec, sidecar: ThanosSidecar, version: Version
 ) -> list[str]:
-    subject = _Subject(site, sidecar, _delays_merging(spec, site.workload.version))
+    subject = _Subject(site, sidecar, _delays_merging(spec, site.scraper.version))
     ours = flags_set(_ADDRESSES, subject, version)
     ours += server_tls(sidecar.grpc_server_tls_config, version)
     ours += flags_set(_FLAGS, subject, version)
@@ -196,7 +196,7 @@ def _tracing(subject: _Subject) -> Value:
 _ADDRESSES: Final = (
     Flag(
         "prometheus.url",
-        lambda one: web_url(one.site.workload, one.site.settings.local_host),
+        lambda one: web_url(one.site.scraper, one.site.settings.local_host),
     ),
     Flag("grpc-address", _grpc_address),
     Flag("http-address", _http_address),
@@ -209,8 +209,8 @@ _FLAGS: Final = (
     Flag("shipper.ignore-unequal-block-size", lambda one: one.delays_merging),
     Flag("tracing.config-file", lambda one: one.sidecar.tracing_config_file),
     Flag("tracing.config", _tracing),
-    Flag("log.level", lambda one: one.sidecar.log_level or one.site.workload.spec.log_level),
-    Flag("log.format", lambda one: one.sidecar.log_format or one.site.workload.spec.log_format),
+    Flag("log.level", lambda one: one.sidecar.log_level or one.site.scraper.spec.log_level),
+    Flag("log.format", lambda one: one.sidecar.log_format or one.site.scraper.spec.log_format),
     Flag("min-time", lambda one: one.sidecar.min_time),
     Flag("prometheus.ready_timeout", lambda one: one.sidecar.ready_timeout),
     Flag(
@@ -278,5 +278,5 @@ def _mounts(sidecar: ThanosSidecar, data: Object, *, reaches: bool) -> list[Obje
 
 
 def _http_client_volume(site: Site) -> Object:
-    secret = thanos_http_client_name(site.workload)
+    secret = thanos_http_client_name(site.scraper)
     return {"name": _HTTP_CLIENT_VOLUME, "secret": {"secretName": secret}}

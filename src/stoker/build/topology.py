@@ -18,35 +18,35 @@ from stoker.select.workload import Scraper
 ZONE: Final = "topology.kubernetes.io/zone"
 
 
-def zone_of(workload: Scraper, shard: int) -> str:
+def zone_of(scraper: Scraper, shard: int) -> str:
     """The zone that a shard is for; empty unless the workload shards by topology."""
-    places = zones(workload)
+    places = zones(scraper)
     return places[shard % len(places)] if places else ""
 
 
-def shard_in_zone(workload: Scraper, shard: int) -> int:
+def shard_in_zone(scraper: Scraper, shard: int) -> int:
     """The number of a shard among those of its zone; its own number where there are no zones."""
-    return shard // max(len(zones(workload)), 1)
+    return shard // max(len(zones(scraper)), 1)
 
 
-def node_selector(workload: Scraper, shard: int | None) -> dict[str, str]:
+def node_selector(scraper: Scraper, shard: int | None) -> dict[str, str]:
     """The labels of nodes that the pods may run on: the user's, and the zone of the shard."""
-    own = dict(workload.spec.node_selector or {})
-    zone = "" if shard is None else zone_of(workload, shard)
+    own = dict(scraper.spec.node_selector or {})
+    zone = "" if shard is None else zone_of(scraper, shard)
     return own | {ZONE: zone} if zone else own
 
 
 def spread_constraints(
-    workload: Scraper, shard: int | None, flags: Mapping[str, str]
+    scraper: Scraper, shard: int | None, flags: Mapping[str, str]
 ) -> list[Object]:
     """How pods spread over nodes, with the labels that the user asks to be filled in.
 
     `flags` are the labels that the operator's flags put on everything. WorkloadError for two that
     Kubernetes does not tell apart.
     """
-    constraints = workload.spec.topology_spread_constraints or ()
+    constraints = scraper.spec.topology_spread_constraints or ()
     refuse_twice([(one.topology_key, one.when_unsatisfiable) for one in constraints])
-    return [_constraint(one, workload, shard, flags) for one in constraints]
+    return [_constraint(one, scraper, shard, flags) for one in constraints]
 
 
 def refuse_twice(keys: Sequence[tuple[str | None, str | None]]) -> None:
@@ -59,12 +59,12 @@ def refuse_twice(keys: Sequence[tuple[str | None, str | None]]) -> None:
 
 
 def _constraint(
-    given: SpreadConstraint, workload: Scraper, shard: int | None, flags: Mapping[str, str]
+    given: SpreadConstraint, scraper: Scraper, shard: int | None, flags: Mapping[str, str]
 ) -> Object:
     made: Object = plain(given)
     added = made.pop("additionalLabelSelectors", None)
     if added:
-        own = selector_labels(workload, shard if added == "OnShard" else None, flags)
+        own = selector_labels(scraper, shard if added == "OnShard" else None, flags)
         selector = made.setdefault("labelSelector", {})
         selector["matchLabels"] = (selector.get("matchLabels") or {}) | own
     return made

@@ -38,12 +38,12 @@ class Mounted(Struct, frozen=True):
     mount: Object
 
 
-def config_volume(workload: Scraper, files: int) -> Object:
+def config_volume(scraper: Scraper, files: int) -> Object:
     """The packed configuration; that of several files is one volume, so they change together."""
     if files == 1:
-        return secret_volume(CONFIG_VOLUME, config_file_secret_name(workload, MAIN_FILE))
+        return secret_volume(CONFIG_VOLUME, config_file_secret_name(scraper, MAIN_FILE))
     names = [MAIN_FILE, *map(file_name, range(files - 1))]
-    return _projected(CONFIG_VOLUME, (config_file_secret_name(workload, one) for one in names))
+    return _projected(CONFIG_VOLUME, (config_file_secret_name(scraper, one) for one in names))
 
 
 def expanded_volume() -> Object:
@@ -107,13 +107,13 @@ class Logs(Struct, frozen=True):
     after: tuple[Mounted, ...] = ()
 
 
-def logs(workload: Scraper) -> Logs:
+def logs(scraper: Scraper) -> Logs:
     """Where log files of a workload have their place, if they need one."""
     volume = {"name": LOGS_VOLUME, "emptyDir": {}}
     made = Mounted(volume, {"name": LOGS_VOLUME, "mountPath": LOGS})
-    if _has_no_directory(workload.spec.scrape_failure_log_file):
+    if _has_no_directory(scraper.spec.scrape_failure_log_file):
         return Logs(before=(made,))
-    queries = getattr(workload.spec, "query_log_file", None)
+    queries = getattr(scraper.spec, "query_log_file", None)
     return Logs(after=(made,)) if _has_no_directory(queries) else Logs()
 
 

@@ -90,8 +90,8 @@ class _Comparing:
         self._stand_ins = StandIns()
         old = {ref_of(each): each for each in self._before.workloads}
         found = []
-        for owner in sorted(self._after.workloads, key=ref_of):
-            change = await self._change(old.get(ref_of(owner)), owner)
+        for workload in sorted(self._after.workloads, key=ref_of):
+            change = await self._change(old.get(ref_of(workload)), workload)
             if change is not None and not (change.is_nothing and not change.notes):
                 found.append(change)
         return found
@@ -135,24 +135,24 @@ class _Comparing:
 
     async def _switch(self, after: Planned) -> Switch | None:
         """Where the change of an agent's mode stands; None for what cannot change it."""
-        owner = after.workload
-        if not isinstance(owner, PrometheusAgent) or not after.objects:
+        workload = after.workload
+        if not isinstance(workload, PrometheusAgent) or not after.objects:
             return None
-        workload = scraper_of(owner, self._after.capabilities)
-        sets = {part.name for part in self._outline(owner).parts} | {
+        scraper = scraper_of(workload, self._after.capabilities)
+        sets = {part.name for part in self._outline(workload).parts} | {
             each["metadata"]["name"] for each in after.objects if each["kind"] == "StatefulSet"
         }
-        secrets = (config_secret_name(workload), switch_secret_name(workload))
+        secrets = (config_secret_name(scraper), switch_secret_name(scraper))
         found = Found(
-            await self._running(kube.STATEFUL_SET, workload.namespace, sets),
-            await self._running(kube.DAEMON_SET, workload.namespace, {daemon_set_name(workload)}),
+            await self._running(kube.STATEFUL_SET, scraper.namespace, sets),
+            await self._running(kube.DAEMON_SET, scraper.namespace, {daemon_set_name(scraper)}),
             [
                 name
                 for name in secrets
-                if await self._get(kube.SECRET, Ref("Secret", workload.namespace, name))
+                if await self._get(kube.SECRET, Ref("Secret", scraper.namespace, name))
             ],
         )
-        return switch_of(workload, after.objects, found)
+        return switch_of(scraper, after.objects, found)
 
     async def _running(
         self, resource: ApiResource, namespace: str, names: Iterable[str]
@@ -162,8 +162,8 @@ class _Comparing:
         ]
         return [convert(Running, each) for each in live if each is not None]
 
-    def _outline(self, owner: Workload) -> Outline:
-        return outline_of(owner, self._after.capabilities, self._after.settings.objects)
+    def _outline(self, workload: Workload) -> Outline:
+        return outline_of(workload, self._after.capabilities, self._after.settings.objects)
 
     def _notes(self, before: Planned | None, change: Change) -> Iterable[str]:
         behind = change.objects and not change.configuration and before is not None
@@ -171,21 +171,21 @@ class _Comparing:
             yield "a Secret in the cluster is not what the operator would write now"
         yield from dict.fromkeys(self._unreadable.values())
 
-    async def _existing(self, owner: Workload) -> Existing:
+    async def _existing(self, workload: Workload) -> Existing:
         """What there is already, so that the plan puts nothing elsewhere without need."""
         try:
-            outline = self._outline(owner)
+            outline = self._outline(workload)
             return Existing(
                 rules=await self._rules(outline.namespace, outline.rules),
-                secrets=await self._secrets(owner),
-                configuration=await self._has_own(owner, outline),
+                secrets=await self._secrets(workload),
+                configuration=await self._has_own(workload, outline),
             )
         except (WorkloadError, ValueError):
             return Existing()
 
-    async def _has_own(self, owner: Workload, outline: Outline) -> bool:
+    async def _has_own(self, workload: Workload, outline: Outline) -> bool:
         """Whether there is a configuration of the user's own, where that counts."""
-        if not is_unmanaged(owner, self._after.settings):
+        if not is_unmanaged(workload, self._after.settings):
             return False
         name = Ref("Secret", outline.namespace, outline.configuration)
         return await self._get(kube.SECRET, name) is not None
@@ -200,13 +200,13 @@ class _Comparing:
             found.append(live.get("data") or {})
         return found
 
-    async def _secrets(self, owner: Workload) -> list[str]:
+    async def _secrets(self, workload: Workload) -> list[str]:
         """The Secrets with further files of a configuration that did not fit into one."""
         names: list[str] = []
-        while isinstance(owner, AnyPrometheus):
-            workload = scraper_of(owner, self._after.capabilities)
-            name = config_file_secret_name(workload, file_name(len(names)))
-            if await self._get(kube.SECRET, Ref("Secret", workload.namespace, name)) is None:
+        while isinstance(workload, AnyPrometheus):
+            scraper = scraper_of(workload, self._after.capabilities)
+            name = config_file_secret_name(scraper, file_name(len(names)))
+            if await self._get(kube.SECRET, Ref("Secret", scraper.namespace, name)) is None:
                 break
             names.append(name)
         return names
@@ -259,11 +259,11 @@ def _as_switched(
     """Both plans as they are during a change of mode, in which old objects stay for a while."""
     if not isinstance(after.workload, PrometheusAgent):
         return before, after
-    workload = scraper_of(after.workload, capabilities)
+    scraper = scraper_of(after.workload, capabilities)
     if before is not None:
         going = (each for each in before.objects if ref_of_manifest(each) not in switch.kept)
         before = replace(before, objects=tuple(going))
-    return before, replace(after, objects=tuple(switched(workload, after.objects, switch)))
+    return before, replace(after, objects=tuple(switched(scraper, after.objects, switch)))
 
 
 def _beside(after: Planned, live: Mapping[Ref, Object]) -> Planned:

@@ -20,7 +20,7 @@ from stoker.validate.verdicts import Verdict
 
 def shown_text(
     view: View,
-    owner: Workload,
+    workload: Workload,
     verdicts: Mapping[Ref, Verdict],
     contents: Any,
     before: Assets | None = None,
@@ -46,10 +46,10 @@ def shown_text(
         stand_ins=view.stand_ins,
     )
     try:
-        layout = layout_of(owner, materials)
+        layout = layout_of(workload, materials)
     except StokerError as error:
         return f"# the configuration cannot be shown without the values of Secrets: {error}\n"
-    return _titled(layout) if isinstance(owner, Alertmanager) else _joined(layout)
+    return _titled(layout) if isinstance(workload, Alertmanager) else _joined(layout)
 
 
 def _joined(layout: Layout) -> str:

@@ -46,7 +46,7 @@ class Consolidated(Struct, frozen=True):
 
 def consolidated(monitor: Consolidable, terms: Terms = DEFAULT_TERMS) -> Consolidated:
     """The ScrapeConfigs for a monitor under workloads with these terms."""
-    draft = Draft(terms.workload, Contents(), monitor.metadata.namespace or "")
+    draft = Draft(terms.scraper, Contents(), monitor.metadata.namespace or "")
     kind = _KINDS[type(monitor)]
     chosen = scrape_class(monitor.spec, draft)
     problems = [*_class_problems(monitor, draft)]

@@ -7,9 +7,9 @@ from stoker.select.choice import Resource
 from stoker.select.workload import Scraper
 
 
-def stand_ins_of(resource: Resource, workload: Scraper) -> tuple[ScrapeConfig, ...]:
+def stand_ins_of(resource: Resource, scraper: Scraper) -> tuple[ScrapeConfig, ...]:
     """The ScrapeConfigs that a workload scrapes in place of a monitor; none: it stays as it is."""
     if not isinstance(resource, Consolidable):
         return ()
-    terms = terms_of(workload)
+    terms = terms_of(scraper)
     return () if isinstance(terms, Inexpressible) else consolidated(resource, terms).configs

@@ -67,7 +67,7 @@ class Terms(Struct, frozen=True, kw_only=True):
         return sha256(text).hexdigest()[:_DIGEST]
 
     @property
-    def workload(self) -> Scraper:
+    def scraper(self) -> Scraper:
         """A workload that has these terms and asks for nothing else."""
         spec = PrometheusSpec(
             ignore_namespace_selectors=self.ignore_namespace_selectors,
@@ -84,12 +84,12 @@ class Terms(Struct, frozen=True, kw_only=True):
 DEFAULT_TERMS: Final = Terms()
 
 
-def terms_of(workload: Scraper) -> Terms | Inexpressible:
+def terms_of(scraper: Scraper) -> Terms | Inexpressible:
     """The terms of a workload, or why its monitors must stay as they are."""
-    problem = next(_problems(workload), None)
+    problem = next(_problems(scraper), None)
     if problem:
         return problem
-    spec, slices = workload.spec, workload.capabilities.endpoint_slices
+    spec, slices = scraper.spec, scraper.capabilities.endpoint_slices
     wants_slices = spec.service_discovery_role == _SLICES and slices
     label = spec.enforced_namespace_label or ""
     return Terms(
@@ -115,13 +115,13 @@ def _essence(each: ScrapeClass) -> ScrapeClass:
     )
 
 
-def _problems(workload: Scraper) -> Iterator[Inexpressible]:
-    spec = workload.spec
-    if workload.daemon_set:
+def _problems(scraper: Scraper) -> Iterator[Inexpressible]:
+    spec = scraper.spec
+    if scraper.daemon_set:
         yield Inexpressible("spec.mode", "an agent on each node scrapes no ScrapeConfigs")
-    if workload.version < parse_version(_OLDEST):
+    if scraper.version < parse_version(_OLDEST):
         yield Inexpressible("spec.version", f"needs Prometheus {_OLDEST} or newer")
-    if zones(workload):
+    if zones(scraper):
         reason = "targets of a ScrapeConfig are not divided by their zone"
         yield Inexpressible("spec.shardingStrategy", reason)
     if spec.apiserver_config:

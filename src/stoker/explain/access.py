@@ -39,39 +39,39 @@ _OF_PODS: Final = ("endpoints", "endpointslice", "pod")
 
 
 def access_of(
-    view: View, scraper: AnyPrometheus, resource: Any, workload: Scraper
+    view: View, prometheus: AnyPrometheus, resource: Any, scraper: Scraper
 ) -> Access | None:
     """What a workload may not see of what a resource needs; None if it needs nothing of ours."""
-    if scraper.spec.apiserver_config is not None:
+    if prometheus.spec.apiserver_config is not None:
         return None
-    name = scraper.spec.service_account_name or "default"
-    account = f"{workload.namespace}/{name}"
-    needs = list(dict.fromkeys(_needs(view, account, resource, workload)))
+    name = prometheus.spec.service_account_name or "default"
+    account = f"{scraper.namespace}/{name}"
+    needs = list(dict.fromkeys(_needs(view, account, resource, scraper)))
     if not needs:
         return None
     answers = [(need, view.surroundings.allowed(need)) for need in needs]
     return Access(
-        workload=str(ref_of(scraper)),
+        workload=str(ref_of(prometheus)),
         account=account,
         lacks=tuple(str(need) for need, answer in answers if answer is False),
         unknown=tuple(str(need) for need, answer in answers if answer is None),
     )
 
 
-def _needs(view: View, account: str, resource: Any, workload: Scraper) -> Iterator[Need]:
-    for role, namespaces in _discoveries(view, resource, workload):
+def _needs(view: View, account: str, resource: Any, scraper: Scraper) -> Iterator[Need]:
+    for role, namespaces in _discoveries(view, resource, scraper):
         for group, plural in _ROLES.get(role, ()):
             for namespace in namespaces or ("",):
                 # Nodes are in no namespace.
                 yield Need(account, group, plural, "" if plural == "nodes" else namespace)
-    if any(each is not None and each.node for each in _attached(view, resource, workload)):
+    if any(each is not None and each.node for each in _attached(view, resource, scraper)):
         yield Need(account, *_NODES, "")
 
 
-def _attached(view: View, resource: Any, workload: Scraper) -> Iterator[AttachMetadata | None]:
+def _attached(view: View, resource: Any, scraper: Scraper) -> Iterator[AttachMetadata | None]:
     """What is added to targets from other objects, which Prometheus reads as well."""
     if isinstance(resource, ServiceMonitor | PodMonitor):
-        draft = Draft(workload, view.assets, resource.metadata.namespace or "")
+        draft = Draft(scraper, view.assets, resource.metadata.namespace or "")
         chosen = scrape_class(resource.spec, draft)
         yield attached_metadata(resource.spec.attach_metadata, chosen, draft)
     elif isinstance(resource, ScrapeConfig):
@@ -81,29 +81,29 @@ def _attached(view: View, resource: Any, workload: Scraper) -> Iterator[AttachMe
 
 
 def _discoveries(
-    view: View, resource: Any, workload: Scraper
+    view: View, resource: Any, scraper: Scraper
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Each role with the namespaces that it is for; none means all."""
     own, spec = resource.metadata.namespace or "", resource.spec
     if isinstance(resource, ServiceMonitor):
-        role = role_of(spec, workload).key.name
-        yield role, places(view, spec.namespace_selector, own, workload)
+        role = role_of(spec, scraper).key.name
+        yield role, places(view, spec.namespace_selector, own, scraper)
     elif isinstance(resource, PodMonitor):
-        yield "pod", places(view, spec.namespace_selector, own, workload)
+        yield "pod", places(view, spec.namespace_selector, own, scraper)
     elif isinstance(resource, Probe):
         targets = resource.spec.targets
         if targets and targets.ingress and not targets.static_config:
             selector = targets.ingress.namespace_selector
-            yield "ingress", places(view, selector, own, workload)
+            yield "ingress", places(view, selector, own, scraper)
     elif isinstance(resource, ScrapeConfig):
         for each in resource.spec.kubernetes_sd_configs or ():
             if not each.api_server:
-                yield each.role.lower(), _named(each, workload)
+                yield each.role.lower(), _named(each, scraper)
 
 
-def _named(discovery: KubernetesDiscovery, workload: Scraper) -> tuple[str, ...]:
+def _named(discovery: KubernetesDiscovery, scraper: Scraper) -> tuple[str, ...]:
     wanted = discovery.namespaces
     if wanted is None:
         return ()
-    own = (workload.namespace,) if wanted.own_namespace else ()
+    own = (scraper.namespace,) if wanted.own_namespace else ()
     return (*own, *(wanted.names or ()))

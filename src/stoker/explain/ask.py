@@ -20,9 +20,9 @@ IS_WORKLOAD = frozenset(kind.name for kind in WORKLOADS)
 def explanation(view: View, kind: str, namespace: str, name: str) -> Explanation | None:
     """What there is to say of an object; None if the view has no such object."""
     if kind in IS_WORKLOAD:
-        for owner in view.workloads:
-            if _is_it(owner, kind, namespace, name):
-                return explained_workload(view, owner)
+        for workload in view.workloads:
+            if _is_it(workload, kind, namespace, name):
+                return explained_workload(view, workload)
     for resource in view.resources:
         if _is_it(resource, kind, namespace, name):
             return explained(view, resource)

@@ -31,28 +31,28 @@ _EMPTY: Final[dict[type, Any]] = {
 }
 
 
-def why_not_built(owner: Workload) -> WorkloadError | None:
+def why_not_built(workload: Workload) -> WorkloadError | None:
     """What keeps the operator from making anything of a workload, if it shows in it alone."""
     try:
-        objects_for(with_few_shards(owner), _FACTS, _SETTINGS.objects, _EMPTY[type(owner)])
+        objects_for(with_few_shards(workload), _FACTS, _SETTINGS.objects, _EMPTY[type(workload)])
     except WorkloadError as error:
         return error
     return None
 
 
-def doubts(owner: Workload) -> Iterator[str]:
+def doubts(workload: Workload) -> Iterator[str]:
     """What to tell whoever writes a workload: that nothing can be made of it, or what is odd."""
-    error = why_not_built(owner)
+    error = why_not_built(workload)
     if error:
         yield f"the operator can make nothing of it: {error}"
         return
-    yield from map(str, notes_on(owner))
+    yield from map(str, notes_on(workload))
 
 
-def notes_on(owner: Workload) -> Iterator[Finding]:
+def notes_on(workload: Workload) -> Iterator[Finding]:
     """What is odd about a workload that can be built."""
-    if isinstance(owner, AnyPrometheus):
-        yield from scraper_notes(owner.spec, scraper_of(owner, _FACTS).version)
-    if isinstance(owner, Alertmanager):
-        version = AlertSite(owner, _SETTINGS.objects).version
-        yield from alertmanager_notes(owner.spec.enable_features or (), version)
+    if isinstance(workload, AnyPrometheus):
+        yield from scraper_notes(workload.spec, scraper_of(workload, _FACTS).version)
+    if isinstance(workload, Alertmanager):
+        version = AlertSite(workload, _SETTINGS.objects).version
+        yield from alertmanager_notes(workload.spec.enable_features or (), version)

@@ -13,10 +13,10 @@ T = TypeVar("T")
 
 
 def places(
-    view: View, selector: NamespaceSelector | None, namespace: str, workload: Scraper
+    view: View, selector: NamespaceSelector | None, namespace: str, scraper: Scraper
 ) -> tuple[str, ...]:
     """The namespaces to look in, for a resource in one; none means all."""
-    return namespaces_of(selector, Draft(workload, view.assets, namespace))
+    return namespaces_of(selector, Draft(scraper, view.assets, namespace))
 
 
 def place_words(names: tuple[str, ...]) -> str:
@@ -31,8 +31,8 @@ def everywhere(read: Callable[[str | None], Listing[T]], names: tuple[str, ...])
     return Listing.joined(read(name) for name in names) if names else read(None)
 
 
-def restricted(selector: NamespaceSelector | None, workload: Scraper) -> tuple[str, ...]:
+def restricted(selector: NamespaceSelector | None, scraper: Scraper) -> tuple[str, ...]:
     """What should be said about a namespace selector that does not count."""
-    if selector is not None and workload.spec.ignore_namespace_selectors:
+    if selector is not None and scraper.spec.ignore_namespace_selectors:
         return ("the workload sets ignoreNamespaceSelectors: spec.namespaceSelector has no effect",)
     return ()

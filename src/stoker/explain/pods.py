@@ -18,13 +18,13 @@ from stoker.select.workload import Scraper
 
 
 def pod_search(
-    view: View, monitor: PodMonitor, workload: Scraper, reach: Reach | None = None
+    view: View, monitor: PodMonitor, scraper: Scraper, reach: Reach | None = None
 ) -> Search:
     """Where a workload finds the targets of a PodMonitor."""
     spec, own = monitor.spec, monitor.metadata.namespace or ""
     if not spec.pod_metrics_endpoints:
         return without_endpoints("spec.podMetricsEndpoints")
-    names = places(view, spec.namespace_selector, own, workload)
+    names = places(view, spec.namespace_selector, own, scraper)
     found = everywhere(view.surroundings.pods, names)
     selector = selector_of(spec.selector)
     chosen = found.matching(selector, view.most)
@@ -32,7 +32,7 @@ def pod_search(
         workloads=(),
         looks_in=place_words(names),
         notes=(
-            *restricted(spec.namespace_selector, workload),
+            *restricted(spec.namespace_selector, scraper),
             *relabelled("spec.podMetricsEndpoints", spec.pod_metrics_endpoints),
         ),
     )

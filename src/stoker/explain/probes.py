@@ -13,9 +13,7 @@ from stoker.select.labels import EVERYTHING, selector_of
 from stoker.select.workload import Scraper
 
 
-def probe_search(
-    view: View, probe: Probe, workload: Scraper, _reach: Reach | None = None
-) -> Search:
+def probe_search(view: View, probe: Probe, scraper: Scraper, _reach: Reach | None = None) -> Search:
     """Where a workload finds the targets of a Probe; a list wins over Ingresses."""
     targets = probe.spec.targets
     if targets and targets.static_config:
@@ -23,16 +21,16 @@ def probe_search(
         problems = () if listed else (f"{path}.static: it lists nothing to probe",)
         return Search(workloads=(), looks_in=path, targets=len(listed), problems=problems)
     if targets and targets.ingress:
-        return _ingresses(view, targets.ingress, probe.metadata.namespace or "", workload)
+        return _ingresses(view, targets.ingress, probe.metadata.namespace or "", scraper)
     return Search(workloads=(), targets=0, problems=("spec.targets: nothing to probe",))
 
 
-def _ingresses(view: View, wanted: IngressTargets, own: str, workload: Scraper) -> Search:
-    names = places(view, wanted.namespace_selector, own, workload)
+def _ingresses(view: View, wanted: IngressTargets, own: str, scraper: Scraper) -> Search:
+    names = places(view, wanted.namespace_selector, own, scraper)
     found = everywhere(view.surroundings.ingresses, names)
     selector = selector_of(wanted.selector) if wanted.selector else EVERYTHING
     chosen = found.matching(selector, view.most)
-    notes = restricted(wanted.namespace_selector, workload)
+    notes = restricted(wanted.namespace_selector, scraper)
     base = Search(workloads=(), looks_in=place_words(names), notes=notes)
     if view.is_too_many(chosen):
         return base

@@ -27,13 +27,13 @@ def why_not_reconciled(found: Plan, unread: str = "") -> str:
     return str(unmade or found.unbuilt or "") or reported_failure(found.workload)
 
 
-def reported_failure(owner: Workload) -> str:
+def reported_failure(workload: Workload) -> str:
     """What the operator says in the status of a workload that it could not reconcile as it is.
 
     Not what keeps nothing from being used: a condition says that, too.
     """
-    generations = (None, owner.metadata.generation)
-    for each in (owner.status and owner.status.conditions) or ():
+    generations = (None, workload.metadata.generation)
+    for each in (workload.status and workload.status.conditions) or ():
         if (each.type, each.status) == (RECONCILED, FALSE):
             if each.reason in GOES_ON:
                 return ""
@@ -46,7 +46,7 @@ def fatal_among(notes: Iterable[Finding]) -> str:
     return next((str(note) for note in notes if note.reason is Reason.WILL_NOT_START), "")
 
 
-def is_at_rest(owner: Workload) -> bool:
+def is_at_rest(workload: Workload) -> bool:
     """Whether a workload is told to have no pods; agents on every node do not count theirs."""
-    on_nodes = getattr(owner.spec, "mode", None) == "DaemonSet"
-    return replicas_of(owner.spec) == 0 and not on_nodes
+    on_nodes = getattr(workload.spec, "mode", None) == "DaemonSet"
+    return replicas_of(workload.spec) == 0 and not on_nodes

@@ -25,7 +25,7 @@ _LIMITS: Final = (
 def remark(resource: Resource, found: Sequence[tuple[Workload, Standing]]) -> str:
     """The end of a sentence about a resource that is used; empty where nothing is to be said."""
     used = [each for each in found if each[1].state is State.USED]
-    about = (each for owner, standing in used for each in _said(resource, owner, standing))
+    about = (each for workload, standing in used for each in _said(resource, workload, standing))
     said = next(chain(_waiting(standing for _, standing in found), about), "")
     return f"; {said}" if said else ""
 
@@ -37,17 +37,17 @@ def _waiting(standings: Iterable[Standing]) -> Iterator[str]:
             yield f"{each.workload} selects it, too, but {each.reason}"
 
 
-def _said(resource: Resource, owner: Workload, standing: Standing) -> Iterator[str]:
+def _said(resource: Resource, workload: Workload, standing: Standing) -> Iterator[str]:
     if standing.ignored:
         more = f" and {len(standing.ignored) - 1} more" if len(standing.ignored) > 1 else ""
         yield f"version {standing.version} ignores {standing.ignored[0]}{more}"
-    if isinstance(owner, AnyPrometheus):
-        yield from _lowered(resource, owner)
-    if isinstance(owner, Alertmanager) and isinstance(resource, AlertmanagerConfig):
+    if isinstance(workload, AnyPrometheus):
+        yield from _lowered(resource, workload)
+    if isinstance(workload, Alertmanager) and isinstance(resource, AlertmanagerConfig):
         if resource.spec.route is None and resource.spec.receivers:
             yield "without spec.route no alert reaches its receivers"
-        namespace = terms_of(owner).seen_by(resource.metadata.namespace or "")
-        if namespace and not _is_root(resource, owner):
+        namespace = terms_of(workload).seen_by(resource.metadata.namespace or "")
+        if namespace and not _is_root(resource, workload):
             yield f"it sees only alerts with the label `namespace={namespace}`"
 
 
@@ -61,7 +61,7 @@ def _lowered(resource: Resource, scraper: AnyPrometheus) -> Iterator[str]:
             yield f"spec.{field} is lowered from {own} to {most} by spec.{bound} of the workload"
 
 
-def _is_root(resource: Resource, owner: Alertmanager) -> bool:
-    start = owner.spec.alertmanager_configuration
-    beside = resource.metadata.namespace == owner.metadata.namespace
+def _is_root(resource: Resource, workload: Alertmanager) -> bool:
+    start = workload.spec.alertmanager_configuration
+    beside = resource.metadata.namespace == workload.metadata.namespace
     return beside and start is not None and start.name == resource.metadata.name

@@ -28,10 +28,12 @@ def explained(view: View, resource: Resource) -> Explanation:
     metadata = resource.metadata
     found = standings(view, resource)
     told = tuple(standing for _, standing in found)
-    able = [(owner, each.selects) for owner, each in found if _is_able(view, owner)]
-    selecting = [owner for owner, selects in able if selects and isinstance(owner, AnyPrometheus)]
+    able = [(workload, each.selects) for workload, each in found if _is_able(view, workload)]
+    selecting = [
+        workload for workload, selects in able if selects and isinstance(workload, AnyPrometheus)
+    ]
     # Where nobody selects it, what the nearest would find helps all the same.
-    nearest = [owner for owner, _ in able if isinstance(owner, AnyPrometheus)][:1]
+    nearest = [workload for workload, _ in able if isinstance(workload, AnyPrometheus)][:1]
     searches = tuple(_searches(view, resource, selecting or nearest))
     if not selecting:
         searches = tuple(replace(each, workloads=()) for each in searches)
@@ -58,7 +60,9 @@ def explained(view: View, resource: Resource) -> Explanation:
         searches=searches,
         access=access,
         job=_job(
-            view, resource, [owner for owner, standing in found if standing.state is State.USED]
+            view,
+            resource,
+            [workload for workload, standing in found if standing.state is State.USED],
         ),
         notes=tuple(_notes(view, selecting)),
     )
@@ -94,8 +98,8 @@ def _selection_problem(resource: Resource, told: tuple[Standing, ...]) -> str:
 
 def _nothing_runs(found: list[tuple[Workload, Standing]]) -> str:
     """That no workload that uses it has pods; empty if one has."""
-    using = [(owner, each) for owner, each in found if each.state is State.USED]
-    if not using or not all(is_at_rest(owner) for owner, _ in using):
+    using = [(workload, each) for workload, each in found if each.state is State.USED]
+    if not using or not all(is_at_rest(workload) for workload, _ in using):
         return ""
     return f"selected by {using[0][1].workload}, but nothing runs there: its {AT_REST}"
 
@@ -186,11 +190,11 @@ def _number(counts: Iterable[int | None]) -> str:
 # --- The parts ------------------------------------------------------------------------------------
 
 
-def _is_able(view: View, owner: Workload) -> bool:
+def _is_able(view: View, workload: Workload) -> bool:
     """Whether a workload scrapes at all, and has a version that can be read."""
     try:
-        return isinstance(owner, AnyPrometheus) and bool(
-            scraper_of(owner, view.capabilities).version
+        return isinstance(workload, AnyPrometheus) and bool(
+            scraper_of(workload, view.capabilities).version
         )
     except ValueError:
         return False
@@ -201,11 +205,11 @@ def _searches(
 ) -> Iterator[Search]:
     """What these workloads find; once for those that find the same."""
     alike: dict[Search, list[str]] = {}
-    for scraper in scrapers:
-        workload = scraper_of(scraper, view.capabilities)
-        search = search_of(view, resource, workload, reach_of(view, scraper))
+    for prometheus in scrapers:
+        scraper = scraper_of(prometheus, view.capabilities)
+        search = search_of(view, resource, scraper, reach_of(view, prometheus))
         if search is not None:
-            alike.setdefault(search, []).append(str(ref_of(scraper)))
+            alike.setdefault(search, []).append(str(ref_of(prometheus)))
     for search, workloads in alike.items():
         yield replace(search, workloads=tuple(workloads))
 
@@ -213,22 +217,22 @@ def _searches(
 def _accesses(
     view: View, resource: Resource, scrapers: Iterable[AnyPrometheus]
 ) -> Iterator[Access]:
-    for scraper in scrapers:
-        workload = scraper_of(scraper, view.capabilities)
-        access = access_of(view, scraper, resource, workload)
+    for prometheus in scrapers:
+        scraper = scraper_of(prometheus, view.capabilities)
+        access = access_of(view, prometheus, resource, scraper)
         if access is not None:
             yield access
 
 
 def _notes(view: View, scrapers: Iterable[AnyPrometheus]) -> Iterator[str]:
-    for scraper in scrapers:
-        shards = scraper.spec.shards or 1
+    for prometheus in scrapers:
+        shards = prometheus.spec.shards or 1
         if shards > 1:
-            yield f"{ref_of(scraper)} divides the targets among {shards} shards"
-        if reach := reach_of(view, scraper):
-            yield f"each pod of {ref_of(scraper)} scrapes the targets of its own node"
+            yield f"{ref_of(prometheus)} divides the targets among {shards} shards"
+        if reach := reach_of(view, prometheus):
+            yield f"each pod of {ref_of(prometheus)} scrapes the targets of its own node"
             if not reach.unknown:
-                yield f"{ref_of(scraper)} {reach.words}"
+                yield f"{ref_of(prometheus)} {reach.words}"
 
 
 def _job(view: View, resource: Resource, owners: list[Workload]) -> str:
@@ -239,6 +243,6 @@ def _job(view: View, resource: Resource, owners: list[Workload]) -> str:
         files = made.contents.rule_files if made.contents else ()
         return "".join(text for each in files for text in each.values())
     if isinstance(resource, Monitor) and isinstance(first, AnyPrometheus):
-        workload = scraper_of(first, view.capabilities)
-        return jobs_of(resource, workload, Masked(view.assets), view.stand_ins).text
+        scraper = scraper_of(first, view.capabilities)
+        return jobs_of(resource, scraper, Masked(view.assets), view.stand_ins).text
     return ""

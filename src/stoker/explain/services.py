@@ -75,17 +75,17 @@ class _Backing(Struct, frozen=True):
 
 
 def service_search(
-    view: View, monitor: ServiceMonitor, workload: Scraper, reach: Reach | None = None
+    view: View, monitor: ServiceMonitor, scraper: Scraper, reach: Reach | None = None
 ) -> Search:
     """Where a workload finds the targets of a ServiceMonitor."""
     spec, own = monitor.spec, monitor.metadata.namespace or ""
     if not spec.endpoints:
         return without_endpoints("spec.endpoints")
-    names = places(view, spec.namespace_selector, own, workload)
+    names = places(view, spec.namespace_selector, own, scraper)
     found = everywhere(view.surroundings.services, names)
     selector = selector_of(spec.selector)
     chosen = found.matching(selector, view.most)
-    ignored = restricted(spec.namespace_selector, workload)
+    ignored = restricted(spec.namespace_selector, scraper)
     base = Search(
         workloads=(),
         looks_in=place_words(names),

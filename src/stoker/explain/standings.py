@@ -22,46 +22,46 @@ _PAUSED = "spec.paused: its objects are left as they are until this is unset"
 def standings(view: View, resource: Resource) -> list[tuple[Workload, Standing]]:
     """Every workload with what it makes of the resource, the nearest first."""
     ranked = []
-    for owner in view.workloads:
-        if not can_select(type(resource).__name__, type(owner)):
+    for workload in view.workloads:
+        if not can_select(type(resource).__name__, type(workload)):
             continue
-        passed, reason = first_reason(view, owner, resource)
-        made = _passed_over(owner, reason) if reason else _judged(view, owner, resource)
-        elsewhere = owner.metadata.namespace != resource.metadata.namespace
-        rank = (-passed, _miss(owner, resource), elsewhere, made.workload)
-        ranked.append((rank, owner, made))
+        passed, reason = first_reason(view, workload, resource)
+        made = _passed_over(workload, reason) if reason else _judged(view, workload, resource)
+        elsewhere = workload.metadata.namespace != resource.metadata.namespace
+        rank = (-passed, _miss(workload, resource), elsewhere, made.workload)
+        ranked.append((rank, workload, made))
     ranked.sort(key=lambda each: each[0])
-    return [(owner, made) for _, owner, made in ranked]
+    return [(workload, made) for _, workload, made in ranked]
 
 
-def _miss(owner: Workload, resource: Resource) -> float:
+def _miss(workload: Workload, resource: Resource) -> float:
     """By how much the labels miss what a workload asks for: a typing error is nearer than none."""
-    wanted = choices(owner).get(type(resource).__name__)
+    wanted = choices(workload).get(type(resource).__name__)
     return distance(wanted.labels, resource.metadata.labels or {}) if wanted else 1.0
 
 
-def _passed_over(owner: Workload, reason: Reason) -> Standing:
+def _passed_over(workload: Workload, reason: Reason) -> Standing:
     return Standing(
-        workload=str(ref_of(owner)),
-        version=owner.spec.version or "",
+        workload=str(ref_of(workload)),
+        version=workload.spec.version or "",
         state=State.NOT_SELECTED,
         cause=reason.cause,
         reason=reason.text,
     )
 
 
-def _judged(view: View, owner: Workload, resource: Resource) -> Standing:
-    found, unread = view.tried(owner, [resource])
+def _judged(view: View, workload: Workload, resource: Resource) -> Standing:
+    found, unread = view.tried(workload, [resource])
     findings = tuple(str(each) for verdict in found.verdicts.values() for each in verdict.findings)
     state, reason = _outcome(view, found, findings, unread)
-    reported = _reported(owner, resource)
+    reported = _reported(workload, resource)
     if state is State.UNCLEAR and reported == _ACCEPTED:
         # The operator may read more than we.
         state, reason = State.USED, Reason(Cause.NONE, "")
     ignored = found.ignored.get(ref_of(resource), ())
     return Standing(
-        workload=str(ref_of(owner)),
-        version=found.version or owner.spec.version or "",
+        workload=str(ref_of(workload)),
+        version=found.version or workload.spec.version or "",
         state=state,
         cause=reason.cause,
         reason=reason.text,
@@ -69,23 +69,23 @@ def _judged(view: View, owner: Workload, resource: Resource) -> Standing:
         ignored=tuple(f"{each.path}: {each.reason}" for each in ignored),
         notes=tuple(_notes(found, unread)),
         reported=reported,
-        targets=_targets(owner, resource),
+        targets=_targets(workload, resource),
     )
 
 
 def _outcome(
     view: View, found: Plan, findings: tuple[str, ...], unread: str
 ) -> tuple[State, Reason]:
-    owner = found.workload
+    workload = found.workload
     if findings and unread:
         return State.UNCLEAR, Reason(Cause.UNREADABLE, f"cannot be judged from here: {unread}")
     if findings:
         return State.REJECTED, Reason(Cause.REJECTED, findings[0])
-    if owner.spec.paused:
+    if workload.spec.paused:
         return State.HELD, Reason(Cause.PAUSED, _PAUSED)
     if problem := _problem(found, unread):
         return State.HELD, Reason(Cause.WORKLOAD_PROBLEM, f"the workload {problem}")
-    if is_unmanaged(owner, view.settings):
+    if is_unmanaged(workload, view.settings):
         return State.HELD, Reason(Cause.UNMANAGED, UNMANAGED)
     return State.USED, Reason(Cause.NONE, "")
 
@@ -104,9 +104,9 @@ def _notes(found: Plan, unread: str) -> Iterable[str]:
         yield f"whether it can be configured at all cannot be told from here: {unread}"
 
 
-def _reported(owner: Workload, resource: Resource) -> str:
+def _reported(workload: Workload, resource: Resource) -> str:
     """What the operator says of a workload in the status of a resource."""
-    binding = binding_of(owner, resource)
+    binding = binding_of(workload, resource)
     said = (binding.conditions or (None,))[0] if binding else None
     if said is None:
         return ""
@@ -116,9 +116,9 @@ def _reported(owner: Workload, resource: Resource) -> str:
     return text + (" (of an earlier generation)" if behind else "")
 
 
-def _targets(owner: Workload, resource: Resource) -> Targets | None:
+def _targets(workload: Workload, resource: Resource) -> Targets | None:
     """What a workload scrapes for a resource, if the operator counts that."""
-    binding = binding_of(owner, resource)
+    binding = binding_of(workload, resource)
     found = binding.targets if binding else None
     if found is None:
         return None
@@ -137,9 +137,9 @@ def _plural(name: str) -> str:
     return kind.plural if kind else ""
 
 
-def binding_of(owner: Workload, resource: Resource) -> Binding | None:
+def binding_of(workload: Workload, resource: Resource) -> Binding | None:
     """What the status of a resource says of a workload; None if nothing."""
-    wanted = (_plural(type(owner).__name__), owner.metadata.namespace, owner.metadata.name)
+    wanted = (_plural(type(workload).__name__), workload.metadata.namespace, workload.metadata.name)
     for binding in (resource.status and resource.status.bindings) or ():
         if (binding.resource, binding.namespace, binding.name) == wanted:
             return binding

@@ -27,10 +27,10 @@ _SEARCHES: Final[dict[type, Callable[[View, Any, Scraper, Reach | None], Search]
 }
 
 
-def search_of(view: View, resource: Any, workload: Scraper, reach: Reach | None) -> Search | None:
+def search_of(view: View, resource: Any, scraper: Scraper, reach: Reach | None) -> Search | None:
     """Where a workload looks for the targets of a resource; None for one that has no targets.
 
     `reach` says on which nodes it has pods, if it scrapes from nodes.
     """
     search = _SEARCHES.get(type(resource))
-    return search(view, resource, workload, reach) if search else None
+    return search(view, resource, scraper, reach) if search else None

@@ -37,11 +37,11 @@ class Draft:
     """What a generator works with: the workload, references, and notes for the reader."""
 
     def __init__(
-        self, workload: Scraper, assets: Assets, namespace: str, limits: Limits | None = None
+        self, scraper: Scraper, assets: Assets, namespace: str, limits: Limits | None = None
     ) -> None:
-        self.workload = workload
-        self.spec = workload.spec
-        self.version = workload.version
+        self.workload = scraper
+        self.spec = scraper.spec
+        self.version = scraper.version
         self.namespace = namespace
         self.ignored: list[Ignored] = []
         self.reads: dict[Source, str | Missing] = {}

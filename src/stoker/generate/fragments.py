@@ -99,25 +99,25 @@ _NOTHING: Final = Fragment("")
 _NO_VERDICT: Final = Verdict("", ServiceMonitor())
 
 
-def settings_of_jobs(workload: Scraper) -> tuple[Any, ...]:
+def settings_of_jobs(scraper: Scraper) -> tuple[Any, ...]:
     """All of a workload that the jobs of resources depend on."""
-    spec: PrometheusCommonSpec = workload.spec
+    spec: PrometheusCommonSpec = scraper.spec
     names = (name for name in spec.__struct_fields__ if name not in FRAME_ONLY)
-    fixed = (workload.namespace, workload.agent, workload.daemon_set, workload.capabilities)
+    fixed = (scraper.namespace, scraper.agent, scraper.daemon_set, scraper.capabilities)
     return *fixed, *((name, getattr(spec, name)) for name in names)
 
 
 def jobs_of(
-    resource: Monitor, workload: Scraper, assets: Assets, stand_ins: StandIns | None = None
+    resource: Monitor, scraper: Scraper, assets: Assets, stand_ins: StandIns | None = None
 ) -> Fragment:
     """The fragment of a resource, with the jobs of the ScrapeConfigs in its place, if any are.
 
     Everything else about it stays the resource's own.
     """
-    own = fragment(resource, workload, assets)
+    own = fragment(resource, scraper, assets)
     if stand_ins is None or own.problem:
         return own
-    made = [fragment(each, workload, assets) for each in stand_ins(resource, workload)]
+    made = [fragment(each, scraper, assets) for each in stand_ins(resource, scraper)]
     if not made or any(each.problem for each in made):
         return own
     return replace(own, text="".join(each.text for each in made))
@@ -147,7 +147,7 @@ class KeptConfiguration:
 
     def __init__(
         self,
-        workload: Scraper,
+        scraper: Scraper,
         assets: Assets,
         additional: Additional = NOTHING_ADDITIONAL,
         rule_config_maps: Sequence[str] = (),
@@ -161,13 +161,13 @@ class KeptConfiguration:
         self._news: set[Ref] = set()
         self._asset_files: dict[str, str] | None = None
         self._settings: tuple[Any, ...] = ()
-        self.set_workload(workload, assets, additional, rule_config_maps)
+        self.set_workload(scraper, assets, additional, rule_config_maps)
 
     # --- Changes ----------------------------------------------------------------------------------
 
     def set_workload(
         self,
-        workload: Scraper,
+        scraper: Scraper,
         assets: Assets,
         additional: Additional = NOTHING_ADDITIONAL,
         rule_config_maps: Sequence[str] = (),
@@ -177,15 +177,15 @@ class KeptConfiguration:
         WorkloadError, and nothing changes, where the version cannot be read.
         """
         try:
-            self._version = workload.version
+            self._version = scraper.version
         except ValueError as error:
             raise WorkloadError("spec.version", str(error)) from None
-        self._workload = workload
+        self._workload = scraper
         self._additional, self._rule_config_maps = additional, rule_config_maps
-        self._order = {kind.name: place for place, kind in enumerate(kinds_of(workload))}
+        self._order = {kind.name: place for place, kind in enumerate(kinds_of(scraper))}
         self._set_frame(assets)
-        self._taken = frozenset() if workload.daemon_set else _taken_names(additional)
-        settings = (*settings_of_jobs(workload), self._taken)
+        self._taken = frozenset() if scraper.daemon_set else _taken_names(additional)
+        settings = (*settings_of_jobs(scraper), self._taken)
         if settings != self._settings:
             self._settings = settings
             self._jobs = Stream()

@@ -75,13 +75,13 @@ class Frame(Struct, frozen=True):
 
 
 def server_frame(
-    workload: Scraper,
+    scraper: Scraper,
     assets: Assets,
     additional: Additional = NOTHING_ADDITIONAL,
     rule_config_maps: Sequence[str] = (),
 ) -> Frame:
     """What surrounds the jobs in the configuration of a server."""
-    draft = Draft(workload, assets, workload.namespace)
+    draft = Draft(scraper, assets, scraper.namespace)
     head = {
         "global": global_section(draft),
         "runtime": runtime_section(draft),
@@ -100,10 +100,10 @@ def server_frame(
 
 
 def agent_frame(
-    workload: Scraper, assets: Assets, additional: Additional = NOTHING_ADDITIONAL
+    scraper: Scraper, assets: Assets, additional: Additional = NOTHING_ADDITIONAL
 ) -> Frame:
     """What surrounds the jobs in the configuration of an agent."""
-    draft = Draft(workload, assets, workload.namespace)
+    draft = Draft(scraper, assets, scraper.namespace)
     head = {"global": global_section(draft), "runtime": runtime_section(draft)}
     tail = {
         "storage": storage_section(draft),
@@ -111,7 +111,7 @@ def agent_frame(
         "otlp": otlp_section(draft),
         "tracing": tracing_section(draft),
     }
-    jobs = [] if workload.daemon_set else additional_jobs(additional.scrape_configs, draft)
+    jobs = [] if scraper.daemon_set else additional_jobs(additional.scrape_configs, draft)
     return _frame(draft, head, jobs, tail)
 
 
@@ -162,17 +162,17 @@ _MAKERS: Final = {
 }
 
 
-def kinds_of(workload: Scraper) -> tuple[ScrapedKind, ...]:
+def kinds_of(scraper: Scraper) -> tuple[ScrapedKind, ...]:
     """The kinds that a workload scrapes, in the order of their jobs."""
-    if not workload.agent:
+    if not scraper.agent:
         return _SERVER
-    return _AGENT_ON_NODE if workload.daemon_set else _AGENT
+    return _AGENT_ON_NODE if scraper.daemon_set else _AGENT
 
 
-def fragment(resource: Monitor, workload: Scraper, assets: Assets) -> Fragment:
+def fragment(resource: Monitor, scraper: Scraper, assets: Assets) -> Fragment:
     """The jobs of one resource as text."""
-    limits = workload.capabilities.limits
-    draft = Draft(workload, assets, resource.metadata.namespace or "", limits)
+    limits = scraper.capabilities.limits
+    draft = Draft(scraper, assets, resource.metadata.namespace or "", limits)
     try:
         text = "".join(_metered(_MAKERS[type(resource)](resource, draft), draft.meter))
     except ResourceError as error:

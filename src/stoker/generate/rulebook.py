@@ -61,13 +61,13 @@ class RuleTerms(Struct, frozen=True):
     enforcement: Enforcement = Enforcement()
 
 
-def prometheus_terms(workload: Scraper) -> RuleTerms:
+def prometheus_terms(scraper: Scraper) -> RuleTerms:
     """What the rules of a Prometheus depend on; WorkloadError if its version cannot be read."""
     try:
-        reader = prometheus_reader(workload)
+        reader = prometheus_reader(scraper)
     except ValueError as error:
         raise WorkloadError("spec.version", str(error)) from None
-    spec = workload.spec
+    spec = scraper.spec
     held = enforcement_of(spec) if isinstance(spec, PrometheusSpec) else Enforcement()
     return RuleTerms(reader, held)
 

@@ -84,13 +84,13 @@ def service_monitor_jobs(monitor: ServiceMonitor, draft: Draft) -> Iterator[Bloc
         yield endpoint_job(of, index, endpoint, discovery, _steps(spec, endpoint, role, draft))
 
 
-def role_of(spec: ServiceMonitorSpec, workload: Scraper) -> Role:
+def role_of(spec: ServiceMonitorSpec, scraper: Scraper) -> Role:
     """The way in which a workload finds the endpoints of a ServiceMonitor."""
-    wanted = spec.service_discovery_role or workload.spec.service_discovery_role
-    if not workload.daemon_set and wanted != "EndpointSlice":
+    wanted = spec.service_discovery_role or scraper.spec.service_discovery_role
+    if not scraper.daemon_set and wanted != "EndpointSlice":
         return _ENDPOINTS
-    needed = _SLICES.node if workload.daemon_set else _SLICES.key
-    usable = needed.known_to(workload.version) and workload.capabilities.endpoint_slices
+    needed = _SLICES.node if scraper.daemon_set else _SLICES.key
+    usable = needed.known_to(scraper.version) and scraper.capabilities.endpoint_slices
     return _SLICES if usable else _ENDPOINTS
 
 

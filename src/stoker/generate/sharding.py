@@ -65,24 +65,24 @@ _KEEP_SHARD_OF_ZONE: Final = _kept("__tmp_hash", "$(INZONE_SHARD)")
 _HASHED: Final = {label: _first_of(label, "__tmp_hash", "(.+);") for label in (ADDRESS, PROBED)}
 
 
-def shard_count(workload: Scraper) -> int:
+def shard_count(scraper: Scraper) -> int:
     """The number of shards, at least one."""
-    return max(workload.spec.shards or 1, 1)
+    return max(scraper.spec.shards or 1, 1)
 
 
-def zones(workload: Scraper) -> tuple[str, ...]:
+def zones(scraper: Scraper) -> tuple[str, ...]:
     """The zones that shards are spread over; none unless the workload shards by topology."""
-    strategy = workload.spec.sharding_strategy
-    if not workload.capabilities.topology_sharding or not strategy:
+    strategy = scraper.spec.sharding_strategy
+    if not scraper.capabilities.topology_sharding or not strategy:
         return ()
     if strategy.mode != "Topology" or not strategy.topology:
         return ()
     return strategy.topology.values or ()
 
 
-def needs_node_metadata(workload: Scraper) -> bool:
+def needs_node_metadata(scraper: Scraper) -> bool:
     """Whether a pod's zone can only be found at its node."""
-    return bool(zones(workload)) and not workload.capabilities.pod_topology_labels
+    return bool(zones(scraper)) and not scraper.capabilities.pod_topology_labels
 
 
 def sharding_steps(draft: Draft, hashed: str = ADDRESS, *, zoned: bool = True) -> list[Block]:
@@ -91,15 +91,15 @@ def sharding_steps(draft: Draft, hashed: str = ADDRESS, *, zoned: bool = True) -
     `hashed` is the label that identifies a target. What has no zone of its own, such as a probed
     URL, is not `zoned`: it is divided among all shards, or no zone would take it.
     """
-    workload = draft.workload
-    if workload.daemon_set:
+    scraper = draft.workload
+    if scraper.daemon_set:
         return []
-    shards = shard_count(workload)
-    steps = _only_active(shards) if workload.capabilities.shard_retention else []
-    places = len(zones(workload)) if zoned else 0
+    shards = shard_count(scraper)
+    steps = _only_active(shards) if scraper.capabilities.shard_retention else []
+    places = len(zones(scraper)) if zoned else 0
     if not places:
         return [*steps, _HASHED[hashed], _modulo(shards), _KEEP_SHARD]
-    zone = _ZONE_OF_POD if workload.capabilities.pod_topology_labels else _ZONE_OF_NODE
+    zone = _ZONE_OF_POD if scraper.capabilities.pod_topology_labels else _ZONE_OF_NODE
     # Left-over shards of an uneven division stay idle: rounding up would lose targets.
     each = _modulo(max(shards // places, 1))
     return [
@@ -138,10 +138,10 @@ def divided(steps: list[Any], draft: Draft) -> list[Any]:
     return [*steps, *sharding_steps(draft, zoned=False)]
 
 
-def _has_shards(workload: Scraper) -> bool:
-    policy = getattr(workload.spec, "shard_retention_policy", None)
+def _has_shards(scraper: Scraper) -> bool:
+    policy = getattr(scraper.spec, "shard_retention_policy", None)
     retained = policy is not None and policy.when_scaled == "Retain"
-    return shard_count(workload) > 1 or (workload.capabilities.shard_retention and retained)
+    return shard_count(scraper) > 1 or (scraper.capabilities.shard_retention and retained)
 
 
 def depends_on_shard(regex: object) -> bool:

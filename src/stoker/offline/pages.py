@@ -153,9 +153,9 @@ def desk_of(world: World, settings: OperatorSettings, revision: int) -> Desk:
     brief = replace(view, surroundings=Sorted(view.surroundings), brief=True)
     judged: dict[str, Judged] = {}
     users: defaultdict[Ref, list[Judged]] = defaultdict(list)
-    for owner in sorted(world.workloads, key=lambda each: str(ref_of(each))):
-        mine = [] if not_managed(view, owner) else selected(view, owner, seen)
-        found = judged[str(ref_of(owner))] = _judged(brief, owner, mine)
+    for workload in sorted(world.workloads, key=lambda each: str(ref_of(each))):
+        mine = [] if not_managed(view, workload) else selected(view, workload, seen)
+        found = judged[str(ref_of(workload))] = _judged(brief, workload, mine)
         for each in mine:
             users[ref_of(each)].append(found)
     known = {ref_of(each): each for each in world.resources}
@@ -177,20 +177,20 @@ def desk_of(world: World, settings: OperatorSettings, revision: int) -> Desk:
     )
 
 
-def _judged(view: View, owner: Workload, mine: Sequence[Resource]) -> Judged:
+def _judged(view: View, workload: Workload, mine: Sequence[Resource]) -> Judged:
     """What a workload makes of the resources that it selects."""
-    title, version = str(ref_of(owner)), owner.spec.version or ""
-    if not_managed(view, owner):
-        return Judged(owner=owner, title=title, version=version)
-    made, _ = view.tried(owner, mine)
+    title, version = str(ref_of(workload)), workload.spec.version or ""
+    if not_managed(view, workload):
+        return Judged(workload=workload, title=title, version=version)
+    made, _ = view.tried(workload, mine)
     problem = why_not_reconciled(made)
     return Judged(
-        owner=owner,
+        workload=workload,
         title=title,
         version=made.version or version,
         verdicts={key: (each, made.ignored.get(key, ())) for key, each in made.verdicts.items()},
         problem=problem,
-        held=held_by(owner, view.settings, problem, made.notes),
+        held=held_by(workload, view.settings, problem, made.notes),
         ignored=made.ignored.get(OWN, ()),
         notes=made.notes,
         rule_files=_rule_files(made),

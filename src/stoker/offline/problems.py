@@ -190,15 +190,15 @@ def workload_problems(manifest: dict[str, Any]) -> Iterator[Problem]:
     if version is None or not issubclass(version.model, Workload):
         return
     try:
-        owner = convert(version.model, admit(version, manifest).stored)
+        workload = convert(version.model, admit(version, manifest).stored)
     except DecodeError:
         # In its metadata, where Kubernetes takes more than the types do.
         return
-    error = why_not_built(owner)
+    error = why_not_built(workload)
     if error:
         yield Problem(error.path, UNBUILDABLE, error.reason)
         return
-    for note in notes_on(owner):
+    for note in notes_on(workload):
         yield Problem(note.path, DOUBTFUL, note.message, warning=True)
 
 

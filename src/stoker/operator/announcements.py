@@ -71,19 +71,19 @@ class Announcements:
             return False
         return is_told(cached_bindings(found), bound_workload(key), verdict.message)
 
-    def failed(self, key: Ref, owner: Workload, message: str) -> None:
+    def failed(self, key: Ref, workload: Workload, message: str) -> None:
         """Say that a workload itself cannot be reconciled as it is."""
-        uid, status = owner.metadata.uid or "", owner.status
+        uid, status = workload.metadata.uid or "", workload.status
         conditions = (status.conditions if status else None) or ()
         if any(each.type == RECONCILED and each.message == bounded(message) for each in conditions):
             self._events.known(uid, RECONCILING, message)
             return
-        self.warned(key, owner, message)
+        self.warned(key, workload, message)
 
-    def warned(self, key: Ref, owner: Workload, message: str) -> None:
+    def warned(self, key: Ref, workload: Workload, message: str) -> None:
         """Say something about a workload that its user should see."""
         resource = WORKLOADS[key.kind].resource
-        subject = Subject(resource.api_version, key.kind, owner.metadata)
+        subject = Subject(resource.api_version, key.kind, workload.metadata)
         self._events.warn(subject, RECONCILING, message, RECONCILING)
 
     def delayed(self, key: Ref, why: str, reason: Because) -> None:
@@ -91,9 +91,9 @@ class Announcements:
         cause = Remark(reason, f"not decided yet: {why}")
         self._bindings.look(self._judgements.delay(key, cause))
 
-    def succeeded(self, owner: Workload) -> None:
+    def succeeded(self, workload: Workload) -> None:
         """Nothing is wrong with a workload any longer."""
-        self._events.settled(owner.metadata.uid or "", RECONCILING)
+        self._events.settled(workload.metadata.uid or "", RECONCILING)
 
     def forget(self, key: Ref) -> set[Ref]:
         """A workload is gone, or another's now: what was said about its resources is looked at."""

@@ -42,7 +42,7 @@ Cached: TypeAlias = Reflector[Any]
 
 def owners(found: Head | Running) -> Iterator[str]:
     """The uids of what an object belongs to."""
-    return (owner.uid for owner in found.metadata.owner_references or ())
+    return (workload.uid for workload in found.metadata.owner_references or ())
 
 
 class Caches:

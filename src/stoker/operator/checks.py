@@ -19,19 +19,19 @@ class AwaitedError(WorkloadError):
 
 
 async def check_cluster(
-    client: Client, owner: Workload, outline: Outline, refusals: Refusals
+    client: Client, workload: Workload, outline: Outline, refusals: Refusals
 ) -> None:
     """WorkloadError where the workload names a storage class or Service that will not do.
 
     Services are watched and storage classes are not.
     """
     if not outline.is_daemon_set:
-        await _check_storage_class(client, owner, refusals)
-        await _check_service(client, owner, outline)
+        await _check_storage_class(client, workload, refusals)
+        await _check_service(client, workload, outline)
 
 
-async def _check_storage_class(client: Client, owner: Workload, refusals: Refusals) -> None:
-    storage = owner.spec.storage
+async def _check_storage_class(client: Client, workload: Workload, refusals: Refusals) -> None:
+    storage = workload.spec.storage
     template = storage.volume_claim_template if storage else None
     name = ((template.spec if template else None) or {}).get("storageClassName")
     if not name:
@@ -45,8 +45,8 @@ async def _check_storage_class(client: Client, owner: Workload, refusals: Refusa
         refusals.tell("whether a StorageClass exists is not checked", error)
 
 
-async def _check_service(client: Client, owner: Workload, outline: Outline) -> None:
-    name = owner.spec.service_name
+async def _check_service(client: Client, workload: Workload, outline: Outline) -> None:
+    name = workload.spec.service_name
     if not name:
         return
     try:

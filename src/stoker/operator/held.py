@@ -72,7 +72,7 @@ class Held:
         self._slow: set[Ref] = set()
         self.shares = Shares(self._is_dear, time.monotonic)
 
-    async def refresh(self, owner: Workload, changes: Changes, members: frozenset[Ref]) -> Kept:
+    async def refresh(self, workload: Workload, changes: Changes, members: frozenset[Ref]) -> Kept:
         """Take up what changed; WorkloadError where the workload itself cannot be read."""
         view = self._values.view()
         # What could not be read counted as missing, so whoever asked for it must look again.
@@ -81,7 +81,7 @@ class Held:
             view.ask(key)
         await self._values.load(view)
         first = self.kept is None
-        kept = await self._set_workload(owner, changes, view)
+        kept = await self._set_workload(workload, changes, view)
         gone, present = self._stale(kept, changes, members)
         self._slow.difference_update(gone)
         await aside(_dropped, kept, gone, view)
@@ -113,21 +113,21 @@ class Held:
         """Whether a Secret or ConfigMap was looked for, whether or not it exists."""
         return key in self._asked or (self.kept is not None and self.kept.refers_to(key))
 
-    async def _set_workload(self, owner: Workload, changes: Changes, view: ValueView) -> Kept:
+    async def _set_workload(self, workload: Workload, changes: Changes, view: ValueView) -> Kept:
         """The workload as it is now; its own additional configuration is read first."""
         if self.kept is None:
             changes.members = True
-            return await self._begun(owner, view)
+            return await self._begun(workload, view)
         if changes.own:
             # All fragments may have to be made again, which takes a while with thousands of them.
             kept = self.kept
-            await self._with_values(view, lambda: kept.set_workload(owner, view))
+            await self._with_values(view, lambda: kept.set_workload(workload, view))
         return self.kept
 
-    async def _begun(self, owner: Workload, view: ValueView) -> Kept:
+    async def _begun(self, workload: Workload, view: ValueView) -> Kept:
         while True:
             kept = await self._with_values(
-                view, lambda: kept_of(owner, self._capabilities, view, self._stand_ins)
+                view, lambda: kept_of(workload, self._capabilities, view, self._stand_ins)
             )
             if not view.unread:
                 self.kept = kept

@@ -142,25 +142,25 @@ class Looking:
     def _find(self, kind: str, namespace: str, name: str) -> Resource | None:
         return self._caches.resource(Ref(kind, namespace, name)) if kind in RESOURCES else None
 
-    def _judged(self, owner: Workload) -> Judged:
-        key = ref_of(owner)
+    def _judged(self, workload: Workload) -> Judged:
+        key = ref_of(workload)
         held = self._inside.held.get(key)
         kept = held.kept if held else None
         published = self._inside.judgements.published(key)
         # What another replica says counts until we have had a try at it.
-        reported = reported_failure(owner) if published is None else ""
+        reported = reported_failure(workload) if published is None else ""
         failure = self._inside.failure(key)
         problem = failure.message if failure else reported
         goes_on = failure is not None and failure.reason in GOES_ON
-        conditions = owner.status.conditions if owner.status else None
+        conditions = workload.status.conditions if workload.status else None
         notes = kept.notes if kept else ()
         return Judged(
-            owner=owner,
-            title=str(ref_of(owner)),
-            version=str(kept.version) if kept else owner.spec.version or "",
+            workload=workload,
+            title=str(ref_of(workload)),
+            version=str(kept.version) if kept else workload.spec.version or "",
             verdicts=published or {},
             problem=problem,
-            held=held_by(owner, self._tools.settings, "" if goes_on else problem, notes),
+            held=held_by(workload, self._tools.settings, "" if goes_on else problem, notes),
             ignored=kept.ignored.get(OWN, ()) if kept else (),
             notes=notes,
             known=published is not None or bool(conditions),
@@ -189,7 +189,7 @@ class Looking:
 
     def layout(self, desk: Desk, judged: Judged) -> Layout:
         """A configuration in parts; WorkloadError where there is none."""
-        outline = self._tools.outline(judged.owner)
+        outline = self._tools.outline(judged.workload)
         count = 0
         while outline.rules and self._caches.metadata(
             Ref("ConfigMap", outline.namespace, config_map_name(outline.rules, count))

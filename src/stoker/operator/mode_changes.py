@@ -58,9 +58,9 @@ class ModeChanges:
         self._log = logger("mode")
         self._looks: dict[Ref, _Look] = {}
 
-    def found(self, owner: Workload) -> Found:
+    def found(self, workload: Workload) -> Found:
         """What an agent has, in either mode."""
-        uid, caches = owner.metadata.uid or "", self._tools.caches
+        uid, caches = workload.metadata.uid or "", self._tools.caches
         return Found(
             caches.belonging("StatefulSet", uid),
             caches.belonging("DaemonSet", uid),
@@ -72,24 +72,24 @@ class ModeChanges:
         self._looks.pop(key, None)
 
     async def standing(
-        self, key: Ref, owner: Workload, outline: Outline, wanted: list[Object]
+        self, key: Ref, workload: Workload, outline: Outline, wanted: list[Object]
     ) -> ModeChange:
         """Where a change stands, by what exists, and what is wanted meanwhile."""
-        if not isinstance(owner, PrometheusAgent):
+        if not isinstance(workload, PrometheusAgent):
             return ModeChange(wanted)
-        workload, found = scraper_of(owner, self._tools.capabilities), self.found(owner)
-        switch = switch_of(workload, wanted, found)
+        scraper, found = scraper_of(workload, self._tools.capabilities), self.found(workload)
+        switch = switch_of(scraper, wanted, found)
         waiting = await self._waiting(key, outline, switch)
         if waiting.excused:
             found = replace(found, excused=waiting.excused)
-            switch = switch_of(workload, wanted, found)
+            switch = switch_of(scraper, wanted, found)
         without = waiting.without if waiting.excused and not switch.starts else ""
         if without:
             self._log.warn("a change of mode goes on without some pods", pods=without)
         if waiting.words and not without:
             switch = replace(switch, waits_for=f"{switch.waits_for}; it waits for {waiting.words}")
         again = self._again(found, waiting) if switch.starts or switch.leaves else None
-        return ModeChange(switched(workload, wanted, switch), switch, again, without)
+        return ModeChange(switched(scraper, wanted, switch), switch, again, without)
 
     async def _waiting(self, key: Ref, outline: Outline, switch: Switch) -> Waiting:
         uids, now, look = switch.starts or switch.leaves, self._tools.now(), self._looks.get(key)

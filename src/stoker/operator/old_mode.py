@@ -72,7 +72,7 @@ class OldModes:
         own = changes.own or kept.agent != old.agent
         kept.agent = old.agent
         made = await kept.held.refresh(old.agent, replace(changes, own=own), members)
-        workload = scraper_of(old.agent, tools.capabilities)
-        existing = Existing(secrets=usual_names(workload, old.mounted))
+        scraper = scraper_of(old.agent, tools.capabilities)
+        existing = Existing(secrets=usual_names(scraper, old.mounted))
         contents: Contents = await aside(made.contents, tools.values.view(), existing)
-        return old_configuration(old, workload, tools.settings.objects, contents)
+        return old_configuration(old, scraper, tools.settings.objects, contents)

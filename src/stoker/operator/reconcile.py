@@ -95,19 +95,19 @@ class Reconciler:
         divided = held.shares.divide(changes)
         return divided.wait if divided.only_later else None
 
-    async def reconcile(self, key: Ref, owner: Workload) -> Done:
+    async def reconcile(self, key: Ref, workload: Workload) -> Done:
         """Bring about what a workload asks for.
 
         WorkloadError where that is impossible until something changes, ApiError where it may go
         well the next time; either way nothing is forgotten.
         """
-        if owner.spec.paused:
+        if workload.spec.paused:
             await self._finishing.finish(key)
             return Done(Reconciliation())
-        await self.release(key, owner)
+        await self.release(key, workload)
         changes, later = self._divided(key)
         try:
-            return replace(await self._reconcile(key, owner, changes), later=later)
+            return replace(await self._reconcile(key, workload, changes), later=later)
         except BaseException:
             self._triggers.give_back(key, changes)
             raise
@@ -145,35 +145,35 @@ class Reconciler:
         held = (workload for workload, held in self.held.items() if held.refers_to(key))
         return {*held, *self._old_modes.readers(key)}
 
-    async def _reconcile(self, key: Ref, owner: Workload, changes: Changes) -> Done:
+    async def _reconcile(self, key: Ref, workload: Workload, changes: Changes) -> Done:
         held = self.held.get(key)
         if held is None:
             held = self.held[key] = held_with(self._tools)
         members, begun = self._triggers.members.members(key), time.monotonic()
         first = held.kept is None
         try:
-            with self._tools.writer.reading_ahead(self._existing(owner) if first else ()):
-                return await self._brought_about(key, owner, held, changes, members)
+            with self._tools.writer.reading_ahead(self._existing(workload) if first else ()):
+                return await self._brought_about(key, workload, held, changes, members)
         finally:
             held.shares.charge(changes, time.monotonic() - begun)
 
-    def _existing(self, owner: Workload) -> Iterator[tuple[ApiResource, ObjectMeta]]:
+    def _existing(self, workload: Workload) -> Iterator[tuple[ApiResource, ObjectMeta]]:
         """What belongs to a workload, those first that come first when it is written."""
         for kind in ("StatefulSet", "DaemonSet", "ConfigMap", "Secret"):
-            for found in self._caches.belonging(kind, owner.metadata.uid or ""):
+            for found in self._caches.belonging(kind, workload.metadata.uid or ""):
                 yield self._caches.owned[kind].resource, found.metadata
 
     async def _old_configuration(
-        self, key: Ref, owner: Workload, changes: Changes, members: frozenset[Ref]
+        self, key: Ref, workload: Workload, changes: Changes, members: frozenset[Ref]
     ) -> OldConfiguration:
         """What pods of the mode that an agent is leaving should read; nothing, if there are none.
 
         It comes first: the new pods' part of the changes notes itself what it has to begin with.
         """
         old = None
-        if isinstance(owner, PrometheusAgent):
-            workload = scraper_of(owner, self._tools.capabilities)
-            old = old_mode_of(owner, workload, self._mode_changes.found(owner))
+        if isinstance(workload, PrometheusAgent):
+            scraper = scraper_of(workload, self._tools.capabilities)
+            old = old_mode_of(workload, scraper, self._mode_changes.found(workload))
         if old is None:
             self._old_modes.forget(key)
             return NOTHING_OLD
@@ -182,26 +182,26 @@ class Reconciler:
     async def _brought_about(
         self,
         key: Ref,
-        owner: Workload,
+        workload: Workload,
         held: Held,
         changes: Changes,
         members: frozenset[Ref],
     ) -> Done:
-        old = await self._old_configuration(key, owner, changes, members)
-        kept = await held.refresh(owner, changes, members)
-        outline = self._tools.outline(owner)
-        made = await self._plan(owner, outline, held, old)
+        old = await self._old_configuration(key, workload, changes, members)
+        kept = await held.refresh(workload, changes, members)
+        outline = self._tools.outline(workload)
+        made = await self._plan(workload, outline, held, old)
         await self._finishing.finish(key, {ref_of_manifest(each) for each in made.objects})
-        problem = await self._checked(key, owner, outline) if changes.own else None
-        standing = await self._mode_changes.standing(key, owner, outline, list(made.objects))
+        problem = await self._checked(key, workload, outline) if changes.own else None
+        standing = await self._mode_changes.standing(key, workload, outline, list(made.objects))
         wanted, switch = _with_old(standing.wanted, made.old), standing.switch
         refused = await self._objects.write(wanted, problem, made.only_made)
         needed = {ref_of_manifest(each) for each in wanted} | switch.kept | refused.mounted
-        again = await self._surplus.remove(owner, outline, needed)
+        again = await self._surplus.remove(workload, outline, needed)
         if changes.own:
             self._tools.values.keep_only(self._is_read)
         again = min((each for each in (again, standing.again) if each), default=None)
-        remarks = (*self._remarks(owner, kept), *_remarks_on(standing, made.old))
+        remarks = (*self._remarks(workload, kept), *_remarks_on(standing, made.old))
         return Done(
             Reconciliation(_failure(standing, refused), remarks),
             again,
@@ -210,10 +210,12 @@ class Reconciler:
             refused=refused.first,
         )
 
-    async def _checked(self, key: Ref, owner: Workload, outline: Outline) -> WorkloadError | None:
+    async def _checked(
+        self, key: Ref, workload: Workload, outline: Outline
+    ) -> WorkloadError | None:
         """Why pods of this workload must not be made as they are wanted, if there is a reason."""
         try:
-            await check_cluster(self._client, owner, outline, self._refusals)
+            await check_cluster(self._client, workload, outline, self._refusals)
         except WorkloadError as error:
             # The next attempt must ask again.
             self._triggers.give_back(key, Changes(own=True))
@@ -224,26 +226,26 @@ class Reconciler:
         return [each.metadata.name or "" for each in self._caches.belonging("Secret", uid)]
 
     async def _plan(
-        self, owner: Workload, outline: Outline, held: Held, old: OldConfiguration
+        self, workload: Workload, outline: Outline, held: Held, old: OldConfiguration
     ) -> Plan:
         """What becomes of a workload; WorkloadError where it cannot be reconciled as it is."""
-        existing = await self._existing_of(owner, outline, held, old)
+        existing = await self._existing_of(workload, outline, held, old)
         facts = self._tools.facts()
-        made = await aside(planned, facts, owner, existing, held.memory)
+        made = await aside(planned, facts, workload, existing, held.memory)
         held.placed = made.unmade is None
         if made.error is not None:
             raise made.error
         return made
 
     async def _existing_of(
-        self, owner: Workload, outline: Outline, held: Held, old: OldConfiguration
+        self, workload: Workload, outline: Outline, held: Held, old: OldConfiguration
     ) -> Existing:
         rules: Sequence[Mapping[str, str]] = ()
         if not held.placed and outline.rules:
             rules = await self._rules_before(outline)
-        secrets = self._names_of_secrets(owner.metadata.uid or "")
-        if isinstance(owner, PrometheusAgent):
-            secrets = usual_names(scraper_of(owner, self._tools.capabilities), secrets)
+        secrets = self._names_of_secrets(workload.metadata.uid or "")
+        if isinstance(workload, PrometheusAgent):
+            secrets = usual_names(scraper_of(workload, self._tools.capabilities), secrets)
         configuration = Ref("Secret", outline.namespace, outline.configuration)
         there = self._caches.metadata(configuration) is not None
         return Existing(rules=rules, secrets=secrets, configuration=there, old=old)
@@ -267,16 +269,16 @@ class Reconciler:
         """Whether a workload refers to a Secret or ConfigMap."""
         return bool(self.readers(key))
 
-    async def release(self, key: Ref, owner: Workload) -> None:
+    async def release(self, key: Ref, workload: Workload) -> None:
         """Take off the peer's finalizer: without the peer, nobody would, and nothing needs it."""
-        patch = removing(PEER_FINALIZER, owner.metadata.finalizers)
+        patch = removing(PEER_FINALIZER, workload.metadata.finalizers)
         if patch:
             resource = WORKLOADS[key.kind].resource
             answer = await self._client.json_patch(resource, key.namespace, key.name, patch)
             self._caches.saw(key.kind, answer)
 
-    def _remarks(self, owner: Workload, kept: Kept) -> Iterator[Remark]:
-        if is_unmanaged(owner, self._settings):
+    def _remarks(self, workload: Workload, kept: Kept) -> Iterator[Remark]:
+        if is_unmanaged(workload, self._settings):
             yield _UNMANAGED
         elif kept.is_empty:
             yield _NOTHING_SELECTED
@@ -287,7 +289,7 @@ class Reconciler:
         for note in kept.notes:
             yield Remark(note.reason, str(note))
         for value, problem in sorted(self._tools.values.outdated()):
-            if value.namespace == owner.metadata.namespace and kept.refers_to(value):
+            if value.namespace == workload.metadata.namespace and kept.refers_to(value):
                 said = f"{value.kind} {value.name} cannot be read, what was read before is used"
                 yield Remark(Because.VALUES_OUTDATED, f"{said}: {problem}")
 

@@ -366,30 +366,30 @@ class Operator:
                 self._queues[key.kind].add_after(key, GRANT_SECONDS)
 
     async def _reconcile(self, key: Ref) -> None:
-        owner = self._tools.caches.workload(key)
-        if owner is None or not self._is_ours(owner):
-            if owner is not None and is_for(owner, self._settings):
-                await self._reconciler.release(key, owner)
+        workload = self._tools.caches.workload(key)
+        if workload is None or not self._is_ours(workload):
+            if workload is not None and is_for(workload, self._settings):
+                await self._reconciler.release(key, workload)
             self._forget(key)
             await self._reconciler.finish(key)
             return
         begun = time.monotonic()
-        if isinstance(owner, PrometheusAgent):
+        if isinstance(workload, PrometheusAgent):
             # What becomes ready from now on may be what it waits for.
             self._waiting.add(key)
         try:
-            done = await self._done(key, owner)
+            done = await self._done(key, workload)
         except NotLeading:
             raise
         except Exception as error:
             self._count(key, begun, failed=True)
-            self._record_failure(key, owner, error)
+            self._record_failure(key, workload, error)
             self._try_again(key, error)
             return
-        outcome = self._outcome(owner, done)
+        outcome = self._outcome(workload, done)
         self._count(key, begun, failed=outcome.failure is not None)
-        self._statuses.record(key, owner, outcome)
-        self._tell(key, owner, done)
+        self._statuses.record(key, workload, outcome)
+        self._tell(key, workload, done)
         if not done.waits:
             self._waiting.discard(key)
         if done.later is not None:
@@ -406,56 +406,56 @@ class Operator:
             raise error
         self._failed(key, error)
 
-    def _tell(self, key: Ref, owner: Workload, done: Done) -> None:
+    def _tell(self, key: Ref, workload: Workload, done: Done) -> None:
         """Say what came of it, in events and in what resources say."""
         if done.outcome.failure:
-            self._announcements.failed(key, owner, done.outcome.failure.message)
+            self._announcements.failed(key, workload, done.outcome.failure.message)
         else:
-            self._announcements.succeeded(owner)
+            self._announcements.succeeded(workload)
         if done.without:
-            self._announcements.warned(key, owner, f"the mode is changed without {done.without}")
-        self._announce(key, owner)
+            self._announcements.warned(key, workload, f"the mode is changed without {done.without}")
+        self._announce(key, workload)
 
-    async def _done(self, key: Ref, owner: Workload) -> Done:
+    async def _done(self, key: Ref, workload: Workload) -> Done:
         """Reconcile a workload, unless that would take away what we may not see."""
-        wanted = choices(owner)
+        wanted = choices(workload)
         hidden = self._sight.never_seen(wanted)
         tools, lost = self._tools, list[str]()
-        if hidden and not owner.spec.paused:
-            outline = tools.outline(owner)
-            lost = await traces(self._client, tools.caches, owner, outline, hidden)
+        if hidden and not workload.spec.paused:
+            outline = tools.outline(workload)
+            lost = await traces(self._client, tools.caches, workload, outline, hidden)
         if not lost:
             self._sight.release(key)
-            return await self._reconciler.reconcile(key, owner)
+            return await self._reconciler.reconcile(key, workload)
         # What comes into sight may be nothing that concerns it, and then nobody wakes it.
         again = tools.now() + timedelta(seconds=GRANT_SECONDS)
         return Done(Reconciliation(failure=self._sight.keep(key, wanted, lost)), again)
 
-    def _outcome(self, owner: Workload, done: Done) -> Reconciliation:
+    def _outcome(self, workload: Workload, done: Done) -> Reconciliation:
         """What came of it; without sight of all that was asked for, that is a failure."""
-        unseen = self._sight.unseen(choices(owner))
+        unseen = self._sight.unseen(choices(workload))
         return replace(done.outcome, failure=done.outcome.failure or unseen)
 
     def _count(self, key: Ref, begun: float, *, failed: bool) -> None:
         seconds = time.monotonic() - begun
         self._metrics[key.kind].reconciled(key.namespace, key.name, seconds, failed=failed)
 
-    def _record_failure(self, key: Ref, owner: Workload, error: Exception) -> None:
+    def _record_failure(self, key: Ref, workload: Workload, error: Exception) -> None:
         """Say that it failed, unless that may be over with the next attempt."""
         if isinstance(error, _PASSING) and self._queues[key.kind].failures(key) < _PATIENCE:
             return
-        self._statuses.record(key, owner, failed(words(error)))
+        self._statuses.record(key, workload, failed(words(error)))
         # Each of its resources says it: what may change with every attempt is told once, here.
         why = "its condition Reconciled says why"
         if isinstance(error, WorkloadError):
-            self._announcements.failed(key, owner, str(error))
+            self._announcements.failed(key, workload, str(error))
             why = str(error)
         told = f"the workload cannot be reconciled: {why}"
         self._announcements.delayed(key, told, Because.RECONCILIATION_FAILED)
 
-    def _announce(self, key: Ref, owner: Workload) -> None:
+    def _announce(self, key: Ref, workload: Workload) -> None:
         """Say what became of the resources that were judged anew, or that nothing does."""
-        if owner.spec.paused:
+        if workload.spec.paused:
             self._announcements.delayed(key, _PAUSED, Because.PAUSED)
             return
         held = self._reconciler.held.get(key)
@@ -480,14 +480,14 @@ class Operator:
 
     # --- What others ask for ----------------------------------------------------------------------
 
-    def _is_ours(self, owner: Workload) -> bool:
-        return not_ours(owner, self._settings) is None
+    def _is_ours(self, workload: Workload) -> bool:
+        return not_ours(workload, self._settings) is None
 
     def _choices(self, kind: str, found: Named) -> Mapping[str, Choice] | None:
-        owner = self._tools.caches.workload(_key(kind, found))
-        if owner is None or not self._is_ours(owner):
+        workload = self._tools.caches.workload(_key(kind, found))
+        if workload is None or not self._is_ours(workload):
             return None
-        return choices(owner)
+        return choices(workload)
 
     def _readers(self, key: Ref) -> set[Ref]:
         """The workloads that looked for a Secret or ConfigMap."""

@@ -116,8 +116,8 @@ class Sight:
         hidden: dict[str, ApiError] = {}
         if any(map(self._unseen, self._caches.resources)):
             for reflector in self._caches.workloads.values():
-                for owner in filter(self._is_ours, reflector.store):
-                    wanted = choices(owner)
+                for workload in filter(self._is_ours, reflector.store):
+                    wanted = choices(workload)
                     hidden |= {_obstacle(one): one for one in self._hidden(wanted)}
         for said, error in hidden.items():
             if isinstance(error, Forbidden):

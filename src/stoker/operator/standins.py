@@ -26,9 +26,9 @@ class StandingIn:
     def __init__(self, caches: Caches) -> None:
         self._caches = caches
 
-    def __call__(self, resource: Resource, workload: Scraper) -> Sequence[ScrapeConfig]:
+    def __call__(self, resource: Resource, scraper: Scraper) -> Sequence[ScrapeConfig]:
         """All of them; none, if there is one that is not as it should be."""
-        wanted = stand_ins_of(resource, workload)
+        wanted = stand_ins_of(resource, scraper)
         return wanted if all(self._is_there(each) for each in wanted) else ()
 
     def _is_there(self, wanted: ScrapeConfig) -> bool:

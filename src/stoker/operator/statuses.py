@@ -77,9 +77,9 @@ class Statuses:
         # Kinds whose definition is not ours, and has no place for the number of pods.
         self._undeclared: set[str] = set()
 
-    def record(self, key: Ref, owner: Workload, outcome: Reconciliation) -> None:
+    def record(self, key: Ref, workload: Workload, outcome: Reconciliation) -> None:
         """What came of an attempt to reconcile; the status is looked at again."""
-        metadata = owner.metadata
+        metadata = workload.metadata
         self._attempts[key] = _Attempt(metadata.uid or "", metadata.generation or 0, outcome)
         self.queue.add(key)
 
@@ -96,34 +96,34 @@ class Statuses:
 
     async def write(self, key: Ref) -> bool:
         """Bring the status of a workload up to date; whether it had to be written."""
-        owner, attempt = self._caches.workload(key), self._attempts.get(key)
-        if owner is None or attempt is None or not _is_about(attempt, owner):
+        workload, attempt = self._caches.workload(key), self._attempts.get(key)
+        if workload is None or attempt is None or not _is_about(attempt, workload):
             # A newer state is about to be reconciled, and then it is looked at again.
             return False
-        facts = await self._facts(key, owner, attempt.outcome)
+        facts = await self._facts(key, workload, attempt.outcome)
         if self._attempts.get(key) is not attempt:
             return False
         # While pods were looked at, something may have been written.
-        owner = self._caches.workload(key)
-        if owner is None or not _is_about(attempt, owner):
+        workload = self._caches.workload(key)
+        if workload is None or not _is_about(attempt, workload):
             return False
-        stored = _stored(owner)
+        stored = _stored(workload)
         status = workload_status(facts, stored, self._now())
-        self._measure(key, owner, facts, status)
+        self._measure(key, workload, facts, status)
         is_new = not _is_same(stored, status)
-        if is_new and not await self._is_written(key, owner.metadata, status):
+        if is_new and not await self._is_written(key, workload.metadata, status):
             return False
         await self._repairs.repair(_stateful_sets(facts), facts.pods)
         return is_new
 
-    def _measure(self, key: Ref, owner: Workload, facts: Facts, status: Object) -> None:
+    def _measure(self, key: Ref, workload: Workload, facts: Facts, status: Object) -> None:
         """Count what is seen, and come back where it may change without an event."""
         metrics = self._metrics[key.kind]
         conditions = {each["type"]: each["status"] for each in status["conditions"]}
         metrics.conditions(key.namespace, key.name, conditions)
         if any(part.kind == STATEFUL_SET for part in facts.parts):
             shards = facts.scale.shards if facts.scale else None
-            metrics.asks_for(key.namespace, key.name, replicas_of(owner.spec), shards)
+            metrics.asks_for(key.namespace, key.name, replicas_of(workload.spec), shards)
         changing = facts.old_parts or any(map(_is_behind, facts.parts))
         if conditions[AVAILABLE] != TRUE or changing:
             self.queue.add_after(key, _UNAVAILABLE_FOR)
@@ -180,30 +180,30 @@ class Statuses:
         answer = await self._client.apply(wanted, manager=FIELD_MANAGER, subresource=_STATUS)
         self._caches.saw(key.kind, answer)
 
-    async def _facts(self, key: Ref, owner: Workload, outcome: Reconciliation) -> Facts:
-        outline = self._outline(owner)
+    async def _facts(self, key: Ref, workload: Workload, outcome: Reconciliation) -> Facts:
+        outline = self._outline(workload)
         parts = tuple(replace(part, found=self._found(outline, part)) for part in outline.parts)
-        old = self._old_parts(owner)
+        old = self._old_parts(workload)
         exists = any(part.found for part in (*parts, *old))
         return Facts(
             namespace=key.namespace,
-            generation=owner.metadata.generation or 0,
+            generation=workload.metadata.generation or 0,
             parts=parts,
             old_parts=old,
             pods=await pods_of(self._client, outline) if exists else (),
-            paused=bool(owner.spec.paused),
+            paused=bool(workload.spec.paused),
             reconciliation=outcome,
             scale=outline.scale,
             remarks=await self.nodes.remarks(key, _daemon_set(parts)),
-            tells_desired=_tells_desired(owner) and key.kind not in self._undeclared,
+            tells_desired=_tells_desired(workload) and key.kind not in self._undeclared,
         )
 
-    def _old_parts(self, owner: Workload) -> tuple[Part, ...]:
+    def _old_parts(self, workload: Workload) -> tuple[Part, ...]:
         """What runs pods of the mode that an agent is leaving."""
-        if not isinstance(owner, PrometheusAgent):
+        if not isinstance(workload, PrometheusAgent):
             return ()
-        kind = STATEFUL_SET if owner.spec.mode == DAEMON_SET else DAEMON_SET
-        found = self._caches.belonging(kind, owner.metadata.uid or "")
+        kind = STATEFUL_SET if workload.spec.mode == DAEMON_SET else DAEMON_SET
+        found = self._caches.belonging(kind, workload.metadata.uid or "")
         return tuple(
             Part(
                 name=each.metadata.name or "",
@@ -220,18 +220,18 @@ class Statuses:
         return None if found is None else {**msgspec.to_builtins(found), "kind": part.kind}
 
 
-def _tells_desired(owner: Workload) -> bool:
+def _tells_desired(workload: Workload) -> bool:
     """Whether the status of a workload says how many pods there should be."""
-    return isinstance(owner, PrometheusAgent)
+    return isinstance(workload, PrometheusAgent)
 
 
-def _stored(owner: Workload) -> Object:
-    return {} if owner.status is None else json_of(owner.status)
+def _stored(workload: Workload) -> Object:
+    return {} if workload.status is None else json_of(workload.status)
 
 
-def _is_about(attempt: _Attempt, owner: Workload) -> bool:
+def _is_about(attempt: _Attempt, workload: Workload) -> bool:
     """Whether an attempt was made with the state that a workload is in now."""
-    metadata = owner.metadata
+    metadata = workload.metadata
     return (attempt.uid, attempt.generation) == (metadata.uid or "", metadata.generation or 0)
 
 

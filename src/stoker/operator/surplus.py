@@ -38,22 +38,22 @@ class Surplus:
         self._owners = tools.writer.owners
 
     async def remove(
-        self, owner: Workload, outline: Outline, wanted: Collection[Ref]
+        self, workload: Workload, outline: Outline, wanted: Collection[Ref]
     ) -> datetime | None:
         """Remove what belongs to a workload and is not wanted; when to look again, if so."""
-        again = await self._shards(owner, wanted)
-        for found in self._unwanted("DaemonSet", owner, wanted):
+        again = await self._shards(workload, wanted)
+        for found in self._unwanted("DaemonSet", workload, wanted):
             # Its pods read the Secret that is written for others once it is gone.
-            await self._delete(owner, DAEMON_SET, found, propagation="Foreground")
+            await self._delete(workload, DAEMON_SET, found, propagation="Foreground")
         for kind, resource in _MOUNTED.items():
-            for found in self._unwanted(kind, owner, wanted):
+            for found in self._unwanted(kind, workload, wanted):
                 # A Secret of this name may hold a configuration of the user's own.
                 if found.name != outline.configuration:
-                    await self._delete(owner, resource, found)
+                    await self._delete(workload, resource, found)
         return again
 
-    async def _shards(self, owner: Workload, wanted: Collection[Ref]) -> datetime | None:
-        uid = owner.metadata.uid or ""
+    async def _shards(self, workload: Workload, wanted: Collection[Ref]) -> datetime | None:
+        uid = workload.metadata.uid or ""
         found = [
             each
             for each in self._caches.belonging("StatefulSet", uid)
@@ -61,19 +61,19 @@ class Surplus:
         ]
         names = {name for kind, _, name in wanted if kind == "StatefulSet"}
         decided = fates(
-            owner.spec,
+            workload.spec,
             [msgspec.to_builtins(each) for each in found],
             names,
             self._now(),
             enabled=self._retains_shards,
         )
         by_name = {each.metadata.name: each.metadata for each in found}
-        await asyncio.gather(*(self._act(owner, fate, by_name[fate.name]) for fate in decided))
+        await asyncio.gather(*(self._act(workload, fate, by_name[fate.name]) for fate in decided))
         return min((fate.again for fate in decided if fate.again), default=None)
 
-    async def _act(self, owner: Workload, fate: Fate, metadata: ObjectMeta) -> None:
+    async def _act(self, workload: Workload, fate: Fate, metadata: ObjectMeta) -> None:
         if fate.action is Action.DELETE:
-            await self._delete(owner, STATEFUL_SET, metadata)
+            await self._delete(workload, STATEFUL_SET, metadata)
         elif fate.action in (Action.SET_DEADLINE, Action.CLEAR_DEADLINE):
             patch = {"metadata": {"annotations": {DEADLINE: fate.deadline}}}
             answer = await self._client.merge_patch(
@@ -86,15 +86,15 @@ class Surplus:
 
     async def _delete(
         self,
-        owner: Workload,
+        workload: Workload,
         resource: ApiResource,
         found: ObjectMeta,
         propagation: str = "Background",
     ) -> None:
         """Delete what a workload does not want, unless it may want it by now."""
-        metadata = owner.metadata
+        metadata = workload.metadata
         await self._owners.confirm_generation(
-            WORKLOADS[type(owner).__name__].resource,
+            WORKLOADS[type(workload).__name__].resource,
             metadata.namespace,
             metadata.name or "",
             metadata.uid or "",
@@ -102,9 +102,9 @@ class Surplus:
         )
         await self._writer.delete(resource, found, propagation=propagation)
 
-    def _unwanted(self, kind: str, owner: Workload, wanted: Collection[Ref]) -> list[ObjectMeta]:
+    def _unwanted(self, kind: str, workload: Workload, wanted: Collection[Ref]) -> list[ObjectMeta]:
         """The metadata of what this workload alone has and does not need."""
-        uid = owner.metadata.uid or ""
+        uid = workload.metadata.uid or ""
         found = (each.metadata for each in self._caches.belonging(kind, uid))
         return [
             each

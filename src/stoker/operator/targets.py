@@ -107,7 +107,7 @@ class _Turn(Struct):
     """What a workload is asked in a round: about these resources, at these URLs."""
 
     key: Ref
-    workload: Scraper
+    scraper: Scraper
     owner: AnyPrometheus
     resources: deque[Ref]
     urls: list[str] | None = None
@@ -178,12 +178,12 @@ class TargetRounds:
         for key in sorted(keys, key=lambda each: (each not in self._visits, each)):
             owner = self._tools.caches.workload(key)
             if isinstance(owner, Prometheus | PrometheusAgent) and self._is_ours(owner):
-                workload = scraper_of(owner, self._tools.capabilities)
+                scraper = scraper_of(owner, self._tools.capabilities)
                 resources = self._resources(key)
-                if never := _never(workload):
+                if never := _never(scraper):
                     self._lose(key, never)
                 elif resources:
-                    yield _Turn(key, workload, owner, resources)
+                    yield _Turn(key, scraper, owner, resources)
 
     def _is_ours(self, owner: AnyPrometheus) -> bool:
         return not_ours(owner, self._tools.settings) is None
@@ -235,17 +235,17 @@ class TargetRounds:
         while turn.resources:
             key = turn.resources.popleft()
             found = self._tools.caches.resource(key)
-            jobs = self._jobs(found, turn.workload) if found is not None else []
+            jobs = self._jobs(found, turn.scraper) if found is not None else []
             # Whatever comes of it, the next round begins with another.
             self._last[turn.key] = key
             if jobs:
                 return _Visit(key, [(url, job) for url in turn.urls or () for job in jobs])
         return None
 
-    def _jobs(self, found: Resource, workload: Scraper) -> list[str]:
+    def _jobs(self, found: Resource, scraper: Scraper) -> list[str]:
         """The jobs of a resource, or of the ScrapeConfigs that stand in for it."""
         stand_ins = self._tools.stand_ins
-        in_place = stand_ins(found, workload) if stand_ins and isinstance(found, Monitor) else ()
+        in_place = stand_ins(found, scraper) if stand_ins and isinstance(found, Monitor) else ()
         return [job for each in in_place or (found,) for job in job_names(each)]
 
     # --- What came of it --------------------------------------------------------------------------
@@ -286,7 +286,7 @@ class TargetRounds:
             if not addresses:
                 raise NotAnsweredError(f"{part.name} has no pod that is ready")
             found += addresses if part.kind == DAEMON_SET else addresses[:1]
-        return [web_url(turn.workload, _host(each), "api/v1/targets") for each in found]
+        return [web_url(turn.scraper, _host(each), "api/v1/targets") for each in found]
 
     async def _pods(self, namespace: str, selector: str) -> AsyncIterator[Object]:
         """The pods that can be asked, page by page."""
@@ -303,17 +303,17 @@ class TargetRounds:
             query["continue"] = page.metadata.continue_
 
 
-def _never(workload: Scraper) -> str:
+def _never(scraper: Scraper) -> str:
     """Why a workload cannot be asked as long as it is as it is; empty if it can."""
     try:
-        version = workload.version
+        version = scraper.version
     except ValueError as error:
         return f"its version cannot be read: {error}"
     if version < SINCE:
         return f"Prometheus before {SINCE} cannot be asked for the targets of one job"
-    if workload.spec.listen_local:
+    if scraper.spec.listen_local:
         return "it listens inside its pod only (spec.listenLocal)"
-    tls = workload.spec.web and workload.spec.web.tls_config
+    tls = scraper.spec.web and scraper.spec.web.tls_config
     if tls and tls.client_auth_type in _WANTS_CERTIFICATES:
         return "it wants a certificate, and we have none (spec.web.tlsConfig.clientAuthType)"
     return ""

@@ -40,10 +40,10 @@ _GZIP: Final = b"\x1f\x8b"
 
 
 async def traces(
-    client: Client, caches: Caches, owner: Workload, outline: Outline, kinds: Iterable[str]
+    client: Client, caches: Caches, workload: Workload, outline: Outline, kinds: Iterable[str]
 ) -> list[str]:
     """Those of the kinds of which something is in what a workload has now."""
-    wanted, names = sorted(kinds), partial(_names, caches, owner)
+    wanted, names = sorted(kinds), partial(_names, caches, workload)
     found: set[str] = set()
     if any(kind in _TRACES for kind in wanted):
         secrets = names(SECRET, outline.configuration, outline.configuration)
@@ -57,9 +57,11 @@ async def traces(
     return [kind for kind in wanted if kind in found]
 
 
-def _names(caches: Caches, owner: Workload, kind: str, first: str, prefix: str) -> list[str]:
+def _names(caches: Caches, workload: Workload, kind: str, first: str, prefix: str) -> list[str]:
     """The first object of a kind, whether or not it is known, and those that are called like it."""
-    known = (each.metadata.name or "" for each in caches.belonging(kind, owner.metadata.uid or ""))
+    known = (
+        each.metadata.name or "" for each in caches.belonging(kind, workload.metadata.uid or "")
+    )
     return sorted({first, *(each for each in known if each.startswith(prefix))})
 
 

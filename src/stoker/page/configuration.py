@@ -145,14 +145,14 @@ def _named(place: Place) -> Named | None:
     return Named(kind=place.kind, namespace=place.namespace, name=place.name)
 
 
-def layout_of(owner: Workload, materials: Materials) -> Layout:
+def layout_of(workload: Workload, materials: Materials) -> Layout:
     """The parts of a workload's configuration; WorkloadError where it cannot be configured."""
     masked = Masked(materials.assets, materials.before)
-    if isinstance(owner, Alertmanager):
-        return _of_alertmanager(owner, materials, masked)
-    if isinstance(owner, ThanosRuler):
-        return _of_ruler(owner, materials, masked)
-    return _of_scraper(owner, materials, masked)
+    if isinstance(workload, Alertmanager):
+        return _of_alertmanager(workload, materials, masked)
+    if isinstance(workload, ThanosRuler):
+        return _of_ruler(workload, materials, masked)
+    return _of_scraper(workload, materials, masked)
 
 
 def _written(materials: Materials, write: Callable[[Any], str]) -> Callable[[Known], str]:
@@ -172,14 +172,14 @@ def _written(materials: Materials, write: Callable[[Any], str]) -> Callable[[Kno
 # --- Prometheus and PrometheusAgent ---------------------------------------------------------------
 
 
-def _of_scraper(owner: AnyPrometheus, materials: Materials, masked: Masked) -> Layout:
-    workload = scraper_of(owner, materials.capabilities)
-    terms = prometheus_terms(workload)
-    frame = _frame(workload, materials, masked)
-    order = {kind.name: place for place, kind in enumerate(kinds_of(workload))}
+def _of_scraper(workload: AnyPrometheus, materials: Materials, masked: Masked) -> Layout:
+    scraper = scraper_of(workload, materials.capabilities)
+    terms = prometheus_terms(scraper)
+    frame = _frame(scraper, materials, masked)
+    order = {kind.name: place for place, kind in enumerate(kinds_of(scraper))}
     jobs = [each for each in materials.used if each.kind in order]
     jobs.sort(key=lambda each: (order[each.kind], f"{each.namespace}/{each.name}"))
-    hidden = list(_hidden(workload, masked))
+    hidden = list(_hidden(scraper, masked))
     any_jobs = bool(jobs) or any(part == "additional" for part, _ in hidden)
     places: list[Place] = [
         *_sections(frame.head),
@@ -195,7 +195,7 @@ def _of_scraper(owner: AnyPrometheus, materials: Materials, masked: Masked) -> L
             return _rules(resource, terms)
         if not isinstance(resource, Monitor):
             return ""
-        made = jobs_of(resource, workload, masked, materials.stand_ins)
+        made = jobs_of(resource, scraper, masked, materials.stand_ins)
         if made.problem:
             raise made.problem
         return made.text
@@ -203,11 +203,11 @@ def _of_scraper(owner: AnyPrometheus, materials: Materials, masked: Masked) -> L
     return Layout(places, _written(materials, write))
 
 
-def _frame(workload: Scraper, materials: Materials, masked: Masked) -> Frame:
-    if workload.agent:
-        return agent_frame(workload, masked)
-    mounted = names_to_mount(prefix_of(workload), materials.rule_files, MOUNTED_BY_PROMETHEUS)
-    return server_frame(workload, masked, rule_config_maps=mounted)
+def _frame(scraper: Scraper, materials: Materials, masked: Masked) -> Frame:
+    if scraper.agent:
+        return agent_frame(scraper, masked)
+    mounted = names_to_mount(prefix_of(scraper), materials.rule_files, MOUNTED_BY_PROMETHEUS)
+    return server_frame(scraper, masked, rule_config_maps=mounted)
 
 
 def _sections(text: str) -> Iterator[Section]:
@@ -224,11 +224,11 @@ _ADDITIONAL_TITLES: Final = {
 }
 
 
-def _hidden(workload: Scraper, masked: Masked) -> Iterator[tuple[str, str]]:
+def _hidden(scraper: Scraper, masked: Masked) -> Iterator[tuple[str, str]]:
     """What stands in Secrets as it is, only named."""
-    for part, path, source in additional_sources(workload):
+    for part, path, source in additional_sources(scraper):
         there = isinstance(masked.value(source), str)
-        if there and not (workload.daemon_set and part == "scrape_configs"):
+        if there and not (scraper.daemon_set and part == "scrape_configs"):
             yield _ADDITIONAL_TITLES[part], _HIDDEN.format(masked.place(source), path)
 
 
@@ -239,16 +239,16 @@ def _rules(rule: PrometheusRule, terms: RuleTerms) -> str:
 # --- Alertmanager ---------------------------------------------------------------------------------
 
 
-def _of_alertmanager(owner: Alertmanager, materials: Materials, masked: Masked) -> Layout:
+def _of_alertmanager(workload: Alertmanager, materials: Materials, masked: Masked) -> Layout:
     terms = terms_of(
-        owner,
+        workload,
         deny_files=materials.capabilities.deny_files,
         limits=materials.capabilities.limits,
     )
-    start = owner.spec.alertmanager_configuration
-    root = (owner.metadata.namespace or "", start.name) if start else None
+    start = workload.spec.alertmanager_configuration
+    root = (workload.metadata.namespace or "", start.name) if start else None
     used = [each for each in materials.used if (each.namespace, each.name) != root]
-    places: list[Place] = [_base(owner, materials, masked, root), *used]
+    places: list[Place] = [_base(workload, materials, masked, root), *used]
 
     def write(config: Any) -> str:
         links = Links(masked)
@@ -258,15 +258,18 @@ def _of_alertmanager(owner: Alertmanager, materials: Materials, masked: Masked) 
 
 
 def _base(
-    owner: Alertmanager, materials: Materials, masked: Masked, root: tuple[str, str | None] | None
+    workload: Alertmanager,
+    materials: Materials,
+    masked: Masked,
+    root: tuple[str, str | None] | None,
 ) -> Section:
     if root is None:
-        return Section("base", _own_file(config_source(owner), masked))
+        return Section("base", _own_file(config_source(workload), masked))
     entry = next((each for each in materials.used if (each.namespace, each.name) == root), None)
     config: Any = materials.find(entry) if entry else None
     links = Links(masked)
     try:
-        return Section("base", links.undone(whole_text(base_of(owner, config, links).tree, ())))
+        return Section("base", links.undone(whole_text(base_of(workload, config, links).tree, ())))
     except WorkloadError as error:
         return Section("base", f"# cannot be shown without the values of Secrets: {error}\n")
 
@@ -282,10 +285,10 @@ def _own_file(source: Source, masked: Masked) -> str:
 # --- ThanosRuler ----------------------------------------------------------------------------------
 
 
-def _of_ruler(owner: ThanosRuler, materials: Materials, masked: Masked) -> Layout:
-    terms = thanos_terms(owner.spec, materials.capabilities.limits)
+def _of_ruler(workload: ThanosRuler, materials: Materials, masked: Masked) -> Layout:
+    terms = thanos_terms(workload.spec, materials.capabilities.limits)
     places: list[Place] = list(materials.used)
-    if owner.spec.remote_write:
-        version = parse_version(owner.spec.version or DEFAULT_THANOS_VERSION)
-        places.insert(0, Section("remote-write", remote_write_text(owner, masked, version)))
+    if workload.spec.remote_write:
+        version = parse_version(workload.spec.version or DEFAULT_THANOS_VERSION)
+        places.insert(0, Section("remote-write", remote_write_text(workload, masked, version)))
     return Layout(places, _written(materials, lambda rule: _rules(rule, terms)))

@@ -74,7 +74,7 @@ class Desk(Struct, frozen=True, kw_only=True):
         # Of those that are accepted, the numbers are enough.
         refused = [verdict for verdict, _ in judged.verdicts.values() if not verdict.accepted]
         found = Plan(
-            workload=judged.owner,
+            workload=judged.workload,
             version=judged.version,
             verdicts={each.ref: each for each in sorted(refused, key=lambda each: each.ref)},
             ignored={OWN: judged.ignored},
@@ -92,7 +92,7 @@ class Desk(Struct, frozen=True, kw_only=True):
             rule_files=judged.rule_files,
             stand_ins=self.stand_ins,
         )
-        return layout_of(judged.owner, materials)
+        return layout_of(judged.workload, materials)
 
     def unknown(self, kind: str, namespace: str, name: str) -> Unknown:
         """That there is no such object, and what was probably meant."""

@@ -18,13 +18,13 @@ from stoker.select.workload import AnyPrometheus, Workload, scraper_of
 Idle: TypeAlias = tuple[Ref, str]
 
 
-def idle_among(view: View, owner: Workload, used: Iterable[Resource]) -> Iterator[Idle]:
+def idle_among(view: View, workload: Workload, used: Iterable[Resource]) -> Iterator[Idle]:
     """Those for which a workload surely finds nothing, and why."""
-    if not isinstance(owner, AnyPrometheus):
+    if not isinstance(workload, AnyPrometheus):
         return
-    workload, reach = scraper_of(owner, view.capabilities), reach_of(view, owner)
+    scraper, reach = scraper_of(workload, view.capabilities), reach_of(view, workload)
     for resource in used:
-        search = search_of(view, resource, workload, reach)
+        search = search_of(view, resource, scraper, reach)
         if search is None or search.targets != 0:
             continue
         if search.problems:
@@ -33,9 +33,9 @@ def idle_among(view: View, owner: Workload, used: Iterable[Resource]) -> Iterato
             yield ref_of(resource), f"no agent is there: {unreached_words(search.unreached)}"
 
 
-def none_discovered(owner: Workload, resource: Resource) -> str:
+def none_discovered(workload: Workload, resource: Resource) -> str:
     """That a workload has no targets for a resource; empty if it has some, or nobody counts."""
-    binding = binding_of(owner, resource)
+    binding = binding_of(workload, resource)
     counts = binding.targets if binding else None
     if counts is None or counts.discovered:
         return ""

@@ -35,7 +35,7 @@ class Judged(Struct, frozen=True, kw_only=True):
     find nothing to scrape, and why. Not `known` is one that nobody has looked at yet.
     """
 
-    owner: Workload
+    workload: Workload
     title: str
     version: str = ""
     verdicts: Mapping[Ref, Judgement] = {}
@@ -50,7 +50,7 @@ class Judged(Struct, frozen=True, kw_only=True):
     @property
     def kinds(self) -> frozenset[str]:
         """The kinds of resources that it can select."""
-        return frozenset(choices(self.owner))
+        return frozenset(choices(self.workload))
 
     def made_of(self, resource: Resource) -> tuple[State, str]:
         """What it made of a resource that it selects, and why it is of no use to it."""
@@ -60,7 +60,7 @@ class Judged(Struct, frozen=True, kw_only=True):
         state, reason = self._taken(key, resource)
         idle = "" if state is not State.USED else self.idle.get(key)
         if idle is None:
-            idle = none_discovered(self.owner, resource)
+            idle = none_discovered(self.workload, resource)
         return (State.NO_TARGETS, idle) if idle else (state, reason)
 
     def _taken(self, key: Ref, resource: Resource) -> tuple[State, str]:
@@ -70,7 +70,7 @@ class Judged(Struct, frozen=True, kw_only=True):
             return State.REJECTED, str(found[0].findings[0])
         if self.held:
             return State.HELD, self.held
-        return (State.USED, "") if found else reported(self.owner, resource)
+        return (State.USED, "") if found else reported(self.workload, resource)
 
     def state_of(self, key: Ref, resource: Resource) -> tuple[State, int]:
         """What it made of a resource, and how many fields of that its version does not know."""
@@ -83,16 +83,16 @@ Users: TypeAlias = Callable[[Resource], Iterable[Judged]]
 
 
 def held_by(
-    owner: Workload, settings: OperatorSettings, problem: str = "", notes: Iterable[Finding] = ()
+    workload: Workload, settings: OperatorSettings, problem: str = "", notes: Iterable[Finding] = ()
 ) -> str:
     """Why a workload does not take up what it accepts; empty if it does."""
-    if owner.spec.paused:
+    if workload.spec.paused:
         return "the workload is paused"
     if problem:
         return f"the workload is not reconciled: {problem}"
     if fatal := fatal_among(notes):
         return f"the workload does not run: {fatal}"
-    return UNMANAGED if is_unmanaged(owner, settings) else ""
+    return UNMANAGED if is_unmanaged(workload, settings) else ""
 
 
 def gravest(states: Iterable[State]) -> State:
@@ -101,9 +101,9 @@ def gravest(states: Iterable[State]) -> State:
     return next((each for each in _BY_GRAVITY if each in found), State.NOT_SELECTED)
 
 
-def reported(owner: Workload, resource: Resource) -> tuple[State, str]:
+def reported(workload: Workload, resource: Resource) -> tuple[State, str]:
     """What the status of a resource says of a workload that another process looks after."""
-    binding = binding_of(owner, resource)
+    binding = binding_of(workload, resource)
     for said in (binding and binding.conditions) or ():
         state = _REPORTED.get(said.status, State.UNCLEAR)
         return state, "" if state is State.USED else said.message or ""

@@ -27,7 +27,7 @@ _MOST_ASKED: Final = 8
 
 def row_of(view: View, judged: Judged, tally: Tally) -> Row:
     """A workload in a list."""
-    owner, known = judged.owner, judged.known
+    owner, known = judged.workload, judged.known
     good, headline = headline_of(view, owner, tally)
     if good and not known:
         headline = "nobody has looked at it yet"
@@ -102,7 +102,7 @@ def item_of(
 
 def _scraped(resource: Resource, users: Iterable[Judged], workload: str) -> Scraped | None:
     """The targets that the status of a resource counts, of one workload or of all together."""
-    asked = (each.owner for each in users if not workload or each.title == workload)
+    asked = (each.workload for each in users if not workload or each.title == workload)
     bindings = (binding_of(owner, resource) for owner in asked)
     found = [each.targets for each in bindings if each and each.targets]
     if not found:

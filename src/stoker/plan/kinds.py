@@ -39,7 +39,7 @@ def _without_monitors(
     keep: Callable[[Any, Capabilities, WholeAssets], Kept],
 ) -> Callable[[Any, Capabilities, WholeAssets, StandIns | None], Kept]:
     """For a kind whose workloads scrape nothing, so that nothing can stand in."""
-    return lambda owner, capabilities, assets, _: keep(owner, capabilities, assets)
+    return lambda workload, capabilities, assets, _: keep(workload, capabilities, assets)
 
 
 _SCRAPER: Final = _Kind(KeptScraper, scraper_objects, scraper_outline)
@@ -54,7 +54,7 @@ _KINDS: Final[dict[type, _Kind]] = {
 
 
 def kept_of(
-    owner: Workload,
+    workload: Workload,
     capabilities: Capabilities,
     assets: WholeAssets,
     stand_ins: StandIns | None = None,
@@ -63,11 +63,11 @@ def kept_of(
 
     `stand_ins` says which ScrapeConfigs are scraped in place of a monitor.
     """
-    return _KINDS[type(owner)].keep(owner, capabilities, assets, stand_ins)
+    return _KINDS[type(workload)].keep(workload, capabilities, assets, stand_ins)
 
 
 def objects_for(
-    owner: Workload,
+    workload: Workload,
     capabilities: Capabilities,
     settings: ObjectSettings,
     contents: Any,
@@ -77,13 +77,15 @@ def objects_for(
 
     WorkloadError where it asks for what cannot be built. `built` are those of the last time.
     """
-    essence = essence_of(owner)
-    return _KINDS[type(owner)].objects(essence, capabilities, settings, contents, built or Built())
+    essence = essence_of(workload)
+    return _KINDS[type(workload)].objects(
+        essence, capabilities, settings, contents, built or Built()
+    )
 
 
-def outline_of(owner: Workload, capabilities: Capabilities, settings: ObjectSettings) -> Outline:
+def outline_of(workload: Workload, capabilities: Capabilities, settings: ObjectSettings) -> Outline:
     """What can be told of a workload before anything is made of it."""
-    return _KINDS[type(owner)].outline(owner, capabilities, settings)
+    return _KINDS[type(workload)].outline(workload, capabilities, settings)
 
 
 def shared_service_of(
@@ -95,5 +97,5 @@ def shared_service_of(
     return merged | {"metadata": merged["metadata"] | {"namespace": outlines[0].namespace}}
 
 
-def _age(owner: Workload) -> tuple[str, str]:
-    return owner.metadata.creation_timestamp or "", owner.metadata.name or ""
+def _age(workload: Workload) -> tuple[str, str]:
+    return workload.metadata.creation_timestamp or "", workload.metadata.name or ""

@@ -11,20 +11,20 @@ from stoker.settings import Capabilities, ObjectSettings
 
 
 def placing_of(
-    owner: Workload, capabilities: Capabilities, settings: ObjectSettings
+    workload: Workload, capabilities: Capabilities, settings: ObjectSettings
 ) -> Placing | None:
     """Where the pods of an agent on nodes may run; None for a workload that is not on nodes.
 
     WorkloadError where the user's settings make no pods.
     """
-    if not isinstance(owner, AnyPrometheus):
+    if not isinstance(workload, AnyPrometheus):
         return None
-    workload = scraper_of(owner, capabilities)
-    if not workload.daemon_set:
+    scraper = scraper_of(workload, capabilities)
+    if not scraper.daemon_set:
         return None
     # Which files its pods mount does not matter here.
-    assets = TlsAssets(tls_assets_name(workload), 0)
-    made = daemon_set(Site(owner, workload, settings), tls_assets=assets)
+    assets = TlsAssets(tls_assets_name(scraper), 0)
+    made = daemon_set(Site(workload, scraper, settings), tls_assets=assets)
     return placing_in(made)
 
 

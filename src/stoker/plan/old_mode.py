@@ -55,9 +55,9 @@ class OldMode(Struct, frozen=True):
 # --- The agent as its old pods know it ------------------------------------------------------------
 
 
-def old_mode_of(agent: PrometheusAgent, workload: Scraper, found: Found) -> OldMode | None:
+def old_mode_of(agent: PrometheusAgent, scraper: Scraper, found: Found) -> OldMode | None:
     """The mode that an agent is leaving, by the sets that exist; None if it is leaving none."""
-    mode, old = found.left(workload)
+    mode, old = found.left(scraper)
     if not old:
         return None
     shards = max((_shard(each) for each in old), default=0) + 1
@@ -66,7 +66,7 @@ def old_mode_of(agent: PrometheusAgent, workload: Scraper, found: Found) -> OldM
     return OldMode(
         agent=known,
         mounted=frozenset.intersection(*mounted),
-        apart=old_places(workload, found),
+        apart=old_places(scraper, found),
         problem=next(_obstacles(known, old), "") if mode == _STATEFUL_SET else "",
     )
 
@@ -127,19 +127,19 @@ def _template(found: Running) -> Object:
 
 
 def old_configuration(
-    old: OldMode, scraper: Scraper, settings: ObjectSettings, contents: Contents
+    old: OldMode, prometheus: Scraper, settings: ObjectSettings, contents: Contents
 ) -> OldConfiguration:
     """What the old pods should read, if they mount all that it takes."""
-    made = config_secrets(old.agent, scraper, settings, contents.config_files)
+    made = config_secrets(old.agent, prometheus, settings, contents.config_files)
     named = [
-        each | {"metadata": each["metadata"] | {"namespace": scraper.namespace}}
+        each | {"metadata": each["metadata"] | {"namespace": prometheus.namespace}}
         for each in reversed(made)
     ]
-    secrets = [one for own in old.apart for one in (apart(scraper, named) if own else named)]
+    secrets = [one for own in old.apart for one in (apart(prometheus, named) if own else named)]
     portions = range(len(shards_of(contents.asset_files)))
-    needed = set(usual_names(scraper, (each["metadata"]["name"] for each in secrets)))
-    needed |= {f"{tls_assets_name(scraper)}-{number}" for number in portions}
-    if not needed <= set(usual_names(scraper, old.mounted)):
+    needed = set(usual_names(prometheus, (each["metadata"]["name"] for each in secrets)))
+    needed |= {f"{tls_assets_name(prometheus)}-{number}" for number in portions}
+    if not needed <= set(usual_names(prometheus, old.mounted)):
         return OldConfiguration(problem="it takes more Secrets than they mount")
     return OldConfiguration(tuple(secrets), dict(contents.asset_files))
 

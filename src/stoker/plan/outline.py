@@ -47,34 +47,34 @@ class Outline(Struct, frozen=True, kw_only=True):
 
 
 def scraper_outline(
-    scraper: AnyPrometheus, capabilities: Capabilities, settings: ObjectSettings
+    prometheus: AnyPrometheus, capabilities: Capabilities, settings: ObjectSettings
 ) -> Outline:
     """The outline of a Prometheus or PrometheusAgent."""
-    workload = scraper_of(scraper, capabilities)
-    shared = not workload.daemon_set and not workload.spec.service_name
-    pods = _selector(names.selector_labels(workload, None))
+    scraper = scraper_of(prometheus, capabilities)
+    shared = not scraper.daemon_set and not scraper.spec.service_name
+    pods = _selector(names.selector_labels(scraper, None))
     return Outline(
-        namespace=workload.namespace,
-        parts=_scraper_parts(workload),
+        namespace=scraper.namespace,
+        parts=_scraper_parts(scraper),
         pods=pods,
-        labels=names.selector_labels(workload, _FIRST_SHARD, settings.labels),
-        scale=Scale(pods, None if workload.daemon_set else shard_count(workload)),
-        service=governing_service(scraper, workload, settings) if shared else None,
-        rules="" if workload.agent else names.prefix_of(workload),
-        configuration=names.config_secret_name(workload),
+        labels=names.selector_labels(scraper, _FIRST_SHARD, settings.labels),
+        scale=Scale(pods, None if scraper.daemon_set else shard_count(scraper)),
+        service=governing_service(prometheus, scraper, settings) if shared else None,
+        rules="" if scraper.agent else names.prefix_of(scraper),
+        configuration=names.config_secret_name(scraper),
     )
 
 
-def _scraper_parts(workload: Scraper) -> tuple[Part, ...]:
-    if workload.daemon_set:
-        return (Part(name=names.daemon_set_name(workload), kind=DAEMON_SET, found=None),)
+def _scraper_parts(scraper: Scraper) -> tuple[Part, ...]:
+    if scraper.daemon_set:
+        return (Part(name=names.daemon_set_name(scraper), kind=DAEMON_SET, found=None),)
     # More than these are refused, and nobody waits for a list of them.
-    shards = range(min(shard_count(workload), MOST_SHARDS))
+    shards = range(min(shard_count(scraper), MOST_SHARDS))
     return tuple(
         Part(
-            name=names.stateful_set_name(workload, shard),
+            name=names.stateful_set_name(scraper, shard),
             found=None,
-            replicas=replicas_of(workload.spec),
+            replicas=replicas_of(scraper.spec),
             shard=str(shard),
         )
         for shard in shards

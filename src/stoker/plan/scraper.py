@@ -30,14 +30,14 @@ from stoker.yamltree import YamlError, parse
 
 
 def scraper_objects(
-    scraper: AnyPrometheus,
+    prometheus: AnyPrometheus,
     capabilities: Capabilities,
     settings: ObjectSettings,
     contents: Contents,
     built: Built,
 ) -> list[Object]:
     """The objects; WorkloadError where the workload asks for what cannot be built."""
-    site = Site(scraper, scraper_of(scraper, capabilities), settings)
+    site = Site(prometheus, scraper_of(prometheus, capabilities), settings)
     return objects_of(site, contents, built)
 
 
@@ -51,33 +51,33 @@ class KeptScraper:
 
     def __init__(
         self,
-        scraper: AnyPrometheus,
+        prometheus: AnyPrometheus,
         capabilities: Capabilities,
         assets: Assets,
         stand_ins: StandIns | None = None,
     ) -> None:
         self._capabilities = capabilities
-        workload = scraper_of(scraper, capabilities)
-        self._rules = KeptRules(prometheus_terms(workload), MOUNTED_BY_PROMETHEUS)
-        self._mounted = names_to_mount(prefix_of(workload), 1, MOUNTED_BY_PROMETHEUS)
-        self._additional = _additional(workload, assets)
-        mounted = () if workload.agent else self._mounted
+        scraper = scraper_of(prometheus, capabilities)
+        self._rules = KeptRules(prometheus_terms(scraper), MOUNTED_BY_PROMETHEUS)
+        self._mounted = names_to_mount(prefix_of(scraper), 1, MOUNTED_BY_PROMETHEUS)
+        self._additional = _additional(scraper, assets)
+        mounted = () if scraper.agent else self._mounted
         self._configuration = KeptConfiguration(
-            workload, assets, self._additional, mounted, stand_ins
+            scraper, assets, self._additional, mounted, stand_ins
         )
-        self._scraper, self.workload = scraper, workload
+        self._scraper, self.workload = prometheus, scraper
 
     # --- Changes ----------------------------------------------------------------------------------
 
-    def set_workload(self, scraper: AnyPrometheus, assets: Assets) -> None:
+    def set_workload(self, prometheus: AnyPrometheus, assets: Assets) -> None:
         """Take another state of the workload, or of its additional configuration."""
-        workload = scraper_of(scraper, self._capabilities)
-        terms, found = prometheus_terms(workload), _additional(workload, assets)
+        scraper = scraper_of(prometheus, self._capabilities)
+        terms, found = prometheus_terms(scraper), _additional(scraper, assets)
         self._configuration.set_workload(
-            workload, assets, found, () if workload.agent else self._mounted
+            scraper, assets, found, () if scraper.agent else self._mounted
         )
         self._rules.set_workload(terms)
-        self._scraper, self.workload, self._additional = scraper, workload, found
+        self._scraper, self.workload, self._additional = prometheus, scraper, found
 
     def put_all(self, resources: Mapping[Ref, Resource], assets: Assets) -> None:
         """Add or change resources that apply to the workload."""
@@ -183,18 +183,18 @@ _ADDITIONAL: Final = {
 }
 
 
-def additional_sources(workload: Scraper) -> Iterator[tuple[str, str, Source]]:
+def additional_sources(scraper: Scraper) -> Iterator[tuple[str, str, Source]]:
     """The additional parts: what they are of, the path to them, and where they lie."""
     for part, (attribute, name) in _ADDITIONAL.items():
-        reference: SecretKeySelector | None = getattr(workload.spec, attribute, None)
-        source = source_of(reference, workload.namespace)
+        reference: SecretKeySelector | None = getattr(scraper.spec, attribute, None)
+        source = source_of(reference, scraper.namespace)
         if source is not None:
             yield part, f"spec.{name}", source
 
 
-def _additional(workload: Scraper, assets: Assets) -> Additional:
+def _additional(scraper: Scraper, assets: Assets) -> Additional:
     found = {
-        part: _listed(source, path, assets) for part, path, source in additional_sources(workload)
+        part: _listed(source, path, assets) for part, path, source in additional_sources(scraper)
     }
     return Additional(**found)
 

@@ -72,25 +72,25 @@ class Found(Struct, frozen=True):
     secrets: Collection[str]
     excused: Mapping[str, int] = {}
 
-    def left(self, workload: Scraper) -> tuple[str, Sequence[Running]]:
+    def left(self, scraper: Scraper) -> tuple[str, Sequence[Running]]:
         """The kind of what runs pods of the mode that an agent is leaving, and what there is."""
-        if workload.daemon_set:
+        if scraper.daemon_set:
             return "StatefulSet", self.sets
         return "DaemonSet", self.daemons
 
-    def entered(self, workload: Scraper) -> tuple[str, Sequence[Running]]:
+    def entered(self, scraper: Scraper) -> tuple[str, Sequence[Running]]:
         """The same of the mode that it is to have."""
-        if workload.daemon_set:
+        if scraper.daemon_set:
             return "DaemonSet", self.daemons
         return "StatefulSet", self.sets
 
 
-def switch_of(workload: Scraper, wanted: Sequence[Object], found: Found) -> Switch:
+def switch_of(scraper: Scraper, wanted: Sequence[Object], found: Found) -> Switch:
     """Where the change stands, by the objects that an agent should have, and those that it has."""
-    if not workload.agent:
+    if not scraper.agent:
         return Switch()
-    kind, of_mode = found.entered(workload)
-    old_kind, old = found.left(workload)
+    kind, of_mode = found.entered(scraper)
+    old_kind, old = found.left(scraper)
     names = {each["metadata"]["name"] for each in wanted if each["kind"] == kind}
     there = [each for each in of_mode if each.metadata.name in names]
     # What is being deleted still says that it is ready.
@@ -98,14 +98,14 @@ def switch_of(workload: Scraper, wanted: Sequence[Object], found: Found) -> Swit
     late = [each for each in new if not _READY[kind](each, _excused(each, found))]
     ready = len(new) == len(names) and not late
     if not old:
-        return _settled(workload, found, there, ready=ready)
-    is_apart = not _reads_apart(workload, old)
-    made = apart(workload, wanted) if is_apart else wanted
-    kept = _usual_secrets(workload, found) if is_apart else _own_secrets(workload, found)
-    rolled = _rolled_elsewhere(workload, found)
-    obstacle = rolled or _ports_in_the_way(workload, made, found)
+        return _settled(scraper, found, there, ready=ready)
+    is_apart = not _reads_apart(scraper, old)
+    made = apart(scraper, wanted) if is_apart else wanted
+    kept = _usual_secrets(scraper, found) if is_apart else _own_secrets(scraper, found)
+    rolled = _rolled_elsewhere(scraper, found)
+    obstacle = rolled or _ports_in_the_way(scraper, made, found)
     if rolled:
-        kept |= _own_secrets(workload, found)
+        kept |= _own_secrets(scraper, found)
     if not ready or (_is_rolled(made, new) and not obstacle):
         kept |= _identities(old_kind, old)
     if obstacle and not ready:
@@ -113,7 +113,7 @@ def switch_of(workload: Scraper, wanted: Sequence[Object], found: Found) -> Swit
             apart=is_apart,
             settling=True,
             kept=kept | _identities(kind, there),
-            untouched=_begun_by(workload, made, there),
+            untouched=_begun_by(scraper, made, there),
             waits_for=obstacle,
             held=not rolled,
         )
@@ -122,7 +122,7 @@ def switch_of(workload: Scraper, wanted: Sequence[Object], found: Found) -> Swit
         apart=is_apart,
         settling=True,
         kept=kept,
-        untouched=_begun_by(workload, made, there) if obstacle else frozenset(),
+        untouched=_begun_by(scraper, made, there) if obstacle else frozenset(),
         waits_for=_words(kind, late, going, ready=ready),
         starts=_uids(late),
         leaves=_uids(each for each in going if each.metadata.deletion_timestamp),
@@ -149,21 +149,21 @@ def _uids(found: Iterable[Running]) -> frozenset[str]:
     return frozenset(each.metadata.uid or "" for each in found)
 
 
-def _rolled_elsewhere(workload: Scraper, found: Found) -> str:
+def _rolled_elsewhere(scraper: Scraper, found: Found) -> str:
     """That old pods read the Secrets of both names for now, so that there are none for new ones."""
-    if len(old_places(workload, found)) == 1:
+    if len(old_places(scraper, found)) == 1:
         return ""
-    kind, _ = found.left(workload)
+    kind, _ = found.left(scraper)
     return f"pods of the {kind} are being rolled from one Secret to the other"
 
 
-def _ports_in_the_way(workload: Scraper, made: Sequence[Object], found: Found) -> str:
+def _ports_in_the_way(scraper: Scraper, made: Sequence[Object], found: Found) -> str:
     """Why new pods could not start beside the old ones; empty where they can."""
-    kind, old = found.left(workload)
+    kind, old = found.left(scraper)
     pods = [(each.spec or {})["template"]["spec"] for each in old if _has_pods(each)]
     wanted = (each["spec"]["template"]["spec"] for each in made if each["kind"] in _KINDS)
     ports = {one for new in wanted for pod in pods for one in in_each_others_way(new, pod)}
-    return held_by(ports, kind, workload.namespace, (each.metadata.name or "" for each in old))
+    return held_by(ports, kind, scraper.namespace, (each.metadata.name or "" for each in old))
 
 
 def _has_pods(found: Running) -> bool:
@@ -174,39 +174,37 @@ def _has_pods(found: Running) -> bool:
     return bool(wanted or there)
 
 
-def _begun_by(
-    workload: Scraper, made: Iterable[Object], there: Sequence[Running]
-) -> frozenset[Ref]:
+def _begun_by(scraper: Scraper, made: Iterable[Object], there: Sequence[Running]) -> frozenset[Ref]:
     """What must not be written: what runs new pods, and what they would read if there are none."""
     made = list(made)
-    named = usual_names(workload, (each["metadata"]["name"] for each in made if _is_secret(each)))
-    read = set() if there else set(_own_names(workload, named))
+    named = usual_names(scraper, (each["metadata"]["name"] for each in made if _is_secret(each)))
+    read = set() if there else set(_own_names(scraper, named))
     return frozenset(
-        Ref(each["kind"], workload.namespace, each["metadata"]["name"])
+        Ref(each["kind"], scraper.namespace, each["metadata"]["name"])
         for each in made
         if each["kind"] in _KINDS
-        or (_is_secret(each) and _usual(workload, each["metadata"]["name"]) in read)
+        or (_is_secret(each) and _usual(scraper, each["metadata"]["name"]) in read)
     )
 
 
-def _settled(workload: Scraper, found: Found, new: Sequence[Running], *, ready: bool) -> Switch:
+def _settled(scraper: Scraper, found: Found, new: Sequence[Running], *, ready: bool) -> Switch:
     """What is left of a change: pods that read Secrets of their own, or Secrets nobody reads."""
-    if _reads_apart(workload, new):
+    if _reads_apart(scraper, new):
         return Switch(apart=True)
-    own = _own_secrets(workload, found)
+    own = _own_secrets(scraper, found)
     if ready or not own:
         return Switch()
     # Pods that were not rolled yet may be started again, and then they need them.
     return Switch(kept=own, waits_for="pods are rolled to the usual Secret")
 
 
-def switched(workload: Scraper, wanted: Sequence[Object], switch: Switch) -> list[Object]:
+def switched(scraper: Scraper, wanted: Sequence[Object], switch: Switch) -> list[Object]:
     """The objects as they must be where the change stands."""
-    made = apart(workload, wanted) if switch.apart else list(wanted)
+    made = apart(scraper, wanted) if switch.apart else list(wanted)
     made = [
         each
         for each in made
-        if Ref(each["kind"], workload.namespace, each["metadata"]["name"]) not in switch.untouched
+        if Ref(each["kind"], scraper.namespace, each["metadata"]["name"]) not in switch.untouched
     ]
     return [_unhurried(each) for each in made] if switch.settling else made
 
@@ -267,33 +265,33 @@ def _unhurried(found: Object) -> Object:
 # --- Secrets of its own ---------------------------------------------------------------------------
 
 
-def switch_secret_name(workload: Scraper) -> str:
+def switch_secret_name(scraper: Scraper) -> str:
     """The Secret that holds the configuration of pods that came after those of the other mode."""
-    return config_secret_name(workload) + _SUFFIX
+    return config_secret_name(scraper) + _SUFFIX
 
 
-def usual_names(workload: Scraper, secrets: Iterable[str]) -> list[str]:
+def usual_names(scraper: Scraper, secrets: Iterable[str]) -> list[str]:
     """The names of Secrets, with those of a change of mode called as they usually are."""
-    return [_usual(workload, name) for name in secrets]
+    return [_usual(scraper, name) for name in secrets]
 
 
-def _usual(workload: Scraper, name: str) -> str:
-    usual, own = config_secret_name(workload), switch_secret_name(workload)
+def _usual(scraper: Scraper, name: str) -> str:
+    usual, own = config_secret_name(scraper), switch_secret_name(scraper)
     return name.replace(own, usual, 1) if name == own or name.startswith(f"{own}-") else name
 
 
-def old_places(workload: Scraper, found: Found) -> tuple[bool, ...]:
+def old_places(scraper: Scraper, found: Found) -> tuple[bool, ...]:
     """By which names pods of the other mode know the configuration; true is `apart`.
 
     By both, while they are rolled from the one to the other; unless pods of the new mode read one
     of them already.
     """
-    _, old = found.left(workload)
-    _, new = found.entered(workload)
-    if _reads_apart(workload, old):
+    _, old = found.left(scraper)
+    _, new = found.entered(scraper)
+    if _reads_apart(scraper, old):
         return (True,)
     rolled = all(map(_is_updated, old))
-    return (False,) if rolled or new or not _own_secrets(workload, found) else (False, True)
+    return (False,) if rolled or new or not _own_secrets(scraper, found) else (False, True)
 
 
 def _is_updated(found: Running) -> bool:
@@ -306,33 +304,33 @@ def _is_updated(found: Running) -> bool:
     return bool(status) and updated >= pods
 
 
-def apart(workload: Scraper, objects: Iterable[Object]) -> list[Object]:
+def apart(scraper: Scraper, objects: Iterable[Object]) -> list[Object]:
     """The objects, with the configuration in Secrets of its own, and pods that read them."""
     made = list(objects)
-    named = _own_names(workload, {each["metadata"]["name"] for each in made if _is_secret(each)})
+    named = _own_names(scraper, {each["metadata"]["name"] for each in made if _is_secret(each)})
     return [_renamed(each, named) for each in made]
 
 
-def _own_names(workload: Scraper, secrets: Collection[str]) -> dict[str, str]:
+def _own_names(scraper: Scraper, secrets: Collection[str]) -> dict[str, str]:
     """The Secrets of the configuration, by their usual names, and what they are called apart."""
-    usual, own = config_secret_name(workload), switch_secret_name(workload)
-    files = map(file_name, range(further_files(workload, secrets)))
-    names = [usual, *(config_file_secret_name(workload, file) for file in files)]
+    usual, own = config_secret_name(scraper), switch_secret_name(scraper)
+    files = map(file_name, range(further_files(scraper, secrets)))
+    names = [usual, *(config_file_secret_name(scraper, file) for file in files)]
     return {name: name.replace(usual, own, 1) for name in names}
 
 
-def _own_secrets(workload: Scraper, found: Found) -> frozenset[Ref]:
+def _own_secrets(scraper: Scraper, found: Found) -> frozenset[Ref]:
     known = set(found.secrets)
-    names = _own_names(workload, usual_names(workload, known)).values()
-    return _secrets(workload, known & set(names))
+    names = _own_names(scraper, usual_names(scraper, known)).values()
+    return _secrets(scraper, known & set(names))
 
 
-def _usual_secrets(workload: Scraper, found: Found) -> frozenset[Ref]:
-    return _secrets(workload, _own_names(workload, found.secrets))
+def _usual_secrets(scraper: Scraper, found: Found) -> frozenset[Ref]:
+    return _secrets(scraper, _own_names(scraper, found.secrets))
 
 
-def _secrets(workload: Scraper, names: Iterable[str]) -> frozenset[Ref]:
-    return frozenset(Ref("Secret", workload.namespace, name) for name in names)
+def _secrets(scraper: Scraper, names: Iterable[str]) -> frozenset[Ref]:
+    return frozenset(Ref("Secret", scraper.namespace, name) for name in names)
 
 
 def _is_rolled(wanted: Iterable[Object], new: Sequence[Running]) -> bool:
@@ -345,9 +343,9 @@ def _is_rolled(wanted: Iterable[Object], new: Sequence[Running]) -> bool:
     )
 
 
-def _reads_apart(workload: Scraper, sets: Iterable[Running]) -> bool:
+def _reads_apart(scraper: Scraper, sets: Iterable[Running]) -> bool:
     """Whether pods of one of these read the Secrets with the other name."""
-    own = switch_secret_name(workload)
+    own = switch_secret_name(scraper)
     volumes = [each for found in sets for each in _volumes(found)]
     return any(own in _secrets_in(each) for each in volumes if each["name"] == _CONFIG_VOLUME)
 

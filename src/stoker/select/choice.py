@@ -107,12 +107,12 @@ class Choice(Struct, frozen=True):
         return self.namespaces.matches(labels if labels is not None else {NAMESPACE_NAME: name})
 
 
-def is_unmanaged(owner: Workload, settings: OperatorSettings) -> bool:
+def is_unmanaged(workload: Workload, settings: OperatorSettings) -> bool:
     """Whether the configuration of a workload is its user's own, as `UNMANAGED` says."""
     return (
         settings.unmanaged_configurations
-        and isinstance(owner, Prometheus)
-        and all(getattr(owner.spec, kind.selector) is None for kind in MONITOR_KINDS)
+        and isinstance(workload, Prometheus)
+        and all(getattr(workload.spec, kind.selector) is None for kind in MONITOR_KINDS)
     )
 
 
@@ -133,9 +133,9 @@ def _named(spec: WorkloadSpec) -> str:
     return (start.name if start else None) or ""
 
 
-def choices(owner: Workload) -> dict[str, Choice]:
+def choices(workload: Workload) -> dict[str, Choice]:
     """Which resources a workload asks for, by the names of the kinds that it can ask for."""
-    return choices_in(owner.metadata.namespace or "", owner.spec)
+    return choices_in(workload.metadata.namespace or "", workload.spec)
 
 
 def choices_in(namespace: str, spec: WorkloadSpec) -> dict[str, Choice]:
@@ -144,9 +144,9 @@ def choices_in(namespace: str, spec: WorkloadSpec) -> dict[str, Choice]:
     return {kind.name: choice(spec, namespace, kind) for kind in known}
 
 
-def applicable(workload: Scraper, candidates: Iterable[R], namespaces: NamespaceLabels) -> list[R]:
+def applicable(scraper: Scraper, candidates: Iterable[R], namespaces: NamespaceLabels) -> list[R]:
     """The resources that apply to a workload, by kind, namespace and name."""
-    return chosen(choices_in(workload.namespace, workload.spec), candidates, namespaces)
+    return chosen(choices_in(scraper.namespace, scraper.spec), candidates, namespaces)
 
 
 def chosen(

@@ -36,9 +36,9 @@ class Scraper(Struct, frozen=True, kw_only=True):
         return parse_version(self.spec.version or DEFAULT_PROMETHEUS_VERSION)
 
 
-def controller_of(owner: Workload) -> str:
+def controller_of(workload: Workload) -> str:
     """The identity of the operator that is to look after a workload; "" for the one without."""
-    return (owner.metadata.annotations or {}).get(CONTROLLER_ID) or ""
+    return (workload.metadata.annotations or {}).get(CONTROLLER_ID) or ""
 
 
 def scraper_of(scraper: AnyPrometheus, capabilities: Capabilities) -> Scraper:

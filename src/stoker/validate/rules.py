@@ -76,10 +76,10 @@ def _too_old(version: Version, program: str, since: str) -> str:
     return "" if known else f"needs {program} {since} or newer"
 
 
-def prometheus_reader(workload: Scraper) -> Reader:
+def prometheus_reader(scraper: Scraper) -> Reader:
     """A Prometheus as the reader of rules."""
-    spec: PrometheusCommonSpec = workload.spec
-    found, features = workload.version, spec.enable_features or ()
+    spec: PrometheusCommonSpec = scraper.spec
+    found, features = scraper.version, spec.enable_features or ()
     if found >= parse_version(_SCHEME_FOR_RULES):
         legacy = spec.name_validation_scheme == "Legacy"
     else:
@@ -88,7 +88,7 @@ def prometheus_reader(workload: Scraper) -> Reader:
     numbers = (found.major, found.minor, found.patch)
     promql = options_for(numbers, features, go_of_matchers(found))
     return Reader(
-        version=found, legacy_names=legacy, promql=promql, limits=workload.capabilities.limits
+        version=found, legacy_names=legacy, promql=promql, limits=scraper.capabilities.limits
     )
 
 

@@ -30,12 +30,12 @@ class Reading:
     """
 
     def __init__(
-        self, workload: Scraper, assets: Assets, namespace: str, limits: Limits | None = None
+        self, scraper: Scraper, assets: Assets, namespace: str, limits: Limits | None = None
     ) -> None:
-        self.spec = workload.spec
-        self.version = workload.version
+        self.spec = scraper.spec
+        self.version = scraper.version
         self.namespace = namespace
-        self.capabilities = workload.capabilities
+        self.capabilities = scraper.capabilities
         self.reads: dict[Source, str | Missing] = {}
         self.files: dict[str, str] = {}
         self._assets = assets

@@ -106,7 +106,7 @@ class Selection(Struct, frozen=True):
 
 
 def select(
-    workload: Scraper,
+    scraper: Scraper,
     candidates: Iterable[Monitor],
     namespaces: NamespaceLabels,
     assets: Assets,
@@ -115,17 +115,17 @@ def select(
 
     `namespaces` holds the labels of namespaces by name.
     """
-    scope = Reading(workload, assets, workload.namespace)
-    findings = tuple(workload_findings(workload.spec, scope))
-    chosen = applicable(workload, candidates, namespaces)
-    verdicts = tuple(judge(workload, resource, assets) for resource in chosen)
+    scope = Reading(scraper, assets, scraper.namespace)
+    findings = tuple(workload_findings(scraper.spec, scope))
+    chosen = applicable(scraper, candidates, namespaces)
+    verdicts = tuple(judge(scraper, resource, assets) for resource in chosen)
     return Selection(verdicts, findings, scope.reads, scope.files)
 
 
-def judge(workload: Scraper, resource: Monitor, assets: Assets) -> Verdict:
+def judge(scraper: Scraper, resource: Monitor, assets: Assets) -> Verdict:
     """Whether a resource that applies to a workload can be used by it."""
-    limits = workload.capabilities.limits
-    scope = Reading(workload, assets, resource.metadata.namespace or "", limits)
+    limits = scraper.capabilities.limits
+    scope = Reading(scraper, assets, resource.metadata.namespace or "", limits)
     findings = tuple(_as_written(resource, _findings(resource, scope, limits)))
     return Verdict(
         type(resource).__name__, resource, findings, scope.reads, {} if findings else scope.files

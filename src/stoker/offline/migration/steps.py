@@ -61,8 +61,8 @@ def _reading_rights(agent: PrometheusAgent) -> Iterator[str]:
     account = agent.spec.service_account_name or "default"
     user = quote(f"system:serviceaccount:{agent.metadata.namespace}:{account}")
     on_nodes = replace(agent, spec=replace(agent.spec, mode=DAEMON_SET))
-    workload = scraper_of(on_nodes, Capabilities())
-    words, plural = _READ[role_of(ServiceMonitorSpec(), workload).key.name]
+    scraper = scraper_of(on_nodes, Capabilities())
+    words, plural = _READ[role_of(ServiceMonitorSpec(), scraper).key.name]
     yield (
         f"see that the agents may read {words} (only for ServiceMonitors): "
         f"kubectl auth can-i watch {plural} -A --as={user}"
