@@ -119,7 +119,7 @@ def built(workload: dict[str, Any], settings: ObjectSettings) -> list[Object]:
     scraper = typed(_sent(workload))
     kept = KeptScraper(scraper, Capabilities(), assets())
     contents = kept.contents(assets())
-    return objects_of(Site(scraper, kept.workload, settings), contents)
+    return objects_of(Site(scraper, kept.scraper, settings), contents)
 
 
 def _sent(workload: dict[str, Any]) -> dict[str, Any]:

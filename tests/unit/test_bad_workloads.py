@@ -29,7 +29,7 @@ def kept(spec: dict[str, Any], *, agent: bool = False) -> tuple[KeptScraper, Sit
     metadata = {"name": "main", "namespace": "shop", "uid": "u-1"}
     scraper = convert(model, {"metadata": metadata, "spec": INTERVALS | spec})
     found = KeptScraper(scraper, Capabilities(), NOTHING)
-    return found, Site(scraper, found.workload, ObjectSettings())
+    return found, Site(scraper, found.scraper, ObjectSettings())
 
 
 def objects(spec: dict[str, Any], *, agent: bool = False) -> list[Object]:

@@ -183,7 +183,7 @@ def taken(field: str, entry: dict[str, Any], version: str) -> dict[str, Any]:
     """The spec with one entry, less what is refused because the version does not know it."""
     name = discovery_fields()[field].encode_name
     config = {"metadata": {"namespace": "team", "name": "it"}, "spec": {name: [entry]}}
-    scope = Reading(draft_for(f"v{version}").workload, SECRETS, "team")
+    scope = Reading(draft_for(f"v{version}").scraper, SECRETS, "team")
     findings = scrape_config(convert(ScrapeConfig, config), scope)
     refused = {one.path for one in findings if one.reason is Reason.UNSUPPORTED_VERSION}
     if f"spec.{name}" in refused:

@@ -25,7 +25,7 @@ def found(field: str, entry: dict[str, Any], **settings: Any) -> dict[str, Reaso
 def in_team(field: str, entry: dict[str, Any], version: str) -> tuple[list[Finding], Reading]:
     """What is found where the Secrets of the examples are, and what was used for it."""
     config = {"metadata": {"namespace": "team", "name": "it"}, "spec": {field: [entry]}}
-    scope = Reading(draft_for(version).workload, SECRETS, "team")
+    scope = Reading(draft_for(version).scraper, SECRETS, "team")
     return list(scrape_config(convert(ScrapeConfig, config), scope)), scope
 
 

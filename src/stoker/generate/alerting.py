@@ -103,7 +103,7 @@ def alertmanager(endpoints: AlertmanagerEndpoints, draft: Draft, path: str) -> B
     put(block, _ADDRESS, endpoints, draft, path)
     put_proxy(block, endpoints, draft, path)
     role = _role(draft)
-    namespace = endpoints.namespace or draft.workload.namespace
+    namespace = endpoints.namespace or draft.scraper.namespace
     block["kubernetes_sd_configs"] = [kubernetes_sd_config(role, (namespace,), draft)]
     put(block, _AUTHENTICATION, endpoints, draft, path)
     block["relabel_configs"] = [
@@ -117,7 +117,7 @@ def alertmanager(endpoints: AlertmanagerEndpoints, draft: Draft, path: str) -> B
 def _role(draft: Draft) -> str:
     """Which objects lead from a Service to its pods."""
     slices = draft.spec.service_discovery_role == "EndpointSlice"
-    can = draft.workload.capabilities.endpoint_slices and _SLICES.known_to(draft.version)
+    can = draft.scraper.capabilities.endpoint_slices and _SLICES.known_to(draft.version)
     return ENDPOINT_SLICE if slices and can else ENDPOINTS
 
 

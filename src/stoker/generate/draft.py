@@ -39,7 +39,7 @@ class Draft:
     def __init__(
         self, scraper: Scraper, assets: Assets, namespace: str, limits: Limits | None = None
     ) -> None:
-        self.workload = scraper
+        self.scraper = scraper
         self.spec = scraper.spec
         self.version = scraper.version
         self.namespace = namespace

@@ -84,7 +84,7 @@ def _put_attached(block: Block, attach: AttachMetadata | None, draft: Draft) -> 
 def in_namespace_of_workload(draft: Draft) -> Draft:
     """The same draft for references that the workload makes rather than the resource."""
     other = copy(draft)
-    other.namespace = draft.workload.namespace
+    other.namespace = draft.scraper.namespace
     return other
 
 
@@ -97,7 +97,7 @@ def namespaces_of(selector: NamespaceSelector | None, draft: Draft) -> tuple[str
         return ()
     names = selector.match_names or own
     # On every node, a watch that two monitors could have shared is one on every node.
-    return tuple(sorted(set(names))) if draft.workload.daemon_set else names
+    return tuple(sorted(set(names))) if draft.scraper.daemon_set else names
 
 
 def role_selector(role: str, label: str | None = None, field: str = "") -> list[Block]:

@@ -159,7 +159,7 @@ def attached_metadata(
     own: AttachMetadata | None, chosen: ScrapeClass | None, draft: Draft
 ) -> AttachMetadata | None:
     """Metadata to attach to targets: the resource's own wish, its class' or what sharding needs."""
-    if needs_node_metadata(draft.workload):
+    if needs_node_metadata(draft.scraper):
         return _NODE
     return own or (chosen.attach_metadata if chosen else None)
 

@@ -38,7 +38,7 @@ def _discovery(spec: PodMonitorSpec, of: Source) -> Block:
         namespaces_of(spec.namespace_selector, draft),
         draft,
         attach=attached_metadata(spec.attach_metadata, of.chosen, draft),
-        selectors=role_selector(POD, labels, OWN_NODE if draft.workload.daemon_set else ""),
+        selectors=role_selector(POD, labels, OWN_NODE if draft.scraper.daemon_set else ""),
     )
 
 

@@ -108,7 +108,7 @@ def global_section(draft: Draft) -> Block:
 
 def external_labels(draft: Draft) -> dict[str, str]:
     """The labels of all that leaves Prometheus; those that tell workloads apart always win."""
-    spec, workload = draft.spec, draft.workload
+    spec, workload = draft.spec, draft.scraper
     own = {
         label_name(spec.prometheus_external_label_name, "prometheus"): (
             f"{workload.namespace}/{workload.name}"
@@ -132,7 +132,7 @@ def replica_label(spec: PrometheusCommonSpec) -> str:
 
 def _zone_label(draft: Draft) -> str:
     strategy = draft.spec.sharding_strategy
-    if not strategy or not strategy.topology or not zones(draft.workload):
+    if not strategy or not strategy.topology or not zones(draft.scraper):
         return ""
     return label_name(strategy.topology.external_label_name, "zone")
 
@@ -220,7 +220,7 @@ _STORAGE_OF_AGENT: Final = (Key("tsdb", write=unless_empty(by_table(*_TSDB_OF_AG
 def storage_section(draft: Draft) -> Block | None:
     """`storage`: exemplars, the time series database, and how long data is kept."""
     block: Block = {}
-    put(block, _STORAGE_OF_AGENT if draft.workload.agent else _STORAGE, draft.spec, draft, SPEC)
+    put(block, _STORAGE_OF_AGENT if draft.scraper.agent else _STORAGE, draft.spec, draft, SPEC)
     retention = _retention(draft)
     if retention:
         block["tsdb"] = block.get("tsdb", {}) | {"retention": retention}

@@ -95,7 +95,7 @@ def role_of(spec: ServiceMonitorSpec, scraper: Scraper) -> Role:
 
 
 def _role(spec: ServiceMonitorSpec, draft: Draft) -> Role:
-    role = role_of(spec, draft.workload)
+    role = role_of(spec, draft.scraper)
     if role is _ENDPOINTS and spec.service_discovery_role == "EndpointSlice":
         draft.ignore("spec.serviceDiscoveryRole", "EndpointSlices cannot be used: Endpoints are")
     return role
@@ -104,7 +104,7 @@ def _role(spec: ServiceMonitorSpec, draft: Draft) -> Role:
 def _discovery(spec: ServiceMonitorSpec, role: Role, of: Source) -> Block:
     draft = of.draft
     labels = selected_labels(spec, draft)
-    own_node = OWN_NODE if draft.workload.daemon_set else ""
+    own_node = OWN_NODE if draft.scraper.daemon_set else ""
     return kubernetes_sd_config(
         role.key.name,
         namespaces_of(spec.namespace_selector, draft),
@@ -122,7 +122,7 @@ def _steps(
     spec: ServiceMonitorSpec, endpoint: ServiceEndpoint, role: Role, draft: Draft
 ) -> list[Block]:
     steps = [relabel.JOB_NAME]
-    if draft.workload.daemon_set:
+    if draft.scraper.daemon_set:
         steps += _of_own_node(role, draft)
     if not selected_by_api(spec, draft):
         steps += relabel.selector_steps("service", spec.selector)

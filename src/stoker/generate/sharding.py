@@ -91,7 +91,7 @@ def sharding_steps(draft: Draft, hashed: str = ADDRESS, *, zoned: bool = True) -
     `hashed` is the label that identifies a target. What has no zone of its own, such as a probed
     URL, is not `zoned`: it is divided among all shards, or no zone would take it.
     """
-    scraper = draft.workload
+    scraper = draft.scraper
     if scraper.daemon_set:
         return []
     shards = shard_count(scraper)
@@ -133,7 +133,7 @@ def divided(steps: list[Any], draft: Draft) -> list[Any]:
     Nothing is divided where there is one shard and none that was scaled away can live on.
     """
     own = any(isinstance(step, dict) and depends_on_shard(step.get("regex")) for step in steps)
-    if own or not _has_shards(draft.workload):
+    if own or not _has_shards(draft.scraper):
         return steps
     return [*steps, *sharding_steps(draft, zoned=False)]
 

@@ -65,7 +65,7 @@ class KeptScraper:
         self._configuration = KeptConfiguration(
             scraper, assets, self._additional, mounted, stand_ins
         )
-        self._scraper, self.workload = prometheus, scraper
+        self._scraper, self.scraper = prometheus, scraper
 
     # --- Changes ----------------------------------------------------------------------------------
 
@@ -77,7 +77,7 @@ class KeptScraper:
             scraper, assets, found, () if scraper.agent else self._mounted
         )
         self._rules.set_workload(terms)
-        self._scraper, self.workload, self._additional = prometheus, scraper, found
+        self._scraper, self.scraper, self._additional = prometheus, scraper, found
 
     def put_all(self, resources: Mapping[Ref, Resource], assets: Assets) -> None:
         """Add or change resources that apply to the workload."""
@@ -105,10 +105,10 @@ class KeptScraper:
     def contents(self, assets: Assets, existing: Existing = NOTHING) -> Contents:
         """What the objects of the workload carry; WorkloadError where there is nothing."""
         rule_files: list[Mapping[str, str]] | tuple[()] = ()
-        if not self.workload.agent:
+        if not self.scraper.agent:
             rule_files = self._rules.config_maps(existing.rules)
             self._mount(len(rule_files), assets)
-        further = further_files(self.workload, existing.secrets)
+        further = further_files(self.scraper, existing.secrets)
         return Contents(
             config_files=self._configuration.config_files(further),
             asset_files=self._configuration.asset_files,
@@ -126,7 +126,7 @@ class KeptScraper:
     @property
     def version(self) -> Version:
         """The version that runs."""
-        return self.workload.version
+        return self.scraper.version
 
     @property
     def verdicts(self) -> Mapping[Ref, Verdict]:
@@ -155,7 +155,7 @@ class KeptScraper:
     @property
     def notes(self) -> tuple[Finding, ...]:
         """What should be known of a workload that runs."""
-        return tuple(scraper_notes(self._scraper.spec, self.workload.version))
+        return tuple(scraper_notes(self._scraper.spec, self.scraper.version))
 
     def refers_to(self, key: Ref) -> bool:
         """Whether a Secret or ConfigMap was looked for, whether or not it exists."""
@@ -163,13 +163,13 @@ class KeptScraper:
 
     def _mount(self, count: int, assets: Assets) -> None:
         """Name as many ConfigMaps with rules in the configuration as there are."""
-        mounted = names_to_mount(prefix_of(self.workload), count, MOUNTED_BY_PROMETHEUS)
+        mounted = names_to_mount(prefix_of(self.scraper), count, MOUNTED_BY_PROMETHEUS)
         if mounted != self._mounted:
             self._mounted = mounted
-            self._configuration.set_workload(self.workload, assets, self._additional, mounted)
+            self._configuration.set_workload(self.scraper, assets, self._additional, mounted)
 
     def _additional_objects(self) -> frozenset[Ref]:
-        sources = (source for _, _, source in additional_sources(self.workload))
+        sources = (source for _, _, source in additional_sources(self.scraper))
         return frozenset(each.ref for each in sources)
 
 
