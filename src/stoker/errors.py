@@ -20,7 +20,7 @@
         ├── TooManyRequests  it asks us to wait
         └── Unavailable      5xx, a timeout, no connection
 
-A rejected resource is not an error but a value (see `stoker.api.admit.Finding`); an error is what
+A rejected resource is not an error but a value (see `stoker.api.admit.Objection`); an error is what
 stops the work on an object.
 """
 
