@@ -23,7 +23,7 @@ from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
 from stoker.consolidate import Inexpressible, consolidated, terms_of
 from stoker.consolidate.configs import Consolidable
 from stoker.select.assets import Contents
-from stoker.select.standins import CONSOLIDATED_FROM
+from stoker.select.consolidated import CONSOLIDATED_FROM
 from stoker.select.workload import Scraper
 from tests.conformance.cases import default_folder, suites
 from tests.conformance.test_consolidation import monitors as recorded_monitors

@@ -40,7 +40,7 @@ from stoker.offline.world import world_of
 from stoker.ref import Ref
 from stoker.select.assets import Contents
 from stoker.select.choice import Resource, choices, choices_in, chosen
-from stoker.select.standins import CONSOLIDATED_FROM, monitor_behind
+from stoker.select.consolidated import CONSOLIDATED_FROM, monitor_behind
 from stoker.select.workload import AnyPrometheus, Scraper, scraper_of
 from stoker.settings import Capabilities
 from stoker.validate.verdicts import Verdict, judge

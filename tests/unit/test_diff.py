@@ -26,7 +26,7 @@ from stoker.offline.world import World, world_of
 from stoker.plan import Plan
 from stoker.ref import ref_of
 from stoker.select.assets import Source
-from stoker.select.standins import CONSOLIDATED_BY, CONSOLIDATED_FROM
+from stoker.select.consolidated import CONSOLIDATED_BY, CONSOLIDATED_FROM
 from stoker.settings import OperatorSettings
 from tests.unit import page_world
 from tests.unit.test_validate import CERTIFICATE

@@ -16,7 +16,7 @@ from stoker.compare.plan import Planned
 from stoker.consolidate import manifest_of
 from stoker.ref import Ref, ref_of
 from stoker.select.choice import Resource
-from stoker.select.standins import CONSOLIDATED_BY, monitor_behind
+from stoker.select.consolidated import CONSOLIDATED_BY, monitor_behind
 
 
 class StandIns(Struct):

@@ -17,7 +17,7 @@ from stoker.api.core import Object, ObjectMeta, OwnerReference
 from stoker.api.crd import GROUP
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.consolidate.terms import Terms
-from stoker.select.standins import CONSOLIDATED_FROM
+from stoker.select.consolidated import CONSOLIDATED_FROM
 
 API_VERSION: Final = f"{GROUP}/v1alpha1"
 _MONITORS: Final = f"{GROUP}/v1"

@@ -23,9 +23,9 @@ from stoker.select.choice import (
     Resource,
     choices,
 )
+from stoker.select.consolidated import monitor_behind
 from stoker.select.labels import problems, selector_of
 from stoker.select.namespaces import Namespaces, scope_of
-from stoker.select.standins import monitor_behind
 from stoker.select.workload import CONTROLLER_ID, AnyPrometheus, Workload, controller_of, scraper_of
 from stoker.settings import OperatorSettings
 from stoker.validate.findings import json_name

@@ -33,13 +33,13 @@ from stoker.kube.errors import Forbidden, Invalid, NotFound
 from stoker.kube.queue import KeyedQueue
 from stoker.logs import logger
 from stoker.operator.judgements import Judgements
-from stoker.operator.standins import SCRAPE_CONFIG, belongs, found_for, monitor_key
+from stoker.operator.standing_in import SCRAPE_CONFIG, belongs, found_for, monitor_key
 from stoker.operator.tools import Tools
 from stoker.operator.writer import Writer
 from stoker.ref import Ref, ref_from
 from stoker.roles import kinds_that
+from stoker.select.consolidated import CONSOLIDATED_BY
 from stoker.select.members import Members
-from stoker.select.standins import CONSOLIDATED_BY
 from stoker.select.workload import AnyPrometheus, scraper_of
 from stoker.settings import lease_name
 

@@ -15,7 +15,7 @@ from stoker.operator.bindings import Bindings
 from stoker.operator.consolidation import Consolidation
 from stoker.operator.governing import governed_by
 from stoker.operator.sight import Sight
-from stoker.operator.standins import SCRAPE_CONFIG, monitor_key
+from stoker.operator.standing_in import SCRAPE_CONFIG, monitor_key
 from stoker.operator.tools import Tools
 from stoker.operator.triggers import Triggers
 from stoker.ref import ref_from

@@ -49,7 +49,7 @@ from stoker.operator.reconcile import Done, Reconciler
 from stoker.operator.refusals import Refusals
 from stoker.operator.replacing import Replacing
 from stoker.operator.sight import Sight
-from stoker.operator.standins import StandingIn
+from stoker.operator.standing_in import StandingIn
 from stoker.operator.statuses import Statuses
 from stoker.operator.targets import Observed, TargetRounds
 from stoker.operator.tools import Tools

@@ -19,8 +19,8 @@ from stoker.api.rules import PrometheusRule
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.api.workload import WorkloadSpec
 from stoker.roles import RESOURCES
+from stoker.select.consolidated import monitor_behind
 from stoker.select.labels import Selector, selector_of
-from stoker.select.standins import monitor_behind
 from stoker.select.workload import Scraper, Workload
 from stoker.settings import OperatorSettings
 

@@ -14,7 +14,7 @@ from stoker.consolidate import stand_ins_of
 from stoker.operator.caches import Caches
 from stoker.ref import Ref, ref_from
 from stoker.select.choice import Resource
-from stoker.select.standins import monitor_behind
+from stoker.select.consolidated import monitor_behind
 from stoker.select.workload import Scraper
 
 SCRAPE_CONFIG: Final = "ScrapeConfig"
