@@ -82,13 +82,14 @@ WORKLOADS: Final[Mapping[str, WorkloadKind]] = {
 
 def _resource_kind(resource: ApiResource, model: type[Any]) -> ResourceKind:
     """A kind, in the version that its model declares."""
-    versions = sorted(versions_of(resource), key=lambda each: _model_of(each) is not model)
+    versions = sorted(versions_of(resource), key=lambda each: not _declares(each, model))
     return ResourceKind(versions[0], model, tuple(versions))
 
 
-def _model_of(resource: ApiResource) -> type[Any] | None:
-    declared = version_of(resource.api_version, resource.kind)
-    return declared.model if declared else None
+def _declares(resource: ApiResource, model: type[Any]) -> bool:
+    """Whether a version is the one of this type; a type that is made later is not made for that."""
+    version = version_of(resource.api_version, resource.kind)
+    return version is not None and version.declared is model
 
 
 RESOURCES: Final[Mapping[str, ResourceKind]] = {
