@@ -86,6 +86,8 @@ class Kind:
     help: ClassVar[str]
     worlds: ClassVar[int] = 100
     """How many worlds can be harmed at once."""
+    told: ClassVar[bool] = True
+    """Whether each event must be there: it is a courtesy, and gone with who was about to tell."""
 
     def ground(self, version: str) -> AbstractContextManager[Ground]:
         """What its worlds stand on; the version is that of ScrapeConfigs."""

@@ -6,14 +6,16 @@ import base64
 import gzip
 import shlex
 from collections import Counter
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, NamedTuple, cast
 
 from tests.faults.crash import Crashes
+from tests.faults.mirror import Change
 from tests.faults.oracle import Expected
 from tests.faults.plans import Plan
 from tests.faults.script import NAMES
 from tests.faults.state import Normaliser, Snapshot, differences
-from tests.faults.world import History
+from tests.faults.world import Ground, History, World
 
 Object = dict[str, Any]
 UID = "0b18278d-b712-4fe3-9728-4cdf3af4a2b9"
@@ -74,6 +76,34 @@ def expected(name: str, *writes: str) -> Expected:
     """What must come of an action with these writes."""
     history = History(Counter(), Counter(), {}, frozenset())
     return Expected(name, Snapshot({}, frozenset()), history, writes, 1.0)
+
+
+def test_what_was_missing_for_a_while_has_the_same_name_in_all_worlds() -> None:
+    """Or what a quiet run may lose for a moment would be held against all others."""
+
+    def lost(prefix: str) -> frozenset[str]:
+        def secret(text: str) -> Object:
+            data = {"a.yaml": base64.b64encode(text.encode()).decode()}
+            return made("a", f"{prefix}-home", data=data)
+
+        whole, without = (secret(each) for each in (f"- job_name: {prefix}-home/x\n", ""))
+        row = [
+            Change(number, "secrets", False, each) for number, each in enumerate((without, whole))
+        ]
+        ground = cast("Ground", SimpleNamespace(cluster=None, mirror=Row(row)))
+        return World(ground, prefix).history(-1, [("secrets", whole)]).lost
+
+    assert lost("zz0001") == lost("zz0042") == {"w-home/secrets/a: - job_name: w-home/x"}
+
+
+class Row(NamedTuple):
+    """What a mirror tells of changes."""
+
+    found: list[Change]
+
+    def changes(self, _namespaces: object, _mark: int) -> list[Change]:
+        """All of them."""
+        return self.found
 
 
 def test_each_write_is_aimed_at_before_and_after_in_a_plan_of_its_own() -> None:
