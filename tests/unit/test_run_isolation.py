@@ -239,6 +239,21 @@ def test_what_could_not_be_read_comes_back_by_itself() -> None:
     run(main())
 
 
+@pytest.mark.parametrize("fault", ["503", "504", "reset"])
+def test_after_a_server_was_away_values_are_read_soon(fault: str) -> None:
+    """However long it was away: nobody tells that it is back."""
+
+    async def main() -> None:
+        world = World(bad=FAULTS[fault])
+        await world.refresh("bad", "good")
+        await asyncio.sleep(600)
+        world.server.answers["bad"] = well()
+        await asyncio.sleep(GRANT_SECONDS + 0.1)
+        assert world.arrived == ["bad"]
+
+    run(main())
+
+
 def test_what_nobody_wants_any_longer_is_not_tried_again() -> None:
     """And a Secret that is deleted is not waited for."""
 

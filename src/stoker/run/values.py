@@ -26,7 +26,7 @@ from msgspec.structs import replace
 
 from stoker.kube.backoff import GRANT_SECONDS, Backoff
 from stoker.kube.client import Client
-from stoker.kube.errors import Forbidden, NotFound, asked_wait
+from stoker.kube.errors import Forbidden, NotFound, Unavailable, asked_wait
 from stoker.kube.hedging import sooner_of_two
 from stoker.kube.versions import is_older
 from stoker.logs import logger
@@ -46,6 +46,9 @@ _ANSWERED_SECONDS: Final = 0.2
 # How often it is looked whether reads that are waited for still go well.
 _LOOK_SECONDS: Final = 0.1
 _AGAIN: Final = Backoff(first=0.25, longest=60.0)
+# Nobody tells of a server that is back; what it says of this one object (500) it may say for long.
+_SOON: Final = Backoff(first=0.25, longest=GRANT_SECONDS)
+_INTERNAL: Final = 500
 _NO_ANSWER_YET: Final = "the API server has not answered yet"
 # What Kubernetes takes as the name of a Secret or ConfigMap.
 _NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")
@@ -309,8 +312,10 @@ class Values:
                 if self._patience is None:
                     raise
                 self._note(key, problem_of(error))
-                asked = asked_wait(error)
-            await asyncio.sleep(max(_AGAIN.delay(self._failures[key]), asked))
+                away = isinstance(error, Unavailable) and error.status != _INTERNAL
+                wait = (_SOON if away else _AGAIN).delay(self._failures[key])
+                wait = max(wait, asked_wait(error))
+            await asyncio.sleep(wait)
             if key in self._late and not self._is_wanted(key):
                 return
 
