@@ -208,8 +208,10 @@ def tried(  # noqa: PLR0913, PLR0917 - a plan, and all that it is judged by
             line.heal()
     verdict = trial.verdict(stay)
     problems = [*verdict.problems, *fault.problems(world)]
-    log = "\n".join(each.log() for each in world.operators.values()) if problems else ""
-    return Outcome(plan, problems, verdict.seconds, fault.done, log)
+    outcome = Outcome(plan, problems, verdict.seconds, fault.done)
+    if problems or outcome.is_late:
+        outcome.log = "\n".join(each.log() for each in world.operators.values())
+    return outcome
 
 
 def forwarded(world: World, trial: Trial, action: Action) -> None:

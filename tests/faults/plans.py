@@ -17,6 +17,9 @@ from typing import ClassVar, NamedTuple
 from tests.faults.oracle import Expected, Trial
 from tests.faults.world import Ground, World, new_ground
 
+PROMISED_SECONDS = 10.0
+"""So soon after a fault is over the state is right, in 99 of 100 cases."""
+
 
 class Plan(NamedTuple):
     """Harm to one action.
@@ -119,3 +122,8 @@ class Outcome:
     def reached(self) -> bool:
         """Whether any harm was done."""
         return bool(self.faults)
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the state was right later than is promised."""
+        return self.seconds > PROMISED_SECONDS
