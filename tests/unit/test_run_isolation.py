@@ -392,6 +392,22 @@ def test_at_the_start_a_request_that_is_lost_leaves_nothing_out() -> None:
         assert span < 5
 
 
+def test_at_the_start_of_a_busy_machine_who_is_a_bit_slower_is_not_left_out() -> None:
+    """All answers take long there, and some longer; one that is far behind is not waited for."""
+
+    async def main(seconds: float) -> tuple[float, dict[str, bool]]:
+        others = {f"a-{number}": late(0.1 + 0.05 * number) for number in range(6)}
+        world, loop = World(**others, bad=late(seconds)), asyncio.get_running_loop()
+        accepted = await world.refresh(*others, "bad")
+        assert all(accepted[name] for name in others)
+        return loop.time(), accepted
+
+    assert run(main(1.5))[1]["bad"]
+    span, accepted = run(main(25))
+    assert not accepted["bad"]
+    assert span < 3
+
+
 def test_at_the_start_what_may_not_exist_holds_up_nothing() -> None:
     """Hundreds of names of nothing are looked up behind, at their own rate."""
 

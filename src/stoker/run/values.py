@@ -41,6 +41,8 @@ _ASKED_AGAIN: Final = 100
 _READS: Final = 2
 # After so many failures in a row a read is not waited for: another soon after the first may do.
 _FAILURES: Final = 2
+# So many slow reads of a namespace may be an accident.
+_FEW: Final = 4
 # One that nobody answers for so long at the start is sent once more beside the first.
 _ANSWERED_SECONDS: Final = 0.2
 # How often it is looked whether reads that are waited for still go well.
@@ -58,22 +60,29 @@ class Patience(Struct, frozen=True):
     """For how many seconds a read is waited for.
 
     At the start for longer, as long as it neither is slow nor fails: what is in use must not be
-    left out because there is much to read. One that is slow or fails while others are answered is
-    not waited for; where nobody is answered, the server may be about to get better.
+    left out because there is much to read. One that fails while others are answered is not waited
+    for, nor are many that are slow; where few are, the machine may be busy, and where nobody is
+    answered, the server may be about to get better.
     """
 
     steady: float = 0.5
     start: float = 30.0
     start_badly: float = 0.5
+    start_few: float = 2.5
     start_unanswered: float = 5.0
 
-    def seconds(self, *, start: bool, well: bool, alone: bool) -> float:
-        """How long that is, at the start or later, for one that goes well, or badly and alone."""
+    def seconds(self, *, start: bool, well: bool, alone: bool, few: bool = False) -> float:
+        """How long that is, at the start or later, for one that goes well, or badly and alone.
+
+        `few`: it is slow as few others are, and does not fail.
+        """
         if not start:
             return self.steady if well else 0.0
         if well:
             return self.start
-        return self.start_badly if alone else self.start_unanswered
+        if not alone:
+            return self.start_unanswered
+        return self.start_few if few else self.start_badly
 
 
 class Values:
@@ -256,7 +265,12 @@ class Values:
             # It was stopped meanwhile.
             return 0.0
         well = self._is_well(key) and (exists or not start)
-        seconds = patience.seconds(start=start, well=well, alone=not exists or self._is_alone(key))
+        seconds = patience.seconds(
+            start=start,
+            well=well,
+            alone=not exists or self._is_alone(key),
+            few=exists and self._is_one_of_few(key),
+        )
         return begun + max(seconds, _LOOK_SECONDS)
 
     def _is_alone(self, key: ObjectKey) -> bool:
@@ -267,7 +281,11 @@ class Values:
 
     def _is_well(self, key: ObjectKey) -> bool:
         """Whether a read should succeed soon: it did not fail before, nor waits for slow ones."""
-        return self._failures.get(key, 0) < _FAILURES and not self._lanes.is_slow(self._lane(key))
+        return self._failures.get(key, 0) < _FAILURES and not self._lanes.slow(self._lane(key))
+
+    def _is_one_of_few(self, key: ObjectKey) -> bool:
+        """Whether a read is slow, as few in its lane are, and does not fail."""
+        return self._failures.get(key, 0) < _FAILURES and self._lanes.slow(self._lane(key)) <= _FEW
 
     def _lane(self, key: ObjectKey) -> str:
         """Where a read waits for its turn: what may not exist, behind nothing that does."""
