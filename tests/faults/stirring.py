@@ -21,6 +21,9 @@ from tools.api import ApiError
 _PAUSE = 0.15
 _KINDS = CONTENTS | {"services"}
 _OURS = "stoker"
+_SELECTORS = frozenset(
+    f"{kind}Selector" for kind in ("serviceMonitor", "podMonitor", "probe", "scrapeConfig")
+)
 
 
 def stir(world: World, trial: Trial, dice: random.Random, seconds: float) -> int:
@@ -47,8 +50,17 @@ def _made(world: World) -> Iterator[tuple[str, Object]]:
         owned = [owners.get(one["uid"]) for one in references]
         managers = {one["manager"] for one in metadata.get("managedFields") or ()}
         # What a user wrote to it would be lost with it.
-        if kind in _KINDS and managers == {_OURS} and owned and all(map(_is_looked_after, owned)):
+        if kind not in _KINDS or managers != {_OURS} or not owned:
+            continue
+        if all(_is_looked_after(one) and not is_users_own(each, one) for one in owned):
             yield kind, each
+
+
+def is_users_own(found: Object, owner: Object | None) -> bool:
+    """Whether this is the place for a configuration of a user's own: made once, and left alone."""
+    if owner is None or found["metadata"]["name"] != f"prometheus-{owner['metadata']['name']}":
+        return False
+    return not any(name in _SELECTORS for name in owner.get("spec") or {})
 
 
 def _is_looked_after(owner: Object | None) -> bool:

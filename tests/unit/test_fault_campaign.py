@@ -15,6 +15,7 @@ from tests.faults.oracle import Expected
 from tests.faults.plans import Plan
 from tests.faults.script import NAMES
 from tests.faults.state import Normaliser, Snapshot, differences
+from tests.faults.stirring import is_users_own
 from tests.faults.world import Ground, History, World
 
 Object = dict[str, Any]
@@ -116,6 +117,14 @@ def test_each_write_is_aimed_at_before_and_after_in_a_plan_of_its_own() -> None:
     assert len(lanes) == 2 * 3 + 2
     assert all(set(lane) == {"a", "c"} for lane in lanes[-2:])
     assert lanes == Crashes().lanes(script, seed=1, rounds=2)
+
+
+def test_what_is_left_to_users_is_not_damaged_for_the_operator_to_mend() -> None:
+    """A Prometheus without selectors has a Secret that is made once, and then its user's own."""
+    secret, service = made("prometheus-own"), made("prometheus-operated")
+    own, managed = made("own", spec={}), made("own", spec={"probeSelector": {}})
+    assert is_users_own(secret, own)
+    assert not any(is_users_own(*each) for each in ((secret, managed), (service, own)))
 
 
 def test_a_plan_is_repeated_by_its_command() -> None:
