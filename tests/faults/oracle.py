@@ -227,6 +227,11 @@ class Trial:
         """Somebody deletes or damages this by hand: that it is made anew is as it should be."""
         self._excused.add(self._world.key(kind, found))
 
+    def wanted(self, kind: str, found: Object) -> Object | None:
+        """How an object must be in the end, None if it must not be there."""
+        later: Object | None = self._wanted.objects.get(self._world.key(kind, found))
+        return later
+
     def is_right(self) -> bool:
         """Whether the state is as it must be, now, and operators could do their work."""
         found = self._world.snapshot()

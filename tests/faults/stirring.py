@@ -30,7 +30,7 @@ def stir(world: World, trial: Trial, dice: random.Random, seconds: float) -> int
     """Delete and damage for so many seconds; how often something was."""
     end, count = time.monotonic() + seconds, 0
     while time.monotonic() < end:
-        found = list(_made(world))
+        found = list(_made(world, trial))
         if found:
             kind, chosen = dice.choice(found)
             trial.excuse(kind, chosen)
@@ -40,10 +40,10 @@ def stir(world: World, trial: Trial, dice: random.Random, seconds: float) -> int
     return count
 
 
-def _made(world: World) -> Iterator[tuple[str, Object]]:
-    """What operators made and look after now."""
+def _made(world: World, trial: Trial) -> Iterator[tuple[str, Object]]:
+    """What operators made and look after now, and will when all is over."""
     found = world.ground.mirror.objects(world.namespaces)
-    owners = {each["metadata"]["uid"]: each for _, each in found}
+    owners = {each["metadata"]["uid"]: (kind, each) for kind, each in found}
     for kind, each in sorted(found, key=lambda one: (one[0], one[1]["metadata"]["name"])):
         metadata = each["metadata"]
         references = metadata.get("ownerReferences") or ()
@@ -52,20 +52,26 @@ def _made(world: World) -> Iterator[tuple[str, Object]]:
         # What a user wrote to it would be lost with it.
         if kind not in _KINDS or managers != {_OURS} or not owned:
             continue
-        if all(_is_looked_after(one) and not is_users_own(each, one) for one in owned):
+        if all(one and _is_kept(each, one[1], trial.wanted(*one)) for one in owned):
             yield kind, each
 
 
-def is_users_own(found: Object, owner: Object | None) -> bool:
+def _is_kept(found: Object, owner: Object, later: Object | None) -> bool:
+    """Whether somebody puts right what becomes of this, while its owner is like that."""
+    # One whose specification was broken just now does not say so yet.
+    return all(map(is_looked_after, (owner, later))) and not is_users_own(found, owner)
+
+
+def is_users_own(found: Object, owner: Object) -> bool:
     """Whether this is the place for a configuration of a user's own: made once, and left alone."""
-    if owner is None or found["metadata"]["name"] != f"prometheus-{owner['metadata']['name']}":
+    if found["metadata"]["name"] != f"prometheus-{owner['metadata']['name']}":
         return False
     return not any(name in _SELECTORS for name in owner.get("spec") or {})
 
 
-def _is_looked_after(owner: Object | None) -> bool:
+def is_looked_after(owner: Object | None) -> bool:
     """Whether an operator would put right what belongs to this."""
-    if owner is None or "deletionTimestamp" in owner["metadata"]:
+    if owner is None or "deletionTimestamp" in owner.get("metadata", {}):
         return False
     spec = owner.get("spec") or {}
     conditions = (owner.get("status") or {}).get("conditions") or ()

@@ -15,7 +15,7 @@ from tests.faults.oracle import Expected
 from tests.faults.plans import Plan
 from tests.faults.script import NAMES
 from tests.faults.state import Normaliser, Snapshot, differences
-from tests.faults.stirring import is_users_own
+from tests.faults.stirring import is_looked_after, is_users_own
 from tests.faults.world import Ground, History, World
 
 Object = dict[str, Any]
@@ -125,6 +125,18 @@ def test_what_is_left_to_users_is_not_damaged_for_the_operator_to_mend() -> None
     own, managed = made("own", spec={}), made("own", spec={"probeSelector": {}})
     assert is_users_own(secret, own)
     assert not any(is_users_own(*each) for each in ((secret, managed), (service, own)))
+
+
+def test_what_nobody_can_make_again_is_not_damaged() -> None:
+    """As where the workload is paused, or broken, or going."""
+    broken = {"conditions": [{"type": "Reconciled", "status": "False"}]}
+    assert is_looked_after(made())
+    assert not any(
+        map(
+            is_looked_after,
+            (None, made(spec={"paused": True}), made(status=broken)),
+        )
+    )
 
 
 def test_a_plan_is_repeated_by_its_command() -> None:
