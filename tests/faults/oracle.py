@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -229,8 +229,12 @@ class Trial:
 
     def wanted(self, kind: str, found: Object) -> Object | None:
         """How an object must be in the end, None if it must not be there."""
-        later: Object | None = self._wanted.objects.get(self._world.key(kind, found))
-        return later
+        return self.objects.get(self._world.key(kind, found))
+
+    @property
+    def objects(self) -> Mapping[str, Object]:
+        """All objects as they must be in the end."""
+        return self._wanted.objects
 
     def is_right(self) -> bool:
         """Whether the state is as it must be, now, and operators could do their work."""

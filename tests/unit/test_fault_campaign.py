@@ -15,7 +15,7 @@ from tests.faults.oracle import Expected
 from tests.faults.plans import Plan
 from tests.faults.script import NAMES
 from tests.faults.state import Normaliser, Snapshot, differences
-from tests.faults.stirring import is_looked_after, is_users_own
+from tests.faults.stirring import is_looked_after, is_users_own, used
 from tests.faults.world import Ground, History, World
 
 Object = dict[str, Any]
@@ -137,6 +137,23 @@ def test_what_nobody_can_make_again_is_not_damaged() -> None:
             (None, made(spec={"paused": True}), made(status=broken)),
         )
     )
+
+
+def test_what_sets_name_is_found_in_volumes_of_all_kinds() -> None:
+    """What none of them names is not damaged: it is left as it is until it is of use again."""
+    volumes = [
+        {"secret": {"secretName": "a"}},
+        {"configMap": {"name": "b"}},
+        {"projected": {"sources": [{"secret": {"name": "c"}}, {"configMap": {"name": "d"}}]}},
+        {"emptyDir": {}},
+    ]
+    template = {"spec": {"volumes": volumes}}
+    found = {
+        "w-home/statefulsets/x": made(spec={"serviceName": "e", "template": template}),
+        "w-home/secrets/f": made("f"),
+    }
+    names = ("secrets/a", "configmaps/b", "secrets/c", "configmaps/d", "services/e")
+    assert used(found) == {f"w-home/{name}" for name in names}
 
 
 def test_a_plan_is_repeated_by_its_command() -> None:
