@@ -33,7 +33,10 @@ _RULES: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Write:
-    """One request that could change something; when it came and when it was done, since 1970."""
+    """One request that could change something; when it came and when it was done, since 1970.
+
+    `dry_run`: it only asked what would come of it.
+    """
 
     verb: str
     resource: str
@@ -45,6 +48,7 @@ class Write:
     status: int
     received: float
     done: float
+    dry_run: bool = False
 
     def __str__(self) -> str:
         what = f"{self.resource}/{self.subresource}" if self.subresource else self.resource
@@ -126,6 +130,7 @@ def _write(event: dict[str, Any]) -> Write:
         status=(event.get("responseStatus") or {}).get("code", 0),
         received=_seconds(event["requestReceivedTimestamp"]),
         done=_seconds(event["stageTimestamp"]),
+        dry_run="dryRun=" in event.get("requestURI", ""),
     )
 
 

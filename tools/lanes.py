@@ -31,7 +31,9 @@ _LANES: dict[str, dict[str, tuple[str, ...]]] = {
             f"tests/live/test_{name}.py"
             for name in ("daemonset_scrapes", "graduation", "hostile_tenant", "storage_version")
         ),
-        "operator, s to z": ("tests/live/test_operator*.py", "tests/live/test_[s-z]*.py"),
+        "operator, faults, s to z": tuple(
+            f"tests/live/test_{name}.py" for name in ("operator*", "faults*", "[s-z]*")
+        ),
         "idle": ("tests/live/test_idle.py",),
     },
     "unit": {"a to l": ("tests/unit/test_[a-l]*.py",)},

@@ -14,8 +14,9 @@ action the state must be that of the quiet run, and stay so; nothing may have be
 anew or rolled that was not in the quiet run.
 
 A failure names the plan, what differs, and a command that repeats it, at last with the shortest
-history that was found to fail. The operators' logs of failures are kept in the folder that is named
-at the end. Exit status 1 if a plan failed, 2 if two quiet runs differ, 130 if interrupted.
+history that was found to fail. The operators' logs of failures, and of what was right later than is
+promised, are kept in the folder that is named at the end. Exit status 1 if a plan failed, 2 if two
+quiet runs differ, 130 if interrupted.
 """
 
 from __future__ import annotations
@@ -182,6 +183,9 @@ def _summarise(
         p50, p99 = quantile(seconds, 0.5), quantile(seconds, 0.99)
         say(f"seconds until right: p50 {p50:.1f}, p99 {p99:.1f}, longest {seconds[-1]:.1f}")
     say(f"failures: {len(results.failures)}, broken off: {len(results.broken)}")
+    for each in reached:
+        if each.is_late and not each.problems:
+            say(f"- after {each.seconds:.1f} s: {each.plan}")
     more = "" if version == FIRST_VERSION else f" --scrapeconfig-version {version}"
     for each in results.failures:
         command = each.plan.command(histories.get(id(each)))
@@ -196,13 +200,14 @@ def quantile(seconds: Sequence[float], part: float) -> float:
 
 
 def _keep(name: str, results: Results, report: str) -> None:
-    """Write logs of failures, and all outcomes if that is asked for."""
-    if results.failures:
+    """Write logs of failures and of what was late, and all outcomes if that is asked for."""
+    logged = [each for each in results.outcomes if each.log]
+    if logged:
         folder = Path(tempfile.mkdtemp(prefix="stoker-faults-"))
-        for number, each in enumerate(results.failures):
-            text = "\n".join([str(each.plan), *each.problems, "", each.log])
-            (folder / f"{name}-{number}.log").write_text(text)
-        say(f"logs of failures: {folder}")
+        for number, each in enumerate(logged):
+            head = (str(each.plan), f"right after {each.seconds:.1f} s", *each.problems)
+            (folder / f"{name}-{number}.log").write_text("\n".join([*head, "", each.log]))
+        say(f"logs of failures and of what was late: {folder}")
     if report:
         rows: list[dict[str, Any]] = [
             {

@@ -138,7 +138,7 @@ class Campaign:
 
     def _forward(self, world: World, actions: Sequence[Action]) -> None:
         for action in actions:
-            trial = Trial(world, self._expected[action.name])
+            trial = Trial(world, self._expected[action.name], told=False)
             action.do(world)
             forwarded(world, trial, action)
 
@@ -198,7 +198,7 @@ def tried(  # noqa: PLR0913, PLR0917 - a plan, and all that it is judged by
 ) -> Outcome:
     """Do an action with the harm of a plan; what came of it."""
     fault = kind.fault(plan)
-    trial = Trial(world, expected)
+    trial = Trial(world, expected, told=kind.told)
     fault.begin(world)
     try:
         action.do(world)
@@ -208,8 +208,10 @@ def tried(  # noqa: PLR0913, PLR0917 - a plan, and all that it is judged by
             line.heal()
     verdict = trial.verdict(stay)
     problems = [*verdict.problems, *fault.problems(world)]
-    log = "\n".join(each.log() for each in world.operators.values()) if problems else ""
-    return Outcome(plan, problems, verdict.seconds, fault.done, log)
+    outcome = Outcome(plan, problems, verdict.seconds, fault.done)
+    if problems or outcome.is_late:
+        outcome.log = "\n".join(each.log() for each in world.operators.values())
+    return outcome
 
 
 def forwarded(world: World, trial: Trial, action: Action) -> None:

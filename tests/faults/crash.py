@@ -110,6 +110,7 @@ class Crashes(Kind):
 
     name: ClassVar[str] = "crash"
     help: ClassVar[str] = "the operator is killed before and after each write, also twice"
+    told: ClassVar[bool] = False
 
     def lanes(self, expected: Sequence[Expected], seed: int, rounds: int) -> list[Lane]:
         """Each write before and after, in as few walks as can be; and `rounds` walks with two."""

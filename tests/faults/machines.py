@@ -177,6 +177,7 @@ class Machines(Kind):
     name: ClassVar[str] = "machines"
     help: ClassVar[str] = "servers and etcd are killed, frozen, away, behind, or full"
     worlds: ClassVar[int] = 1
+    told: ClassVar[bool] = False
 
     def ground(self, version: str) -> AbstractContextManager[Ground]:
         """A control plane that can be harmed."""

@@ -17,6 +17,9 @@ from typing import ClassVar, NamedTuple
 from tests.faults.oracle import Expected, Trial
 from tests.faults.world import Ground, World, new_ground
 
+PROMISED_SECONDS = 10.0
+"""So soon after a fault is over the state is right, in 99 of 100 cases."""
+
 
 class Plan(NamedTuple):
     """Harm to one action.
@@ -86,6 +89,8 @@ class Kind:
     help: ClassVar[str]
     worlds: ClassVar[int] = 100
     """How many worlds can be harmed at once."""
+    told: ClassVar[bool] = True
+    """Whether each event must be there: it is a courtesy, and gone with who was about to tell."""
 
     def ground(self, version: str) -> AbstractContextManager[Ground]:
         """What its worlds stand on; the version is that of ScrapeConfigs."""
@@ -117,3 +122,8 @@ class Outcome:
     def reached(self) -> bool:
         """Whether any harm was done."""
         return bool(self.faults)
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the state was right later than is promised."""
+        return self.seconds > PROMISED_SECONDS

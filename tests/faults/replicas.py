@@ -232,6 +232,7 @@ class Replicas(Kind):
     name: ClassVar[str] = "replicas"
     help: ClassVar[str] = "of three operators the leader is killed, frozen and thawed"
     worlds: ClassVar[int] = 3
+    told: ClassVar[bool] = False
 
     def ground(self, version: str) -> AbstractContextManager[Ground]:
         """A control plane whose operators act under names of their own."""

@@ -337,7 +337,8 @@ class World:
             self._note_template(kind, found, raw, templates)
         elif kind in CONTENTS:
             key = self._normaliser.key(kind, found)
-            parts.setdefault(key, []).append(parts_of(kind, found))
+            names = frozenset(map(self.plain, parts_of(kind, found)))
+            parts.setdefault(key, []).append(names)
 
     def _note_template(
         self, kind: str, found: Object, raw: dict[str, Any], noted: dict[str, list[str]]

@@ -8,6 +8,7 @@ end must be what is there where nothing came in between.
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from stoker.build.hashing import INPUT_HASH
 from tests.live.faults import Gateway, status
 from tests.live.operating import Object, Running, World, prometheus, resource, service_monitor
 from tests.live.test_operator import found
+from tests.live.test_operator_faults import configuration
 from tests.live.test_operator_storage import bind, claimed, storage, storage_class
 from tools.cluster import Cluster
 
@@ -49,16 +51,20 @@ class Harmed:
     `writes` are those since `expect`, and one of them `is_met`.
     """
 
-    def __init__(self, cluster: Cluster, gateway: Gateway, namespaces: list[str]) -> None:
+    def __init__(
+        self, cluster: Cluster, gateway: Gateway, namespaces: list[str], *flags: str
+    ) -> None:
         self.writes: list[str] = []
         self._cluster = cluster
         self._gateway = gateway
         places = f"--namespaces={','.join(namespaces)}"
-        self._flags = (places, "--leader-election=false")
+        self._flags = (places, "--leader-election=false", *flags)
         self._harm: Harm | None = None
         self._operator: Running | None = None
         self._counted: dict[int, int] = {}
         self.is_met = False
+        # Who asks whether it was killed must not come while it is being killed.
+        self._turn = threading.Lock()
         gateway.fault, gateway.done = self._fault, self._done
 
     def __enter__(self) -> Harmed:
@@ -85,7 +91,8 @@ class Harmed:
 
     def expect(self, harm: Harm | None) -> None:
         """From now on writes are counted, and one of them is harmed."""
-        self.writes, self._counted, self._harm, self.is_met = [], {}, harm, False
+        with self._turn:
+            self.writes, self._counted, self._harm, self.is_met = [], {}, harm, False
 
     @property
     def is_dead(self) -> bool:
@@ -95,6 +102,10 @@ class Harmed:
     def _fault(self, request: web.Request) -> web.Response | None:
         if not _is_step(request):
             return None
+        with self._turn:
+            return self._harmed(request)
+
+    def _harmed(self, request: web.Request) -> web.Response | None:
         self._counted[id(request)] = len(self.writes)
         self.writes.append(f"{request.method} {request.path}")
         if self._harm == Harm(len(self.writes) - 1, "killed before"):
@@ -105,9 +116,10 @@ class Harmed:
         return None
 
     def _done(self, request: web.Request, _status: int) -> None:
-        number = self._counted.pop(id(request), -1)
-        if self._harm == Harm(number, "killed after"):
-            self._kill()
+        with self._turn:
+            number = self._counted.pop(id(request), -1)
+            if self._harm == Harm(number, "killed after"):
+                self._kill()
 
     def _kill(self) -> web.Response:
         self.operator.process.kill()
@@ -133,6 +145,7 @@ class Sequence:
     is_done: Callable[[World], object]
     # Whether pods must be the same afterwards.
     same_pods: bool = True
+    flags: tuple[str, ...] = ()
 
 
 def _restart(world: World) -> None:
@@ -207,10 +220,28 @@ def _is_taken_over(world: World) -> None:
         assert "PrometheusOperator" not in {each["manager"] for each in _own_entries(metadata)}
 
 
+def _make_monitored(world: World) -> None:
+    world.put(prometheus("main", replicas=0))
+
+
+def _monitor(world: World) -> None:
+    world.put(service_monitor("shop"))
+
+
+def _is_consolidated(world: World) -> None:
+    world.settled_now("prometheus", "main")
+    text = configuration(world)
+    assert "/servicemonitor-shop-0" in text
+    assert "serviceMonitor/" not in text
+
+
 SEQUENCES = {
     "a replacement": Sequence(_make_stored, _grow, _has_grown),
     "a shard fewer": Sequence(_make_sharded, _drop_shard, _is_dropped, same_pods=False),
     "an adoption": Sequence(_make_plain, _take_over, _is_taken_over),
+    "a consolidation": Sequence(
+        _make_monitored, _monitor, _is_consolidated, flags=("--consolidate-monitors",)
+    ),
 }
 
 
@@ -320,7 +351,7 @@ def test_a_sequence_that_is_interrupted_ends_as_one_that_is_not(
 ) -> None:
     """Whatever comes in between which two writes, the next process or attempt goes on."""
     sequence, first = SEQUENCES[name], new_namespace()
-    with Harmed(crds, gateway, [first]) as harmed:
+    with Harmed(crds, gateway, [first], *sequence.flags) as harmed:
         [world] = _made(crds, sequence, [first])
         world.until_still()
         harmed.expect(None)
@@ -332,7 +363,7 @@ def test_a_sequence_that_is_interrupted_ends_as_one_that_is_not(
     plans = list(_plans(steps))
     places = [new_namespace() for _ in plans]
     failures = []
-    with Harmed(crds, gateway, places) as harmed:
+    with Harmed(crds, gateway, places, *sequence.flags) as harmed:
         worlds = _made(crds, sequence, places)
         for plan, world in zip(plans, worlds, strict=True):
             before = _pods(world)

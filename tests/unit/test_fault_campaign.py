@@ -6,14 +6,17 @@ import base64
 import gzip
 import shlex
 from collections import Counter
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, NamedTuple, cast
 
 from tests.faults.crash import Crashes
+from tests.faults.mirror import Change
 from tests.faults.oracle import Expected
 from tests.faults.plans import Plan
 from tests.faults.script import NAMES
 from tests.faults.state import Normaliser, Snapshot, differences
-from tests.faults.world import History
+from tests.faults.stirring import is_looked_after, is_users_own, used
+from tests.faults.world import Ground, History, World
 
 Object = dict[str, Any]
 UID = "0b18278d-b712-4fe3-9728-4cdf3af4a2b9"
@@ -76,6 +79,34 @@ def expected(name: str, *writes: str) -> Expected:
     return Expected(name, Snapshot({}, frozenset()), history, writes, 1.0)
 
 
+def test_what_was_missing_for_a_while_has_the_same_name_in_all_worlds() -> None:
+    """Or what a quiet run may lose for a moment would be held against all others."""
+
+    def lost(prefix: str) -> frozenset[str]:
+        def secret(text: str) -> Object:
+            data = {"a.yaml": base64.b64encode(text.encode()).decode()}
+            return made("a", f"{prefix}-home", data=data)
+
+        whole, without = (secret(each) for each in (f"- job_name: {prefix}-home/x\n", ""))
+        row = [
+            Change(number, "secrets", False, each) for number, each in enumerate((without, whole))
+        ]
+        ground = cast("Ground", SimpleNamespace(cluster=None, mirror=Row(row)))
+        return World(ground, prefix).history(-1, [("secrets", whole)]).lost
+
+    assert lost("zz0001") == lost("zz0042") == {"w-home/secrets/a: - job_name: w-home/x"}
+
+
+class Row(NamedTuple):
+    """What a mirror tells of changes."""
+
+    found: list[Change]
+
+    def changes(self, _namespaces: object, _mark: int) -> list[Change]:
+        """All of them."""
+        return self.found
+
+
 def test_each_write_is_aimed_at_before_and_after_in_a_plan_of_its_own() -> None:
     """In as few walks as the action with the most writes needs."""
     script = [expected("a", "one", "two", "three"), expected("b"), expected("c", "four")]
@@ -86,6 +117,43 @@ def test_each_write_is_aimed_at_before_and_after_in_a_plan_of_its_own() -> None:
     assert len(lanes) == 2 * 3 + 2
     assert all(set(lane) == {"a", "c"} for lane in lanes[-2:])
     assert lanes == Crashes().lanes(script, seed=1, rounds=2)
+
+
+def test_what_is_left_to_users_is_not_damaged_for_the_operator_to_mend() -> None:
+    """A Prometheus without selectors has a Secret that is made once, and then its user's own."""
+    secret, service = made("prometheus-own"), made("prometheus-operated")
+    own, managed = made("own", spec={}), made("own", spec={"probeSelector": {}})
+    assert is_users_own(secret, own)
+    assert not any(is_users_own(*each) for each in ((secret, managed), (service, own)))
+
+
+def test_what_nobody_can_make_again_is_not_damaged() -> None:
+    """As where the workload is paused, or broken, or going."""
+    broken = {"conditions": [{"type": "Reconciled", "status": "False"}]}
+    assert is_looked_after(made())
+    assert not any(
+        map(
+            is_looked_after,
+            (None, made(spec={"paused": True}), made(status=broken)),
+        )
+    )
+
+
+def test_what_sets_name_is_found_in_volumes_of_all_kinds() -> None:
+    """What none of them names is not damaged: it is left as it is until it is of use again."""
+    volumes = [
+        {"secret": {"secretName": "a"}},
+        {"configMap": {"name": "b"}},
+        {"projected": {"sources": [{"secret": {"name": "c"}}, {"configMap": {"name": "d"}}]}},
+        {"emptyDir": {}},
+    ]
+    template = {"spec": {"volumes": volumes}}
+    found = {
+        "w-home/statefulsets/x": made(spec={"serviceName": "e", "template": template}),
+        "w-home/secrets/f": made("f"),
+    }
+    names = ("secrets/a", "configmaps/b", "secrets/c", "configmaps/d", "services/e")
+    assert used(found) == {f"w-home/{name}" for name in names}
 
 
 def test_a_plan_is_repeated_by_its_command() -> None:

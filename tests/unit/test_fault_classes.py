@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from tests.faults.machines import DURATIONS, LONGEST, MACHINES, Machines
-from tests.faults.oracle import Expected
+from tests.faults.oracle import Expected, counts
 from tests.faults.replicas import unled
 from tests.faults.rights import chapters, named
 from tests.faults.soak import MARGINS, Sample, growth
@@ -67,6 +69,22 @@ def samples(**last: float) -> list[Sample]:
     """What a process kept in each of twenty rounds; in the last tenth it is another number."""
     usual: Sample = dict.fromkeys(MARGINS, 100.0)
     return [usual] * 18 + [usual | last] * 2
+
+
+@pytest.mark.parametrize(
+    ("change", "wrong"),
+    [
+        ({}, True),
+        ({"status": 201}, True),
+        ({"status": 409}, False),
+        ({"status": 403}, False),
+        ({"dry_run": True}, False),
+        ({"resource": "events"}, False),
+    ],
+)
+def test_what_may_still_be_sent_when_all_is_right(change: dict[str, Any], wrong: bool) -> None:
+    """What the server refuses or only looks at changes nothing, and an event is a courtesy."""
+    assert counts(replace(write("a", 1, 2), **change)) == wrong
 
 
 def test_growth_is_found_and_fluctuation_is_not() -> None:

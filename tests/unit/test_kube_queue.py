@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stoker.kube.backoff import GRANT_SECONDS, Backoff
-from stoker.kube.errors import Forbidden, TooManyRequests
+from stoker.kube.errors import ApiError, Forbidden, TooManyRequests, Unavailable
 from stoker.kube.queue import KeyedQueue, QueueClosedError
 from tests.unit import virtual_time
 
@@ -109,18 +109,26 @@ def test_a_server_that_asks_for_time_gets_it(asked: float, waited: float) -> Non
     assert virtual_time.run(main()) == waited
 
 
-def test_a_missing_right_is_tried_every_few_seconds_however_long_it_is_missing() -> None:
-    """Nobody tells of a right that is granted."""
+@pytest.mark.parametrize(
+    "error",
+    [
+        Forbidden("patch", "/api/v1/secrets", "no", status=403),
+        Unavailable("patch", "/api/v1/secrets", "no answer in time"),
+    ],
+    ids=["a missing right", "a server that is away"],
+)
+def test_what_nobody_tells_the_end_of_is_tried_every_few_seconds(error: ApiError) -> None:
+    """However long it lasts: a right that is granted, or a server that is back, is used soon."""
 
     async def main() -> None:
         queue: KeyedQueue[str] = KeyedQueue()
         queue.add("a")
         turns: list[float] = []
         for _ in range(20):
-            with suppress(Forbidden):
+            with suppress(ApiError):
                 async with queue.take():
                     turns.append(now())
-                    raise Forbidden("patch", "/api/v1/secrets", "no", status=403)
+                    raise error
         assert max(later - sooner for sooner, later in pairwise(turns)) <= GRANT_SECONDS
 
     virtual_time.run(main())

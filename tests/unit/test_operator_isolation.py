@@ -239,6 +239,21 @@ def test_what_could_not_be_read_comes_back_by_itself() -> None:
     run(main())
 
 
+@pytest.mark.parametrize("fault", ["503", "504", "reset"])
+def test_after_a_server_was_away_values_are_read_soon(fault: str) -> None:
+    """However long it was away: nobody tells that it is back."""
+
+    async def main() -> None:
+        world = World(bad=FAULTS[fault])
+        await world.refresh("bad", "good")
+        await asyncio.sleep(600)
+        world.server.answers["bad"] = well()
+        await asyncio.sleep(GRANT_SECONDS + 0.1)
+        assert world.arrived == ["bad"]
+
+    run(main())
+
+
 def test_what_nobody_wants_any_longer_is_not_tried_again() -> None:
     """And a Secret that is deleted is not waited for."""
 
@@ -375,6 +390,22 @@ def test_at_the_start_a_request_that_is_lost_leaves_nothing_out() -> None:
         span, accepted = run(main(count))
         assert accepted == count + 1
         assert span < 5
+
+
+def test_at_the_start_of_a_busy_machine_who_is_a_bit_slower_is_not_left_out() -> None:
+    """All answers take long there, and some longer; one that is far behind is not waited for."""
+
+    async def main(seconds: float) -> tuple[float, dict[str, bool]]:
+        others = {f"a-{number}": late(0.1 + 0.05 * number) for number in range(6)}
+        world, loop = World(**others, bad=late(seconds)), asyncio.get_running_loop()
+        accepted = await world.refresh(*others, "bad")
+        assert all(accepted[name] for name in others)
+        return loop.time(), accepted
+
+    assert run(main(1.5))[1]["bad"]
+    span, accepted = run(main(25))
+    assert not accepted["bad"]
+    assert span < 3
 
 
 def test_at_the_start_what_may_not_exist_holds_up_nothing() -> None:

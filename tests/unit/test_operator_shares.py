@@ -19,8 +19,9 @@ class World:
             self.now += wait
             return set(), later
         taken = {each.name for each in now.resources} | {each.name for each in now.values}
-        self.now += seconds * max(1, len(taken))
-        self.shares.charge(now, seconds * max(1, len(taken)))
+        spent = seconds * max(1, len(taken))
+        self.now += spent
+        self.shares.charge(now, spent, spent)
         return taken, later
 
 
@@ -111,3 +112,13 @@ def test_accounts_that_are_balanced_are_forgotten() -> None:
     world.now += 60
     world.passed(Changes(resources=changed("b", namespace="shop")), 0.1)
     assert list(world.shares._accounts) == ["shop"]
+
+
+def test_a_server_that_is_slow_is_nobodys_doing() -> None:
+    """A pass that waited for its answers keeps nobody from the next one."""
+    world = World()
+    taken = Changes(resources=changed("a"))
+    for _ in range(3):
+        world.now += 60
+        world.shares.charge(taken, 0.05, 60)
+    assert world.shares.divide(taken).now == taken

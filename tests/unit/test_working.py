@@ -10,8 +10,10 @@ from typing import Any, Final, cast
 import pytest
 
 from stoker.errors import StokerError
+from stoker.kube.backoff import GRANT_SECONDS
 from stoker.kube.client import Client
 from stoker.kube.endless import AGAIN, endless, until_done, words
+from stoker.kube.errors import Unavailable
 from stoker.kube.lease import Leadership
 from stoker.kube.queue import KeyedQueue
 from stoker.operator.leading import lead
@@ -261,6 +263,19 @@ def test_a_task_that_ends_unforeseen_begins_anew_later_and_later(
     pauses = [after - before for before, after in pairwise(begun)]
     assert pauses[0] <= AGAIN.first
     assert AGAIN.longest / 2 <= pauses[-1] <= AGAIN.longest
+
+
+def test_a_task_that_a_server_does_not_answer_is_tried_again_soon() -> None:
+    """However long that lasts: nobody tells of a server that is back."""
+    begun: list[float] = []
+
+    async def work() -> None:
+        begun.append(asyncio.get_running_loop().time())
+        if len(begun) < 10:
+            raise Unavailable("get", "/", "no answer in time")
+
+    run(until_done(work, lambda _error: None))
+    assert max(after - before for before, after in pairwise(begun)) <= GRANT_SECONDS
 
 
 def test_a_task_whose_group_fails_as_it_is_told_to_end_ends() -> None:

@@ -69,10 +69,10 @@ class Lanes:
             self._limits = Limits(2 * _A_SECOND, 2 * _BURST, clock=clock)
         return self._limits
 
-    def is_slow(self, name: str) -> bool:
-        """Whether answers are slow to come in a lane."""
+    def slow(self, name: str) -> int:
+        """How many answers are slow to come in a lane."""
         lane = self._lanes.get(name)
-        return lane is not None and lane.slow > 0
+        return lane.slow if lane else 0
 
     @asynccontextmanager
     async def _quick_turn(self, lane: _Lane) -> AsyncIterator[None]:

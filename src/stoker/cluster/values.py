@@ -28,7 +28,7 @@ from stoker.cluster.content import ABSENT, RESOURCES, Content, content_of, probl
 from stoker.cluster.turns import Lanes
 from stoker.kube.backoff import GRANT_SECONDS, Backoff
 from stoker.kube.client import Client
-from stoker.kube.errors import Forbidden, NotFound, asked_wait
+from stoker.kube.errors import Forbidden, NotFound, Unavailable, asked_wait
 from stoker.kube.hedging import sooner_of_two
 from stoker.kube.versions import is_older
 from stoker.logs import logger
@@ -41,11 +41,16 @@ _ASKED_AGAIN: Final = 100
 _READS: Final = 2
 # After so many failures in a row a read is not waited for: another soon after the first may do.
 _FAILURES: Final = 2
+# So many slow reads of a namespace may be an accident.
+_FEW: Final = 4
 # One that nobody answers for so long at the start is sent once more beside the first.
 _ANSWERED_SECONDS: Final = 0.2
 # How often it is looked whether reads that are waited for still go well.
 _LOOK_SECONDS: Final = 0.1
 _AGAIN: Final = Backoff(first=0.25, longest=60.0)
+# Nobody tells of a server that is back; what it says of this one object (500) it may say for long.
+_SOON: Final = Backoff(first=0.25, longest=GRANT_SECONDS)
+_INTERNAL: Final = 500
 _NO_ANSWER_YET: Final = "the API server has not answered yet"
 # What Kubernetes takes as the name of a Secret or ConfigMap.
 _NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")
@@ -55,22 +60,29 @@ class Patience(Struct, frozen=True):
     """For how many seconds a read is waited for.
 
     At the start for longer, as long as it neither is slow nor fails: what is in use must not be
-    left out because there is much to read. One that is slow or fails while others are answered is
-    not waited for; where nobody is answered, the server may be about to get better.
+    left out because there is much to read. One that fails while others are answered is not waited
+    for, nor are many that are slow; where few are, the machine may be busy, and where nobody is
+    answered, the server may be about to get better.
     """
 
     steady: float = 0.5
     start: float = 30.0
     start_badly: float = 0.5
+    start_few: float = 2.5
     start_unanswered: float = 5.0
 
-    def seconds(self, *, start: bool, well: bool, alone: bool) -> float:
-        """How long that is, at the start or later, for one that goes well, or badly and alone."""
+    def seconds(self, *, start: bool, well: bool, alone: bool, few: bool = False) -> float:
+        """How long that is, at the start or later, for one that goes well, or badly and alone.
+
+        `few`: it is slow as few others are, and does not fail.
+        """
         if not start:
             return self.steady if well else 0.0
         if well:
             return self.start
-        return self.start_badly if alone else self.start_unanswered
+        if not alone:
+            return self.start_unanswered
+        return self.start_few if few else self.start_badly
 
 
 class Values:
@@ -251,7 +263,12 @@ class Values:
             # It was stopped meanwhile.
             return 0.0
         well = self._is_well(key) and (exists or not start)
-        seconds = patience.seconds(start=start, well=well, alone=not exists or self._is_alone(key))
+        seconds = patience.seconds(
+            start=start,
+            well=well,
+            alone=not exists or self._is_alone(key),
+            few=exists and self._is_one_of_few(key),
+        )
         return begun + max(seconds, _LOOK_SECONDS)
 
     def _is_alone(self, key: Ref) -> bool:
@@ -262,7 +279,11 @@ class Values:
 
     def _is_well(self, key: Ref) -> bool:
         """Whether a read should succeed soon: it did not fail before, nor waits for slow ones."""
-        return self._failures.get(key, 0) < _FAILURES and not self._lanes.is_slow(self._lane(key))
+        return self._failures.get(key, 0) < _FAILURES and not self._lanes.slow(self._lane(key))
+
+    def _is_one_of_few(self, key: Ref) -> bool:
+        """Whether a read is slow, as few in its lane are, and does not fail."""
+        return self._failures.get(key, 0) < _FAILURES and self._lanes.slow(self._lane(key)) <= _FEW
 
     def _lane(self, key: Ref) -> str:
         """Where a read waits for its turn: what may not exist, behind nothing that does."""
@@ -307,8 +328,10 @@ class Values:
                 if self._patience is None:
                     raise
                 self._note(key, problem_of(error))
-                asked = asked_wait(error)
-            await asyncio.sleep(max(_AGAIN.delay(self._failures[key]), asked))
+                away = isinstance(error, Unavailable) and error.status != _INTERNAL
+                wait = (_SOON if away else _AGAIN).delay(self._failures[key])
+                wait = max(wait, asked_wait(error))
+            await asyncio.sleep(wait)
             if key in self._late and not self._is_wanted(key):
                 return
 

@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable
 from typing import Final, TypeAlias, TypeVar
 
 from stoker.errors import StokerError
-from stoker.kube.backoff import Backoff
-from stoker.kube.errors import asked_wait
+from stoker.kube.backoff import GRANT_SECONDS, Backoff
+from stoker.kube.errors import Unavailable, asked_wait
 
 T = TypeVar("T")
 
@@ -20,6 +20,7 @@ Told: TypeAlias = Callable[[Exception], None]
 """Is told of each failure."""
 
 AGAIN: Final = Backoff(first=1.0, longest=60.0)
+SOON: Final = Backoff(first=1.0, longest=GRANT_SECONDS)
 # What held for so long was well; the next failure is the first.
 STEADY_SECONDS: Final = 300.0
 
@@ -47,15 +48,17 @@ async def until_done(work: Work, told: Told) -> None:
             # In a task of its own: a group that fails may leave its task marked as cancelled.
             await undisturbed(asyncio.ensure_future(work()))
         except Exception as error:
-            asked = asked_wait(_cause(error))
-            told(_cause(error))
+            cause = _cause(error)
+            told(cause)
         else:
             return
         if _is_cancelled():
             # It failed as it was told to end.
             raise asyncio.CancelledError
         failures = 1 if _now() - begun > STEADY_SECONDS else failures + 1
-        await asyncio.sleep(max(AGAIN.delay(failures), asked))
+        # Nobody tells of a server that is back.
+        again = SOON if isinstance(cause, Unavailable) else AGAIN
+        await asyncio.sleep(max(again.delay(failures), asked_wait(cause)))
 
 
 async def undisturbed(work: Awaitable[T]) -> T:

@@ -45,7 +45,7 @@ class Held:
     """One workload. `find` gives a resource as it is now, None if there is none.
 
     `weigh` tells how many bytes of JSON a resource is. `placed` tells whether its rules have been
-    laid out over ConfigMaps.
+    laid out over ConfigMaps, `judging` how many seconds the last `refresh` took.
     """
 
     def __init__(
@@ -64,6 +64,7 @@ class Held:
         self.kept: Kept | None = None
         self.built = Built()
         self.placed = False
+        self.judging = 0.0
         # What is being looked for, or was when that failed: nothing that is kept tells of it.
         self._asked: AbstractSet[Ref] = frozenset()
         # What we were not allowed to read.
@@ -74,6 +75,15 @@ class Held:
 
     async def refresh(self, workload: Workload, changes: Changes, members: frozenset[Ref]) -> Kept:
         """Take up what changed; WorkloadError where the workload itself cannot be read."""
+        begun = time.monotonic()
+        try:
+            return await self._refreshed(workload, changes, members)
+        finally:
+            self.judging = time.monotonic() - begun
+
+    async def _refreshed(
+        self, workload: Workload, changes: Changes, members: frozenset[Ref]
+    ) -> Kept:
         view = self._values.view()
         # What could not be read counted as missing, so whoever asked for it must look again.
         missed, self._asked = self._asked | self._allowed(), view.asked

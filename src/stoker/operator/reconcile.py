@@ -149,13 +149,15 @@ class Reconciler:
         held = self.held.get(key)
         if held is None:
             held = self.held[key] = held_with(self._tools)
-        members, begun = self._triggers.members.members(key), time.monotonic()
-        first = held.kept is None
+        members, first = self._triggers.members.members(key), held.kept is None
+        begun, held.judging = time.monotonic(), 0.0
         try:
             with self._tools.writer.reading_ahead(self._existing(workload) if first else ()):
                 return await self._brought_about(key, workload, held, changes, members)
         finally:
-            held.shares.charge(changes, time.monotonic() - begun)
+            # A start takes all of it up, which is nobody's doing.
+            if not first:
+                held.shares.charge(changes, held.judging, time.monotonic() - begun)
 
     def _existing(self, workload: Workload) -> Iterator[tuple[ApiResource, ObjectMeta]]:
         """What belongs to a workload, those first that come first when it is written."""

@@ -5,6 +5,7 @@ So that one namespace does not keep a workload busy for all others:
 
 - Each namespace has an allowance of a workload's time. Who has used it up, by many changes or by
   dear ones, gets a turn now and then, with all its changes at once.
+  What the API server takes to write is nobody's doing: of a pass that waits for it, little counts.
 - A dear resource has a pass of its own, after those that are not: nobody waits for it to be judged
   who came with it. Of several, that of the namespace comes first which has used the least. So it
   is with many changes of one namespace: those who have few do not wait for them.
@@ -29,6 +30,8 @@ RATE: Final = 0.25
 # Nobody waits for longer than this, or a few times what its last turn took.
 _LONGEST_WAIT: Final = 1.0
 _TIMES_ITS_TURN: Final = 3.0
+# So many seconds of a pass count at most that are not spent on judging what changed.
+_BESIDE_JUDGING: Final = 0.5
 # Dear ones wait for others, but not for ever.
 _DEAR_EVERY: Final = 1.0
 _FEW: Final = 8
@@ -81,9 +84,9 @@ class Shares:
         left = [waits[each] for each in _each(later)]
         return Divided(taken, later, min(left, default=0.0))
 
-    def charge(self, changes: Changes, seconds: float) -> None:
-        """Write down how long it took to take up changes."""
-        now = self._clock()
+    def charge(self, changes: Changes, judging: float, whole: float) -> None:
+        """Write down how long it took to judge changes, and the whole pass that took them up."""
+        now, seconds = self._clock(), judging + min(whole - judging, _BESIDE_JUDGING)
         spaces = {each.namespace for each in _each(changes)}
         for namespace in spaces:
             part = seconds / len(spaces)
