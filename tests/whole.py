@@ -21,6 +21,7 @@ from stoker.generate.prometheus import (
     whole_text,
 )
 from stoker.ref import Ref, ref_of
+from stoker.roles import RESOURCES
 from stoker.select.assets import Assets
 from stoker.select.workload import Scraper
 
@@ -73,7 +74,7 @@ def _fragments(
     workload: Scraper, resources: Resources, assets: Assets
 ) -> Iterator[tuple[Ref, Fragment]]:
     for kind in kinds_of(workload):
-        for _, resource in sorted(getattr(resources, kind.field).items()):
+        for _, resource in sorted(getattr(resources, f"{RESOURCES[kind].selector}s").items()):
             yield ref_of(resource), fragment(resource, workload, assets)
 
 

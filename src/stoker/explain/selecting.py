@@ -130,8 +130,7 @@ def _not_its_kind(view: View, owner: Workload, resource: Resource) -> Reason | N
     kind = _KINDS[type(resource).__name__]
     if isinstance(owner, AnyPrometheus):
         workload = scraper_of(owner, view.capabilities)
-        scraped = {each.name for each in kinds_of(workload)}
-        if workload.daemon_set and kind.name not in scraped:
+        if workload.daemon_set and kind.name not in kinds_of(workload):
             text = f"an agent on every node (mode DaemonSet) takes no {kind.name} objects"
             return Reason(Cause.KIND_NOT_SELECTED, text)
     if getattr(owner.spec, kind.selector) is None:

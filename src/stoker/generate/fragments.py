@@ -182,7 +182,7 @@ class KeptConfiguration:
             raise WorkloadError("spec.version", str(error)) from None
         self._workload = scraper
         self._additional, self._rule_config_maps = additional, rule_config_maps
-        self._order = {kind.name: place for place, kind in enumerate(kinds_of(scraper))}
+        self._order = {kind: place for place, kind in enumerate(kinds_of(scraper))}
         self._set_frame(assets)
         self._taken = frozenset() if scraper.daemon_set else _taken_names(additional)
         settings = (*settings_of_jobs(scraper), self._taken)

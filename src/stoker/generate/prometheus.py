@@ -11,7 +11,7 @@ changes; the frame is small. A resource that cannot be written is left out and r
 others load; a workload that cannot be configured is a `WorkloadError`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
@@ -137,32 +137,20 @@ def _part(value: Block | list[Block]) -> str:
 # --- The jobs of resources ------------------------------------------------------------------------
 
 
-class ScrapedKind(Struct, frozen=True):
-    """A kind of configuration resource: where it is found and how its jobs are made."""
-
-    name: str
-    field: str
-    jobs: Callable[[Any, Draft], Iterable[Block]]
-
-
-_SERVICE_MONITORS: Final = ScrapedKind("ServiceMonitor", "service_monitors", service_monitor_jobs)
-_POD_MONITORS: Final = ScrapedKind("PodMonitor", "pod_monitors", pod_monitor_jobs)
-_PROBES: Final = ScrapedKind("Probe", "probes", lambda probe, draft: [probe_job(probe, draft)])
-_SCRAPE_CONFIGS: Final = ScrapedKind(
-    "ScrapeConfig", "scrape_configs", lambda config, draft: [scrape_config_job(config, draft)]
-)
-_SERVER: Final = (_SERVICE_MONITORS, _POD_MONITORS, _PROBES, _SCRAPE_CONFIGS)
-_AGENT: Final = (_POD_MONITORS, _SERVICE_MONITORS, _PROBES, _SCRAPE_CONFIGS)
-_AGENT_ON_NODE: Final = (_POD_MONITORS, _SERVICE_MONITORS)
-_MAKERS: Final = {
-    ServiceMonitor: _SERVICE_MONITORS.jobs,
-    PodMonitor: _POD_MONITORS.jobs,
-    Probe: _PROBES.jobs,
-    ScrapeConfig: _SCRAPE_CONFIGS.jobs,
+# How the jobs of each kind are made, in the order in which a server has them.
+_MAKERS: Final[Mapping[type, Callable[[Any, Draft], Iterable[Block]]]] = {
+    ServiceMonitor: service_monitor_jobs,
+    PodMonitor: pod_monitor_jobs,
+    Probe: lambda probe, draft: [probe_job(probe, draft)],
+    ScrapeConfig: lambda config, draft: [scrape_config_job(config, draft)],
 }
+_SERVER: Final = tuple(each.__name__ for each in _MAKERS)
+# The peer's agents have the first two the other way round, and on nodes nothing else.
+_AGENT_ON_NODE: Final = (PodMonitor.__name__, ServiceMonitor.__name__)
+_AGENT: Final = (*_AGENT_ON_NODE, *(each for each in _SERVER if each not in _AGENT_ON_NODE))
 
 
-def kinds_of(scraper: Scraper) -> tuple[ScrapedKind, ...]:
+def kinds_of(scraper: Scraper) -> tuple[str, ...]:
     """The kinds that a workload scrapes, in the order of their jobs."""
     if not scraper.agent:
         return _SERVER

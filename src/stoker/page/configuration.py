@@ -176,7 +176,7 @@ def _of_scraper(workload: AnyPrometheus, materials: Materials, masked: Masked) -
     scraper = scraper_of(workload, materials.capabilities)
     terms = prometheus_terms(scraper)
     frame = _frame(scraper, materials, masked)
-    order = {kind.name: place for place, kind in enumerate(kinds_of(scraper))}
+    order = {kind: place for place, kind in enumerate(kinds_of(scraper))}
     jobs = [each for each in materials.used if each.kind in order]
     jobs.sort(key=lambda each: (order[each.kind], f"{each.namespace}/{each.name}"))
     hidden = list(_hidden(scraper, masked))
