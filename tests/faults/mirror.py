@@ -28,21 +28,19 @@ from msgspec.structs import replace
 
 from stoker.kube import resources
 from stoker.kube.resources import ApiResource
+from stoker.roles import RESOURCES
 from tools.cluster import Cluster
 from tools.waiting import DEADLINE, until
 
 Object = dict[str, Any]
 
+SCRAPE_CONFIG = "ScrapeConfig"
 MIRRORED: tuple[ApiResource, ...] = (
     resources.PROMETHEUS,
     resources.PROMETHEUS_AGENT,
     resources.ALERTMANAGER,
     resources.THANOS_RULER,
-    resources.SERVICE_MONITOR,
-    resources.POD_MONITOR,
-    resources.PROBE,
-    resources.PROMETHEUS_RULE,
-    resources.ALERTMANAGER_CONFIG,
+    *(resources.OURS[kind] for kind in RESOURCES if kind != SCRAPE_CONFIG),
     resources.CONFIG_MAP,
     resources.ENDPOINTS,
     resources.ENDPOINT_SLICE,
@@ -82,7 +80,7 @@ class Mirror:
 
     def __init__(self, cluster: Cluster, version: str) -> None:
         self._cluster = cluster
-        self._kinds = [*MIRRORED, replace(resources.SCRAPE_CONFIG, version=version)]
+        self._kinds = [*MIRRORED, replace(resources.OURS[SCRAPE_CONFIG], version=version)]
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._lock = threading.Lock()

@@ -22,7 +22,7 @@ from stoker.errors import StokerError
 from stoker.kube.access import Access
 from stoker.kube.client import Client
 from stoker.kube.errors import Unavailable
-from stoker.kube.resources import SCRAPE_CONFIG, SERVICE, ApiResource
+from stoker.kube.resources import OURS, SERVICE, ApiResource
 from stoker.kube.served import served
 from stoker.operator import claims
 
@@ -42,7 +42,7 @@ PLAIN = ApiResource(GROUP, "v1", "servicemonitors", "ServiceMonitor")
 READERS: dict[str, Callable[[Client], Awaitable[object]]] = {
     "get": lambda client: client.get(SERVICE, "shop", "cart"),
     "may": lambda client: client.can_i("list", SERVICE),
-    "versions": lambda client: served(client, [SCRAPE_CONFIG]),
+    "versions": lambda client: served(client, [OURS["ScrapeConfig"]]),
     "definition": lambda client: definition_of(client, "scrapeconfigs"),
     "a definition that is written": lambda client: trimmed(client, DEFINITION),
     "migrate storage-version": lambda client: Migration(client, DEFINITION).run(),

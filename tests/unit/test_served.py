@@ -12,7 +12,7 @@ from stoker.api.crd import GROUP
 from stoker.cluster.kinds import RESOURCES
 from stoker.errors import DecodeError
 from stoker.kube.reading import slim
-from stoker.kube.resources import SCRAPE_CONFIG, ApiResource, versions_of
+from stoker.kube.resources import OURS, ApiResource, versions_of
 from stoker.kube.served import chosen, priority, storage_hash
 
 ALPHA, BETA, V1 = (
@@ -62,7 +62,7 @@ def test_versions_have_the_order_of_kubernetes() -> None:
 
 def test_the_version_of_our_types_is_the_first_to_try() -> None:
     """Clusters that know no other are the most."""
-    assert RESOURCES["ScrapeConfig"].versions[0] == SCRAPE_CONFIG == ALPHA
+    assert RESOURCES["ScrapeConfig"].versions[0] == OURS["ScrapeConfig"] == ALPHA
     assert set(versions_of(ALPHA)) == {ALPHA, BETA, V1}
     assert len(RESOURCES["ServiceMonitor"].versions) == 1
 

@@ -11,15 +11,15 @@ from stoker.api.decode import convert
 from stoker.api.prometheus import Prometheus
 from stoker.kube.errors import ApiError, Forbidden, NotFound
 from stoker.kube.report import LIST, Report
-from stoker.kube.resources import PROBE, SERVICE_MONITOR
+from stoker.kube.resources import OURS
 from stoker.kube.store import Store
 from stoker.operator.sight import Sight
 from stoker.ref import Ref
+from stoker.roles import RESOURCES
 from stoker.select.choice import choices
 from stoker.status.conditions import Because
 
 MAIN = Ref("Prometheus", "shop", "main")
-KINDS = ("ServiceMonitor", "PodMonitor", "Probe", "ScrapeConfig", "PrometheusRule")
 
 
 def prometheus(**spec: Any) -> Prometheus:
@@ -51,7 +51,7 @@ def sight(owner: Prometheus, kind: str, watch: Watch, *, unlabelled: bool = Fals
     """What is seen where one kind is watched so, and there is one workload."""
     namespaces: Any = Watch(Forbidden(LIST, "/api/v1/namespaces", "", status=403), listed=False)
     namespaces.store = Store()
-    resources = {name: Watch() for name in KINDS} | {kind: watch}
+    resources = {name: Watch() for name in RESOURCES} | {kind: watch}
     owned = {name: Watch() for name in ("Secret", "ConfigMap", "Service", "StatefulSet")}
     caches: Any = SimpleNamespace(
         namespaces=namespaces if unlabelled else SimpleNamespace(store=Store(), troubles=[]),
@@ -64,8 +64,8 @@ def sight(owner: Prometheus, kind: str, watch: Watch, *, unlabelled: bool = Fals
     return Sight(caches, lambda _: True)
 
 
-REFUSED = Forbidden(LIST, PROBE.path(None), "", status=403)
-MISSING = NotFound(LIST, PROBE.path(None), "", status=404)
+REFUSED = Forbidden(LIST, OURS["Probe"].path(None), "", status=403)
+MISSING = NotFound(LIST, OURS["Probe"].path(None), "", status=404)
 REASONS = [(REFUSED, Because.FORBIDDEN), (MISSING, Because.NOT_INSTALLED)]
 PROBES: dict[str, Any] = {"probeSelector": {}}
 
@@ -114,4 +114,4 @@ def test_labels_of_namespaces_out_of_sight_hide_what_is_looked_for_by_them() -> 
     wanted = choices(owner)
     assert seen.never_seen(wanted) == {"ServiceMonitor"}
     assert "may not list namespaces" in seen.keep(MAIN, wanted, ["ServiceMonitor"]).message
-    assert SERVICE_MONITOR.kind in wanted
+    assert "ServiceMonitor" in wanted

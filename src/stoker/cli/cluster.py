@@ -12,27 +12,22 @@ from stoker.kube.resources import (
     ENDPOINT_SLICE,
     NAMESPACE,
     NODE,
+    OURS,
     POD,
-    POD_MONITOR,
-    PROBE,
     PROMETHEUS,
     PROMETHEUS_AGENT,
-    SCRAPE_CONFIG,
     SERVICE,
-    SERVICE_MONITOR,
     ApiResource,
     versions_of,
 )
 from stoker.kube.served import Served
 from stoker.offline.manifests import Document, Manifest, Unreadable
+from stoker.roles import kinds_that
 
 SCRAPING: Final = (
     PROMETHEUS_AGENT,
     PROMETHEUS,
-    SERVICE_MONITOR,
-    POD_MONITOR,
-    PROBE,
-    SCRAPE_CONFIG,
+    *(OURS[kind] for kind in kinds_that(monitor=True)),
     NAMESPACE,
     NODE,
     SERVICE,

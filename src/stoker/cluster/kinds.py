@@ -7,15 +7,11 @@ import msgspec
 from msgspec import Raw, Struct
 
 from stoker.api.alertmanager import Alertmanager
-from stoker.api.amconfig.v1alpha1 import AlertmanagerConfig
 from stoker.api.convert import as_written, converted
 from stoker.api.core import Object
 from stoker.api.decode import convert, decode
 from stoker.api.kinds import version_of
-from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
 from stoker.api.prometheus import Prometheus, PrometheusAgent
-from stoker.api.rules import PrometheusRule
-from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.api.thanosruler import ThanosRuler
 from stoker.errors import DecodeError, FieldError
 from stoker.kube import resources as kube
@@ -23,6 +19,7 @@ from stoker.kube.reading import api_version_of
 from stoker.kube.resources import ApiResource, versions_of
 from stoker.roles import WORKLOADS as ROLES
 from stoker.roles import WorkloadRole
+from stoker.select.choice import SELECTED_KINDS
 
 
 class ResourceKind(Struct, frozen=True):
@@ -93,13 +90,5 @@ def _declares(resource: ApiResource, model: type[Any]) -> bool:
 
 
 RESOURCES: Final[Mapping[str, ResourceKind]] = {
-    kind.resource.kind: kind
-    for kind in (
-        _resource_kind(kube.SERVICE_MONITOR, ServiceMonitor),
-        _resource_kind(kube.POD_MONITOR, PodMonitor),
-        _resource_kind(kube.PROBE, Probe),
-        _resource_kind(kube.SCRAPE_CONFIG, ScrapeConfig),
-        _resource_kind(kube.PROMETHEUS_RULE, PrometheusRule),
-        _resource_kind(kube.ALERTMANAGER_CONFIG, AlertmanagerConfig),
-    )
+    kind.name: _resource_kind(kube.OURS[kind.name], kind.model) for kind in SELECTED_KINDS
 }

@@ -50,7 +50,7 @@ from stoker.generate.split import (
 from stoker.generate.stream import Stream, gzip_member
 from stoker.ref import Ref
 from stoker.select.assets import Assets, Noted, Source
-from stoker.select.choice import Monitor
+from stoker.select.choice import SELECTORS, Monitor
 from stoker.select.references import References
 from stoker.select.workload import Scraper
 from stoker.validate.budget import stopped
@@ -68,11 +68,7 @@ StandIns: TypeAlias = Callable[[Monitor, Scraper], Sequence[ScrapeConfig]]
 _ABOUT_PODS: Final = frozenset(WorkloadSpec.__struct_fields__) - {"version"}
 # … and what is found in other sections, in arguments of Prometheus, or chooses resources. A field
 # that is missing here costs time when it changes; one too many would keep a text that is wrong.
-FRAME_ONLY: Final = _ABOUT_PODS | {
-    f"{kind}_{what}"
-    for kind in ("service_monitor", "pod_monitor", "probe", "scrape_config", "rule")
-    for what in ("selector", "namespace_selector")
-} | {
+FRAME_ONLY: Final = _ABOUT_PODS | set(SELECTORS) | {
     "additional_alert_manager_configs", "additional_alert_relabel_configs",
     "additional_scrape_configs", "alerting", "allow_overlapping_blocks",
     "automount_service_account_token", "base_image", "body_size_limit", "config_maps",

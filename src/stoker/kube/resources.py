@@ -118,19 +118,13 @@ def _ours(kind: Kind, version: str) -> ApiResource:
     return ApiResource(GROUP, version, kind.plural, kind.name)
 
 
-_OURS: Final = {kind.name: _ours(kind, kind.stored.name) for kind in kinds.KINDS}
+OURS: Final = {kind.name: _ours(kind, kind.stored.name) for kind in kinds.KINDS}
+"""Our kinds by name, in the version that is stored."""
 
-
-PROMETHEUS: Final = _OURS["Prometheus"]
-PROMETHEUS_AGENT: Final = _OURS["PrometheusAgent"]
-ALERTMANAGER: Final = _OURS["Alertmanager"]
-THANOS_RULER: Final = _OURS["ThanosRuler"]
-SERVICE_MONITOR: Final = _OURS["ServiceMonitor"]
-POD_MONITOR: Final = _OURS["PodMonitor"]
-PROBE: Final = _OURS["Probe"]
-SCRAPE_CONFIG: Final = _OURS["ScrapeConfig"]
-PROMETHEUS_RULE: Final = _OURS["PrometheusRule"]
-ALERTMANAGER_CONFIG: Final = _OURS["AlertmanagerConfig"]
+PROMETHEUS: Final = OURS["Prometheus"]
+PROMETHEUS_AGENT: Final = OURS["PrometheusAgent"]
+ALERTMANAGER: Final = OURS["Alertmanager"]
+THANOS_RULER: Final = OURS["ThanosRuler"]
 
 CONFIG_MAP: Final = ApiResource("", "v1", "configmaps", "ConfigMap")
 ENDPOINTS: Final = ApiResource("", "v1", "endpoints", "Endpoints")

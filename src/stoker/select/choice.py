@@ -6,7 +6,7 @@ of which it may also name one.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar, get_args
 
 from msgspec import Struct
 
@@ -44,17 +44,8 @@ class SelectedKind(Struct, frozen=True):
     namespace_selector: str
 
 
-_MODELS: Final = {
-    each.__name__: each
-    for each in (
-        ServiceMonitor,
-        PodMonitor,
-        Probe,
-        ScrapeConfig,
-        PrometheusRule,
-        v1alpha1.AlertmanagerConfig,
-    )
-}
+# Of a kind with several types the first counts: it is the one that objects are read as.
+_MODELS: Final[dict[str, type]] = {each.__name__: each for each in reversed(get_args(Resource))}
 SELECTED_KINDS: Final = tuple(
     SelectedKind(
         role.kind,
@@ -66,8 +57,15 @@ SELECTED_KINDS: Final = tuple(
 )
 MONITOR_KINDS: Final = tuple(kind for kind in SELECTED_KINDS if RESOURCES[kind.name].monitor)
 RULE_KIND: Final = next(kind for kind in SELECTED_KINDS if kind.model is PrometheusRule)
+SELECTORS: Final = tuple(
+    selector
+    for kind in (*MONITOR_KINDS, RULE_KIND)
+    for selector in (kind.selector, kind.namespace_selector)
+)
+"""The members by which a Prometheus chooses resources; an agent has those for monitors."""
+_MONITORS: Final = [f"{kind.name}s" for kind in MONITOR_KINDS]
 UNMANAGED: Final = (
-    "no selector for ServiceMonitors, PodMonitors, Probes or ScrapeConfigs is set, so the "
+    f"no selector for {', '.join(_MONITORS[:-1])} or {_MONITORS[-1]} is set, so the "
     "configuration's Secret is left to you; set one, if only to `{}`, to have it written"
 )
 _POSITION: Final = {kind.name: position for position, kind in enumerate(SELECTED_KINDS)}

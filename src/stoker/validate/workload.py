@@ -25,6 +25,7 @@ from stoker.api.prometheus_common import (
 from stoker.api.remote import AzureAd, AzureManagedIdentity, RemoteWrite
 from stoker.api.workload import WebTlsConfig
 from stoker.errors import below
+from stoker.select.choice import SELECTORS
 from stoker.settings import DAEMON_SET_GATE
 from stoker.validate.findings import Finding, Findings, Reason, json_name
 from stoker.validate.http import (
@@ -50,18 +51,12 @@ from stoker.validate.syntax import enforced_label_problem, label_name, quantity
 
 _MODES: Final = ("StatefulSet", "DaemonSet")
 
-_SELECTORS: Final = tuple(
-    f"{kind}_{what}"
-    for kind in ("service_monitor", "pod_monitor", "probe", "scrape_config", "rule")
-    for what in ("selector", "namespace_selector")
-)
-
 
 def workload(spec: PrometheusCommonSpec, scope: Reading) -> Findings:
     """Everything about a workload."""
     yield from mode_rules(spec)
     yield from gated_mode(spec, scope)
-    for attribute in (each for each in _SELECTORS if hasattr(spec, each)):
+    for attribute in (each for each in SELECTORS if hasattr(spec, each)):
         path = below("spec", json_name(spec, attribute))
         yield from selector(getattr(spec, attribute), path)
     yield from given_intervals(spec)
