@@ -34,11 +34,16 @@ _CONTROLLER = "operator.prometheus.io/controller-id"
 
 
 class Action(NamedTuple):
-    """Something that users do, and for how long all may be still before it is over."""
+    """Something that users do.
+
+    `settling`: for how long all may be still before it is over. `passing`: some of it is taken back
+    at once, and whether an operator follows that is for chance to say.
+    """
 
     name: str
     do: Do
     settling: float = 0.0
+    passing: bool = False
 
 
 # --- Ways to do something -------------------------------------------------------------------------
@@ -266,6 +271,7 @@ RESOURCES = (
             delete("home", "podmonitor", "cart"),
             put("home", pod_monitor("cart", path="/again")),
         ),
+        passing=True,
     ),
     Action(
         "an Alertmanager's configuration is broken",
@@ -395,6 +401,7 @@ MODES = (
             spec("home", "prometheusagent", "light", mode="DaemonSet"),
         ),
         SETTLING_SECONDS,
+        passing=True,
     ),
     Action(
         "and comes back",

@@ -6,14 +6,16 @@ import base64
 import gzip
 import shlex
 from collections import Counter
+from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple, cast
 
 from tests.faults.crash import Crashes
 from tests.faults.mirror import Change
-from tests.faults.oracle import Expected
+from tests.faults.oracle import Expected, load, save
 from tests.faults.plans import Plan
-from tests.faults.script import NAMES
+from tests.faults.script import NAMES, SCRIPT
 from tests.faults.state import Normaliser, Snapshot, differences
 from tests.faults.stirring import is_looked_after, is_users_own, used
 from tests.faults.world import Ground, History, World
@@ -171,6 +173,19 @@ def test_a_plan_is_repeated_by_its_command() -> None:
     }
     assert plan.dice.random() == Plan(*plan).dice.random()
     assert plan.dice.random() != plan._replace(round=3).dice.random()
+
+
+def test_what_is_taken_back_at_once_is_not_judged_by_what_happened_meanwhile() -> None:
+    """Only the two actions of the script that chance decides on; a kept run says so too."""
+    passing = [each.name for each in SCRIPT if each.passing]
+    assert passing == ["a monitor is deleted and made again at once", "and takes it back at once"]
+
+
+def test_what_is_expected_can_be_kept(tmp_path: Path) -> None:
+    """All of it comes back as it was."""
+    found = [replace(expected("a", "one"), passing=True), expected("b")]
+    save(tmp_path / "kept.json", found)
+    assert load(tmp_path / "kept.json") == found
 
 
 def test_the_script_names_each_action_once() -> None:
