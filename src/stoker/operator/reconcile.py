@@ -232,9 +232,9 @@ class Reconciler:
     ) -> Plan:
         """What becomes of a workload; WorkloadError where it cannot be reconciled as it is."""
         existing = await self._existing_of(workload, outline, held, old)
-        facts = self._tools.facts()
+        facts = self._tools.facts(workload)
         made = await aside(planned, facts, workload, existing, held.memory)
-        held.placed = made.unmade is None
+        held.placed = held.placed or made.unmade is None
         if made.error is not None:
             raise made.error
         return made

@@ -1,6 +1,6 @@
 """What the loops work with, made once at the start."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import datetime
 
 from msgspec import Struct
@@ -35,22 +35,20 @@ class Tools(Struct, frozen=True, kw_only=True):
     now: Callable[[], datetime]
     stand_ins: StandIns | None = None
 
-    def facts(self) -> Facts:
-        """What plans of workloads are made from, by what is known now.
+    def facts(self, workload: Workload) -> Facts:
+        """What the plan of a workload is made from, as it is now: it is made beside the loop.
 
-        Their resources are told to what is kept of each, and so they are not among these.
+        Its resources are told to what is kept of it, and so they are not among these.
         """
+        store = self.caches.workloads[type(workload).__name__].store
+        neighbours = tuple(store.in_namespace(workload.metadata.namespace or ""))
         return Facts(
             settings=self.settings,
             capabilities=self.capabilities,
             assets=self.values.view(),
-            neighbours=self._neighbours,
+            neighbours=lambda _: neighbours,
             stand_ins=self.stand_ins,
         )
-
-    def _neighbours(self, workload: Workload) -> Iterable[Workload]:
-        store = self.caches.workloads[type(workload).__name__].store
-        return store.in_namespace(workload.metadata.namespace or "")
 
     def outline(self, owner: Workload) -> Outline:
         """What can be told of a workload before anything is made of it."""
