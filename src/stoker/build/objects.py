@@ -4,7 +4,7 @@ What pods mount comes before the pods, and of a configuration over several Secre
 files before the main one that names them.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -17,7 +17,7 @@ from stoker.build.hashing import with_hash
 from stoker.build.meta import owner_reference
 from stoker.build.names import prefix_of, thanos_http_client_name, tls_assets_name
 from stoker.build.paths import WEB_CONFIG
-from stoker.build.remembered import Built, Piece, in_namespace
+from stoker.build.remembered import Built, Piece
 from stoker.build.secrets import (
     config_secrets,
     secret,
@@ -59,34 +59,31 @@ class Contents(Struct, frozen=True, kw_only=True):
 def objects_of(site: Site, contents: Contents, built: Built | None = None) -> list[Object]:
     """The objects; WorkloadError where the workload asks for what cannot be built."""
     base = (site.owner, site.scraper.capabilities, site.settings)
-    return (built or Built()).objects(base, _pieces(site, contents))
+    pieces = _pieces(site, contents)
+    return (built or Built()).objects(site.scraper.namespace, base, pieces)
 
 
 def _pieces(site: Site, contents: Contents) -> Iterator[Piece]:
     owner, scraper, settings = site.owner, site.scraper, site.settings
-
-    def placed(make: Callable[[], Iterable[Object]]) -> Callable[[], Iterable[Object]]:
-        return lambda: map(partial(in_namespace, scraper.namespace), make())
-
     for number, files in enumerate(contents.rule_files):
-        yield Piece(f"rules {number}", (files,), placed(partial(_rules, site, number, files)))
+        yield Piece(f"rules {number}", (files,), partial(_rules, site, number, files))
     yield Piece(
         "assets",
         (contents.asset_files,),
-        placed(lambda: tls_asset_secrets(owner, scraper, settings, contents.asset_files)),
+        lambda: tls_asset_secrets(owner, scraper, settings, contents.asset_files),
     )
-    yield Piece("fixed", (), placed(lambda: _fixed(site)))
+    yield Piece("fixed", (), lambda: _fixed(site))
     # It is another one each time, and as large as all others together.
     yield Piece(
         "configuration",
         None,
-        placed(lambda: reversed(config_secrets(owner, scraper, settings, contents.config_files))),
+        lambda: reversed(config_secrets(owner, scraper, settings, contents.config_files)),
     )
     if not scraper.spec.service_name and not scraper.daemon_set:
-        yield Piece("service", (), placed(lambda: [governing_service(owner, scraper, settings)]))
+        yield Piece("service", (), lambda: [governing_service(owner, scraper, settings)])
     portions = len(shards_of(contents.asset_files))
     mounted = (portions, len(contents.config_files), len(contents.rule_files))
-    yield Piece("sets", mounted, placed(lambda: _running(site, *mounted)))
+    yield Piece("sets", mounted, lambda: _running(site, *mounted))
 
 
 def _rules(site: Site, number: int, files: Mapping[str, str]) -> Iterator[Object]:

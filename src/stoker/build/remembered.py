@@ -27,20 +27,22 @@ class Built:
     def __init__(self) -> None:
         self._known: dict[str, tuple[tuple[Any, ...], tuple[Object, ...]]] = {}
 
-    def objects(self, base: tuple[Any, ...], pieces: Iterable[Piece]) -> list[Object]:
-        """All objects; `base` is what every piece is made from."""
+    def objects(
+        self, namespace: str, base: tuple[Any, ...], pieces: Iterable[Piece]
+    ) -> list[Object]:
+        """All objects, in this namespace; `base` is what every piece is made from."""
         found: list[Object] = []
         for piece in pieces:
-            found += self._made(base, piece)
+            found += self._made(namespace, base, piece)
         return found
 
-    def _made(self, base: tuple[Any, ...], piece: Piece) -> tuple[Object, ...]:
+    def _made(self, namespace: str, base: tuple[Any, ...], piece: Piece) -> tuple[Object, ...]:
         if piece.of is None:
-            return tuple(piece.make())
+            return _placed(namespace, piece)
         known, basis = self._known.get(piece.name), (*base, *piece.of)
         if known is not None and known[0] == basis:
             return known[1]
-        made = tuple(piece.make())
+        made = _placed(namespace, piece)
         self._known[piece.name] = basis, made
         return made
 
@@ -53,6 +55,6 @@ def essence_of(workload: CustomResource) -> Any:
     return replace(workload, status=None, metadata=metadata)
 
 
-def in_namespace(namespace: str, made: Object) -> Object:
-    """An object in this namespace."""
-    return made | {"metadata": made["metadata"] | {"namespace": namespace}}
+def _placed(namespace: str, piece: Piece) -> tuple[Object, ...]:
+    place = {"namespace": namespace}
+    return tuple(each | {"metadata": each["metadata"] | place} for each in piece.make())

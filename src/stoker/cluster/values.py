@@ -22,7 +22,7 @@ from functools import partial
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from stoker.cluster.content import ABSENT, RESOURCES, Content, content_of, problem_of
 from stoker.cluster.turns import Lanes
@@ -308,7 +308,7 @@ class Values:
         self._failures.pop(key, None)
         self._failed_alone.discard(key)
         if self._problems.pop(key, None) and key in self._contents:
-            self._log.info("can be read again", **_named(key))
+            self._log.info("can be read again", **asdict(key))
 
     def _forget(self, key: Ref) -> None:
         self._contents.pop(key, None)
@@ -337,7 +337,7 @@ class Values:
 
     def _note(self, key: Ref, problem: str) -> None:
         if self._problems.get(key) != problem:
-            self._log.warn("cannot be read, trying again", **_named(key), err=problem)
+            self._log.warn("cannot be read, trying again", **asdict(key), err=problem)
         self._problems[key] = problem
         self._failures[key] += 1
         if self._lanes.answered >= self._begun.get(key, math.inf):
@@ -371,10 +371,6 @@ class Values:
 def is_name(name: str) -> bool:
     """Whether Kubernetes could have a Secret or ConfigMap of this name; no other is asked for."""
     return _NAME.fullmatch(name) is not None
-
-
-def _named(key: Ref) -> dict[str, str]:
-    return {"kind": key.kind, "namespace": key.namespace, "name": key.name}
 
 
 class ValueView:

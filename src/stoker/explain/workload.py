@@ -11,7 +11,7 @@ from stoker.explain.reconciled import AT_REST, fatal_among, is_at_rest, why_not_
 from stoker.explain.selecting import not_managed
 from stoker.explain.view import View
 from stoker.explain.wording import counted, selector_words
-from stoker.plan import OWN, Plan, is_in_sight
+from stoker.plan import OWN, Plan, in_sight
 from stoker.ref import ref_of
 from stoker.select.choice import (
     SELECTED_KINDS,
@@ -45,7 +45,7 @@ class Tally(Struct, frozen=True, kw_only=True):
 
 def explained_workload(view: View, owner: Workload) -> Explanation:
     """What a workload selects, how much of it is rejected, and how the workload is."""
-    seen = [each for each in view.resources if is_in_sight(each, view.settings)]
+    seen = in_sight(view.resources, view.settings)
     found, unread = view.tried(owner, seen)
     problem = why_not_reconciled(found, unread)
     tally = Tally(

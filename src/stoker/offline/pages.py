@@ -31,10 +31,9 @@ from stoker.page.idle import idle_among
 from stoker.page.index import IndexMaker, Query
 from stoker.page.judged import Judged, held_by
 from stoker.page.overview import items_of
-from stoker.plan import OWN, Plan
+from stoker.plan import OWN, Plan, in_sight
 from stoker.ref import Ref, ref_of
-from stoker.select.choice import SELECTED_KINDS, Resource
-from stoker.select.namespaces import scope_of
+from stoker.select.choice import Resource
 from stoker.select.workload import Workload
 from stoker.settings import OperatorSettings
 
@@ -144,12 +143,7 @@ def _listed(desk: Desk, query: Query) -> Items:
 def desk_of(world: World, settings: OperatorSettings, revision: int) -> Desk:
     """Everything decided: once for each workload."""
     view = view_of(world, settings)
-    scopes = {kind.name: scope_of(kind.name, settings.namespaces) for kind in SELECTED_KINDS}
-    seen = [
-        each
-        for each in world.resources
-        if scopes[type(each).__name__].covers(each.metadata.namespace or "")
-    ]
+    seen = in_sight(world.resources, settings)
     brief = replace(view, surroundings=Sorted(view.surroundings), brief=True)
     judged: dict[str, Judged] = {}
     users: defaultdict[Ref, list[Judged]] = defaultdict(list)

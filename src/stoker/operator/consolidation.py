@@ -205,7 +205,7 @@ class Consolidation:
         return not (same and _writer_of(one)) and not one.deletion_timestamp
 
     async def _write(self, wanted: ScrapeConfig) -> None:
-        identity = _identity(wanted.metadata)
+        identity = ref_from(SCRAPE_CONFIG, wanted.metadata)
         if self._refused.get(identity) == wanted or await self._is_foreign(wanted):
             return
         api_version = self._caches.place(SCRAPE_CONFIG).api_version
@@ -251,10 +251,6 @@ class Consolidation:
     def _metadata(self, identity: Ref) -> ObjectMeta | None:
         found = self._caches.resource(identity)
         return found.metadata if found is not None else None
-
-
-def _identity(metadata: ObjectMeta) -> Ref:
-    return ref_from(SCRAPE_CONFIG, metadata)
 
 
 def _name(old: Any, new: Any) -> str:

@@ -18,7 +18,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, Final
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from stoker.api.prometheus import PrometheusAgent
 from stoker.build.names import FIELD_MANAGER
@@ -320,8 +320,8 @@ class Operator:
         self._first.clear()
         for kind, reflector in self._tools.caches.workloads.items():
             for found in reflector.store:
-                self._first.add(_key(kind, found))
-                self._triggers.everything(_key(kind, found))
+                self._first.add(ref_from(kind, found.metadata))
+                self._triggers.everything(ref_from(kind, found.metadata))
         self._begun.clear()
         self._seen()
 
@@ -484,7 +484,7 @@ class Operator:
         return not_ours(workload, self._settings) is None
 
     def _choices(self, kind: str, found: Named) -> Mapping[str, Choice] | None:
-        workload = self._tools.caches.workload(_key(kind, found))
+        workload = self._tools.caches.workload(ref_from(kind, found.metadata))
         if workload is None or not self._is_ours(workload):
             return None
         return choices(workload)
@@ -522,9 +522,9 @@ class Operator:
     def _told(self, message: str, error: Exception, key: Ref | Ref) -> None:
         if isinstance(error, Forbidden):
             # It is tried every few seconds, and one line names the right for all that need it.
-            self._ungranted.tell(message, error, **_named(key))
+            self._ungranted.tell(message, error, **asdict(key))
         else:
-            tell(self._log, message, error, **_named(key))
+            tell(self._log, message, error, **asdict(key))
 
     def _stumbled(self, task: str, error: Exception) -> None:
         self._faults.add(1, task)
@@ -533,11 +533,3 @@ class Operator:
     def _event_failed(self, error: StokerError) -> None:
         # Events are a courtesy, and there may be many.
         self._refusals.tell("cannot write an event", error)
-
-
-def _key(kind: str, found: Named) -> Ref:
-    return ref_from(kind, found.metadata)
-
-
-def _named(key: Ref) -> dict[str, str]:
-    return {"kind": key.kind, "namespace": key.namespace, "name": key.name}

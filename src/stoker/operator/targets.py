@@ -21,6 +21,7 @@ from typing import Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from stoker.api.common import TargetCounts
 from stoker.api.core import Object, ObjectMeta
@@ -204,7 +205,7 @@ class TargetRounds:
             except Exception as error:
                 self._visits.pop(turn.key, None)
                 if not isinstance(error, StokerError):
-                    tell(self._log, "cannot ask for targets", error, **_named(turn.key))
+                    tell(self._log, "cannot ask for targets", error, **asdict(turn.key))
                 self._failed(turn.key, words(error))
             else:
                 if more:
@@ -226,7 +227,7 @@ class TargetRounds:
                 visit.found = visit.found.plus(await _answer(api, *visit.questions.pop()))
             except TooMuchError as error:
                 self._note(turn.key, visit.resource, None)
-                self._log.info("too many targets to count", **_named(visit.resource), err=error)
+                self._log.info("too many targets to count", **asdict(visit.resource), err=error)
                 return True
         self._note(turn.key, visit.resource, visit.found)
         return True
@@ -265,7 +266,7 @@ class TargetRounds:
     def _lose(self, key: Ref, reason: str) -> None:
         if self._told.get(key) != reason:
             self._told[key] = reason
-            self._log.info("its targets are not known", **_named(key), reason=reason)
+            self._log.info("its targets are not known", **asdict(key), reason=reason)
         if self._observed.lose(key):
             self._look(self._judgements.accepted(key))
 
@@ -327,10 +328,6 @@ async def _answer(api: ScraperApi, url: str, job: str) -> Scraped:
         return scraped(body, job)
     except ValueError as error:
         raise NotAnsweredError(str(error)) from None
-
-
-def _named(key: Ref | Ref) -> dict[str, str]:
-    return {"kind": key.kind, "namespace": key.namespace, "name": key.name}
 
 
 def _host(address: str) -> str:

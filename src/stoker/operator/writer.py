@@ -119,12 +119,12 @@ class Writer:
 
     def is_written(self, kind: str, metadata: ObjectMeta) -> bool:
         """Whether this is the version of an object that was written or found right."""
-        checked = self._checked.get(_identity(kind, metadata))
+        checked = self._checked.get(ref_from(kind, metadata))
         return checked is not None and checked.essence == essence(kind, metadata)
 
     def forget(self, kind: str, metadata: ObjectMeta) -> None:
         """An object is gone."""
-        identity = _identity(kind, metadata)
+        identity = ref_from(kind, metadata)
         self._checked.pop(identity, None)
         if identity in self._in_hand:
             self._in_hand[identity].set()
@@ -145,7 +145,7 @@ class Writer:
         """
         begun: dict[Ref, asyncio.Task[Object]] = {}
         for resource, metadata in islice(found, _AT_ONCE):
-            identity = _identity(resource.kind, metadata)
+            identity = ref_from(resource.kind, metadata)
             if identity not in self._checked and identity not in self._ahead:
                 begun[identity] = asyncio.create_task(self._get(resource, identity))
         self._ahead |= begun
@@ -464,10 +464,6 @@ def _is_denied(error: Forbidden) -> bool:
 def _is_replaced(entry: Object) -> bool:
     """Whether this is what we replaced; it is as much ours as what we applied."""
     return (entry["manager"], entry["operation"]) == (FIELD_MANAGER, "Update")
-
-
-def _identity(kind: str, metadata: ObjectMeta) -> Ref:
-    return ref_from(kind, metadata)
 
 
 def essence(kind: str, metadata: ObjectMeta) -> Any:

@@ -31,6 +31,7 @@ from stoker.plan.kept import Kept
 from stoker.plan.kinds import kept_of, objects_for, outline_of, shared_service_of
 from stoker.plan.old_mode import together
 from stoker.ref import Ref, ref_of
+from stoker.roles import RESOURCES
 from stoker.select.assets import SECRET, WholeAssets
 from stoker.select.choice import NamespaceLabels, Resource, choices, chosen, is_unmanaged
 from stoker.select.namespaces import scope_of
@@ -124,12 +125,11 @@ def plan(facts: Facts, workload: Workload, existing: Existing = NOTHING) -> Plan
     except WorkloadError as error:
         return Plan(workload=workload, not_ours=reason, unjudged=tuple(applicable), unmade=error)
     kept.put_all(applicable, facts.assets)
-    made = planned(facts, workload, existing, Memory(kept, Built()))
+    ours = facts if reason is None else replace(facts, brief=True)
+    made = planned(ours, workload, existing, Memory(kept, Built()))
     # Those who read all of it read it in this order.
     verdicts = {key: kept.verdicts[key] for key in applicable}
     made = replace(made, not_ours=reason, verdicts=verdicts, ignored=kept.ignored)
-    if reason is not None:
-        made = replace(made, objects=(), only_made=frozenset())
     return made if made.unmade else replace(made, text=kept.text())
 
 
@@ -155,7 +155,7 @@ def planned(facts: Facts, workload: Workload, existing: Existing, memory: Memory
         objects = _objects(facts, workload, contents, memory.built)
     except WorkloadError as error:
         return replace(found, unbuilt=error)
-    only_made = frozenset({_configuration(facts, workload)} if unmanaged else ())
+    only_made = frozenset({_configuration(facts, workload)} if unmanaged and objects else ())
     return replace(found, objects=objects, only_made=only_made)
 
 
@@ -170,10 +170,14 @@ def stand_ins_of_plan(facts: Facts, found: Plan) -> Iterator[ScrapeConfig]:
             yield from facts.stand_ins(verdict.resource, scraper)
 
 
-def is_in_sight(resource: Resource, settings: OperatorSettings) -> bool:
-    """Whether an operator with these settings selects from the namespace of a resource."""
-    scope = scope_of(type(resource).__name__, settings.namespaces)
-    return scope.covers(resource.metadata.namespace or "")
+def in_sight(resources: Iterable[Resource], settings: OperatorSettings) -> list[Resource]:
+    """Those from whose namespaces an operator with these settings selects."""
+    scopes = {kind: scope_of(kind, settings.namespaces) for kind in RESOURCES}
+    return [
+        each
+        for each in resources
+        if scopes[type(each).__name__].covers(each.metadata.namespace or "")
+    ]
 
 
 def with_few_shards(workload: Workload) -> Workload:
@@ -186,7 +190,7 @@ def with_few_shards(workload: Workload) -> Workload:
 
 
 def _applicable(facts: Facts, workload: Workload) -> list[Resource]:
-    seen = (each for each in facts.resources if is_in_sight(each, facts.settings))
+    seen = in_sight(facts.resources, facts.settings)
     return chosen(choices(workload), seen, facts.namespaces)
 
 

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from stoker.api.alertmanager import Alertmanager
 from stoker.api.core import Object
@@ -26,7 +25,7 @@ from stoker.build.alerting.paths import CLUSTER_TLS, WEB_CONFIG
 from stoker.build.alerting.site import AlertSite
 from stoker.build.hashing import with_hash
 from stoker.build.meta import owner_reference
-from stoker.build.remembered import Built, Piece, in_namespace
+from stoker.build.remembered import Built, Piece
 from stoker.build.secrets import secret, sharded, shards_of
 from stoker.build.services import service_of
 from stoker.build.site import TlsAssets
@@ -91,7 +90,7 @@ def alertmanager_objects(
         Piece("service", (), lambda: _service(site)),
         Piece("sets", (portions,), lambda: [_alertmanager_set(site, owner, portions)]),
     ]
-    return (built or Built()).objects((owner, settings), map(partial(_placed, site), pieces))
+    return (built or Built()).objects(site.namespace, (owner, settings), pieces)
 
 
 def _cluster_secret(site: AlertSite, owner: Alertmanager) -> Object:
@@ -126,7 +125,7 @@ def ruler_objects(
         Piece("service", (), lambda: _service(site)),
         Piece("sets", mounted, lambda: [_ruler_set(site, owner, *mounted)]),
     ]
-    return (built or Built()).objects((owner, settings), map(partial(_placed, site), pieces))
+    return (built or Built()).objects(site.namespace, (owner, settings), pieces)
 
 
 def _ruler_set(site: AlertSite, owner: ThanosRuler, rule_maps: int, portions: int) -> Object:
@@ -182,7 +181,3 @@ def _refuse(findings: Findings) -> None:
     """WorkloadError for the first thing that is wrong."""
     for finding in findings:
         raise WorkloadError(finding.path, finding.message)
-
-
-def _placed(site: AlertSite, piece: Piece) -> Piece:
-    return replace(piece, make=lambda: map(partial(in_namespace, site.namespace), piece.make()))
