@@ -21,11 +21,11 @@ from stoker.api.decode import convert
 from stoker.api.prometheus import PrometheusAgent
 from stoker.build.agent import daemon_set
 from stoker.build.site import Site, TlsAssets
-from stoker.explain.objects import Node
 from stoker.plan.nodes import placing_in
 from stoker.select.nodes import absence
 from stoker.select.workload import scraper_of
 from stoker.settings import Capabilities, ObjectSettings
+from stoker.view.objects import Node
 from tests.live.operating import Running, World, resource
 from tests.live.test_explain import allow, rule
 from tests.live.test_status_page import Page

@@ -31,9 +31,7 @@ from stoker.consolidate import (
 from stoker.consolidate.configs import Consolidable
 from stoker.consolidate.names import config_name
 from stoker.errors import DecodeError
-from stoker.explain.answer import Cause
 from stoker.explain.selecting import first_reason
-from stoker.explain.view import View
 from stoker.offline.manifests import read
 from stoker.offline.surroundings import Directory
 from stoker.offline.world import world_of
@@ -44,6 +42,8 @@ from stoker.select.consolidated import CONSOLIDATED_FROM, monitor_behind
 from stoker.select.workload import AnyPrometheus, Scraper, scraper_of
 from stoker.settings import Capabilities
 from stoker.validate.verdicts import Verdict, judge
+from stoker.view.states import Cause
+from stoker.view.view import View
 from tests.equivalence import differences, jobs_of
 from tests.fuzz.world import assets as fuzz_assets
 from tests.fuzz.world import typed, worlds_of

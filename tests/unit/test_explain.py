@@ -12,15 +12,16 @@ from stoker.__main__ import main
 from stoker.api.common import ConfigResourceStatus
 from stoker.api.decode import convert
 from stoker.api.prometheus_common import PrometheusStatus
-from stoker.explain.answer import Cause, Explanation, State
+from stoker.explain.answer import Explanation
 from stoker.explain.ask import explanation
-from stoker.explain.view import View
 from stoker.offline.manifests import read
 from stoker.offline.surroundings import view_of
 from stoker.offline.world import world_of
 from stoker.select.assets import Contents, Missing, Source
 from stoker.select.labels import Requirement, selector_of_text
 from stoker.settings import NamespaceSettings, OperatorSettings, SelectorSettings
+from stoker.view.states import Cause, State
+from stoker.view.view import View
 
 Object = dict[str, Any]
 API = "monitoring.coreos.com/v1"

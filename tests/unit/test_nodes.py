@@ -10,10 +10,10 @@ import pytest
 
 from stoker.api.decode import convert
 from stoker.api.prometheus import PrometheusAgent
-from stoker.explain.objects import Node
 from stoker.plan.nodes import placing_of
 from stoker.select.nodes import Placing, absence, coverage, never_meet, without_pods
 from stoker.settings import Capabilities, ObjectSettings
+from stoker.view.objects import Node
 
 Object = dict[str, Any]
 

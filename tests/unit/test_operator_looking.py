@@ -8,7 +8,6 @@ import pytest
 
 from stoker.api.decode import convert
 from stoker.api.prometheus import Prometheus
-from stoker.explain.reconciled import reported_failure
 from stoker.kube.errors import Forbidden, NotFound
 from stoker.operator.looking import Inside, Looking
 from stoker.operator.rivals import Rivals
@@ -18,6 +17,7 @@ from stoker.select.members import Members
 from stoker.settings import Capabilities, OperatorSettings
 from stoker.status.conditions import GOES_ON
 from stoker.status.workload import Remark
+from stoker.view.reconciled import reported_failure
 from tests.unit import virtual_time
 
 STATUS = {"subresource": "status"}

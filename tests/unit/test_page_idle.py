@@ -13,12 +13,8 @@ from msgspec.structs import replace
 from stoker.api.decode import convert
 from stoker.api.monitors import ServiceMonitor
 from stoker.api.prometheus import Prometheus
-from stoker.explain.answer import Cause, Explanation, State
-from stoker.explain.objects import PodGroup
+from stoker.explain.answer import Explanation
 from stoker.explain.services import service_search
-from stoker.explain.shelves import Shelf
-from stoker.explain.sorted import Sorted
-from stoker.explain.view import Listing, View
 from stoker.offline.manifests import read
 from stoker.offline.pages import desk_of
 from stoker.offline.surroundings import view_of
@@ -31,6 +27,12 @@ from stoker.ref import Ref
 from stoker.select.labels import DOES_NOT_EXIST, EXISTS, IN, NOT_IN, Requirement, Selector
 from stoker.select.workload import scraper_of
 from stoker.settings import OperatorSettings
+from stoker.view.listing import Listing
+from stoker.view.objects import PodGroup
+from stoker.view.shelves import Shelf
+from stoker.view.sorted import Sorted
+from stoker.view.states import Cause, State
+from stoker.view.view import View
 from tests.unit.test_explain import (
     SHOP,
     Object,
@@ -117,9 +119,9 @@ def test_they_are_in_the_configuration(desk: Desk) -> None:
 def test_the_own_page_says_the_same(desk: Desk) -> None:
     """What is without targets in the list is so on its page, and nothing else is."""
     for entry in desk.index.entries:
-        found = told(desk.view, entry.kind, f"{entry.namespace}/{entry.name}")
+        found = told(desk.view, entry.ref.kind, entry.ref.path)
         empty = [each for each in found.searches if each.targets == 0 and each.problems]
-        assert (entry.state is State.NO_TARGETS) is bool(empty), entry.name
+        assert (entry.state is State.NO_TARGETS) is bool(empty), entry.ref
 
 
 def test_where_it_is_not_known_a_monitor_is_used(tmp_path: Path) -> None:

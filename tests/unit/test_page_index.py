@@ -9,13 +9,13 @@ from stoker.api.common import Binding, BindingCondition, ConfigResourceStatus
 from stoker.api.core import ObjectMeta
 from stoker.api.monitors import PodMonitor, ServiceMonitor
 from stoker.api.prometheus import Prometheus
-from stoker.explain.answer import State
 from stoker.page.index import Entry, Index, IndexMaker, Query
 from stoker.page.judged import Judged
 from stoker.ref import Ref, ref_of
 from stoker.select.choice import Resource
 from stoker.validate.findings import Finding, Reason
 from stoker.validate.verdicts import Verdict
+from stoker.view.states import State
 
 OWNER = Prometheus(metadata=ObjectMeta(name="main", namespace="shop"))
 TITLES = ("Prometheus shop/main", "Prometheus shop/other")
@@ -165,7 +165,7 @@ def test_only_what_changed_is_made_again() -> None:
     was = told(before)
     cluster.rejects()
     after = cluster.index(before)
-    assert [each.name for each in _without(after.entries, before.entries)] == ["m0007"]
+    assert [each.ref.name for each in _without(after.entries, before.entries)] == ["m0007"]
     assert told(before) == was
 
 

@@ -10,9 +10,9 @@ import pytest
 from stoker.api.admit import admit
 from stoker.api.kinds import version_of
 from stoker.explain.pruned import losses
-from stoker.explain.rivals import rivals_of
 from stoker.offline.manifests import Manifest, read
 from stoker.offline.world import world_of
+from stoker.view.rivals import rivals_of
 
 ROOT = Path(__file__).parents[2]
 ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"

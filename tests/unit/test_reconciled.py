@@ -11,8 +11,7 @@ from stoker.api.decode import convert
 from stoker.api.prometheus import Prometheus
 from stoker.api.prometheus_common import PrometheusStatus
 from stoker.errors import WorkloadError
-from stoker.explain.answer import Cause, Explanation, State
-from stoker.explain.view import View
+from stoker.explain.answer import Explanation
 from stoker.kube.endless import words
 from stoker.offline.manifests import read
 from stoker.offline.pages import DirectoryPages, desk_of
@@ -22,6 +21,8 @@ from stoker.page.index import Query
 from stoker.plan import objects_for
 from stoker.settings import OperatorSettings
 from stoker.status.workload import failed
+from stoker.view.states import Cause, State
+from stoker.view.view import View
 from tests.planning import decide
 from tests.unit.test_explain import SHOP, Object, monitor, prometheus, thing, told, viewed
 

@@ -15,7 +15,7 @@ from stoker.api.schema import schema_of
 from stoker.api.workload import ExcludedObject
 from stoker.cluster import kinds as watched
 from stoker.consolidate import configs
-from stoker.explain import doubts, targets
+from stoker.explain import targets
 from stoker.generate import prometheus
 from stoker.operator import traces
 from stoker.plan import kinds as planned
@@ -27,6 +27,7 @@ from stoker.status import targets as counted
 from stoker.validate import verdicts
 from stoker.validate.budget import BOUNDED
 from stoker.validate.findings import json_names
+from stoker.view import doubts
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "src/stoker/web/assets/js/list.js"

@@ -20,10 +20,10 @@ from stoker.cli.deep_json import allow_deep_json
 from stoker.cli.flags import help_text, parsed
 from stoker.cli.webhook_flags import FLAGS, GROUPS, USAGE
 from stoker.errors import FieldError
-from stoker.explain import doubts
 from stoker.logs import configure
 from stoker.settings import WebSettings
 from stoker.validate.warnings import warnings
+from stoker.view import doubts
 from stoker.web.reviews import Reviewer, ReviewError, rules_reader
 from stoker.web.server import Served, WebServer
 from stoker.web.webhook import Webhook

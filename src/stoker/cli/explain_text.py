@@ -17,11 +17,11 @@ from stoker.explain.answer import (
     Match,
     Search,
     Standing,
-    State,
     Targets,
     Unreached,
 )
 from stoker.select.nodes import few_of
+from stoker.view.states import State
 
 _BOLD, _RED, _GREEN, _YELLOW, _GREY = 1, 31, 32, 33, 90
 _COLOURS: Final = {

@@ -30,7 +30,6 @@ from stoker.compare.objects import ObjectChange
 from stoker.compare.overlay import Manifests, overlaid
 from stoker.compare.plan import Planned, planned
 from stoker.errors import WorkloadError
-from stoker.explain.view import View
 from stoker.generate.rules import config_map_name
 from stoker.generate.split import file_name
 from stoker.kube import resources as kube
@@ -44,6 +43,7 @@ from stoker.ref import Ref, ref_of, ref_of_manifest
 from stoker.select.choice import is_unmanaged
 from stoker.select.workload import AnyPrometheus, Workload, scraper_of
 from stoker.settings import Capabilities, OperatorSettings, lease_name
+from stoker.view.view import View
 
 _AT_ONCE: Final = 16
 

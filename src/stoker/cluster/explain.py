@@ -25,18 +25,7 @@ from stoker.cluster.values import Values
 from stoker.errors import DecodeError
 from stoker.explain.answer import Explanation
 from stoker.explain.ask import IS_WORKLOAD, beside_unseen, explanation, not_found, unusable
-from stoker.explain.objects import (
-    EndpointSlice,
-    Ingress,
-    Node,
-    Pod,
-    PodGroup,
-    Service,
-    group_of,
-)
-from stoker.explain.rivals import rivals_of
 from stoker.explain.selecting import can_select
-from stoker.explain.view import Listing, Need, View
 from stoker.kube import resources as kube
 from stoker.kube.client import Client, ListPage, Review
 from stoker.kube.errors import ApiError, Forbidden, NotFound
@@ -46,6 +35,10 @@ from stoker.ref import Ref
 from stoker.select.choice import NAMESPACE_NAME, Resource
 from stoker.select.workload import Workload
 from stoker.settings import OperatorSettings
+from stoker.view.listing import Listing, Need
+from stoker.view.objects import EndpointSlice, Ingress, Node, Pod, PodGroup, Service, group_of
+from stoker.view.rivals import rivals_of
+from stoker.view.view import View
 
 T = TypeVar("T")
 

@@ -13,8 +13,6 @@ from stoker.api.decode import decode
 from stoker.cluster.kinds import RESOURCES, WORKLOADS
 from stoker.cluster.places import place_of
 from stoker.errors import DecodeError
-from stoker.explain.objects import EndpointSlice, Ingress, Node, PodGroup, Service
-from stoker.explain.view import Listing, Need
 from stoker.kube import resources as kube
 from stoker.kube.client import Client, ListPage
 from stoker.kube.errors import Forbidden, NotFound
@@ -22,6 +20,8 @@ from stoker.kube.reading import LAST_APPLIED, Reader
 from stoker.kube.resources import ApiResource
 from stoker.ref import Ref, ref_of
 from stoker.select.choice import NAMESPACE_NAME
+from stoker.view.listing import Listing, Need
+from stoker.view.objects import EndpointSlice, Ingress, Node, PodGroup, Service
 
 _PAGE: Final = "500"
 

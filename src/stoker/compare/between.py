@@ -3,8 +3,8 @@
 from stoker.compare.change import Comparison, change_of
 from stoker.compare.consolidated import StandIns
 from stoker.compare.plan import planned
-from stoker.explain.view import View
 from stoker.ref import ref_of
+from stoker.view.view import View
 
 
 def changes_between(before: View, after: View) -> Comparison:

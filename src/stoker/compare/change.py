@@ -15,8 +15,8 @@ from stoker.compare.objects import (
     gone,
 )
 from stoker.compare.plan import Planned
-from stoker.explain.wording import counted
 from stoker.ref import Ref, by_path, ref_of_manifest
+from stoker.view.wording import counted
 
 _SHOWN = 3
 

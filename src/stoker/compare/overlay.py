@@ -11,11 +11,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from stoker.api.core import ObjectMeta
-from stoker.explain.view import View
 from stoker.ref import Ref, ref_of
 from stoker.select.assets import Contents, Missing, Source, WholeAssets
 from stoker.select.choice import Resource
 from stoker.select.workload import Workload
+from stoker.view.view import View
 
 T = TypeVar("T", Workload, Resource)
 

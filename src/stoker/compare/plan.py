@@ -8,13 +8,13 @@ from msgspec.structs import replace
 from stoker.api.core import Object
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.compare.shown import shown_text
-from stoker.explain.selecting import why_not_ours
-from stoker.explain.view import Noting, View
 from stoker.plan import Existing, Plan, plan, stand_ins_of_plan
 from stoker.ref import Ref, ref_of
 from stoker.select.assets import Assets
 from stoker.select.workload import Workload
 from stoker.validate.verdicts import Verdict
+from stoker.view.not_ours import why_not_ours
+from stoker.view.view import Noting, View
 
 NOTHING_THERE = Existing()
 

@@ -1,6 +1,6 @@
 """The configuration of a workload as people may see it: values of Secrets are named, not shown.
 
-It is the text of the status page (`stoker.page.configuration`) in one piece, without the rules,
+It is the text of the status page (`stoker.view.configuration`) in one piece, without the rules,
 which are compared file by file.
 """
 
@@ -9,13 +9,13 @@ from typing import Any
 
 from stoker.api.alertmanager import Alertmanager
 from stoker.errors import StokerError
-from stoker.explain.view import View
-from stoker.page.configuration import Known, Layout, Materials, layout_of, title_at
 from stoker.ref import Ref, by_path
 from stoker.select.assets import Assets
 from stoker.select.choice import RULE_KIND, Resource
 from stoker.select.workload import Workload
 from stoker.validate.verdicts import Verdict
+from stoker.view.configuration import Layout, Materials, layout_of, title_at
+from stoker.view.view import View
 
 
 def shown_text(
@@ -32,8 +32,8 @@ def shown_text(
     accepted = (key for key, each in verdicts.items() if each.accepted)
     used = sorted((key for key in accepted if key.kind != RULE_KIND.name), key=by_path)
 
-    def find(known: Known) -> Resource | None:
-        found: Resource = verdicts[Ref(known.kind, known.namespace, known.name)].resource
+    def find(ref: Ref) -> Resource | None:
+        found: Resource = verdicts[ref].resource
         return found
 
     materials = Materials(

@@ -2,6 +2,7 @@
 
     View ──selecting──> standings ──plan──> verdicts ──targets, access──> Explanation
 
-A `View` is what can be seen of a cluster or of a directory. What else it takes (Services, pods,
-permissions) is asked through `Surroundings`, so that a shell reads only what is needed.
+A `View` (`stoker.view`) is what can be seen of a cluster or of a directory. What else it takes
+(Services, pods, permissions) is asked through `Surroundings`, so that a shell reads only what is
+needed.
 """

@@ -13,12 +13,13 @@ from stoker.api.scrapeconfig.discovery.kubernetes import KubernetesDiscovery
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.explain.answer import Access
 from stoker.explain.places import places
-from stoker.explain.view import Need, View
 from stoker.generate.draft import Draft
 from stoker.generate.limits import attached_metadata, scrape_class
 from stoker.generate.servicemonitor import role_of
 from stoker.ref import ref_of
 from stoker.select.workload import AnyPrometheus, Scraper
+from stoker.view.listing import Need
+from stoker.view.view import View
 
 _SERVICES: Final = ("", "services")
 _PODS: Final = ("", "pods")

@@ -1,48 +1,8 @@
 """An explanation as a value: for a terminal, a page, or as JSON, whose member names are these."""
 
-from enum import StrEnum
-
 from msgspec import Struct
 
-
-class State(StrEnum):
-    """What a workload makes of a resource; without targets is one that is used all the same."""
-
-    USED = "used"
-    NO_TARGETS = "no targets"
-    REJECTED = "rejected"
-    HELD = "held"
-    UNCLEAR = "unclear"
-    NOT_SELECTED = "not selected"
-
-
-class Cause(StrEnum):
-    """Why a workload does not use a resource; one word for each reason."""
-
-    NONE = ""
-    DELETING = "Deleting"
-    CONTROLLER_ID = "ControllerId"
-    WORKLOAD_NOT_WATCHED = "WorkloadNotWatched"
-    NAMESPACE_NOT_WATCHED = "NamespaceNotWatched"
-    KIND_NOT_SELECTED = "KindNotSelected"
-    STANDS_IN = "StandsIn"
-    PRUNED = "Pruned"
-    INVALID_SELECTOR = "InvalidSelector"
-    LABELS = "Labels"
-    OWN_NAMESPACE_ONLY = "OwnNamespaceOnly"
-    NAMESPACE_LABELS = "NamespaceLabels"
-    REJECTED = "Rejected"
-    PAUSED = "Paused"
-    UNMANAGED = "Unmanaged"
-    WORKLOAD_PROBLEM = "WorkloadProblem"
-    UNREADABLE = "Unreadable"
-
-
-class Reason(Struct, frozen=True):
-    """Why a workload does not use a resource."""
-
-    cause: Cause
-    text: str
+from stoker.view.states import Cause, State
 
 
 class _Answer(Struct, frozen=True, kw_only=True, rename="camel"):

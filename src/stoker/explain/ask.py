@@ -7,12 +7,12 @@ from msgspec.structs import replace
 from stoker.api.kinds import WORKLOADS, kind_called
 from stoker.explain.answer import Explanation
 from stoker.explain.resource import explained
-from stoker.explain.view import View
 from stoker.explain.workload import explained_workload
 from stoker.ref import Ref, ref_of
 from stoker.select.choice import Resource
 from stoker.select.workload import Workload
 from stoker.spelling import nearest
+from stoker.view.view import View
 
 IS_WORKLOAD = frozenset(kind.name for kind in WORKLOADS)
 

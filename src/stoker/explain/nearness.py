@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 from typing import Protocol, TypeVar
 
-from stoker.explain.shelves import Labelled
-from stoker.explain.wording import failing, present
 from stoker.select.labels import IN, Requirement, Selector
 from stoker.spelling import nearest
+from stoker.view.shelves import Labelled
+from stoker.view.wording import failing, present
 
 
 class Titled(Labelled, Protocol):

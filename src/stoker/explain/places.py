@@ -4,10 +4,11 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from stoker.api.common import NamespaceSelector
-from stoker.explain.view import Listing, View
 from stoker.generate.draft import Draft
 from stoker.generate.kubernetes import namespaces_of
 from stoker.select.workload import Scraper
+from stoker.view.listing import Listing
+from stoker.view.view import View
 
 T = TypeVar("T")
 

@@ -6,15 +6,16 @@ from functools import partial
 from stoker.api.monitors import PodEndpoint, PodMonitor
 from stoker.explain.answer import Match, PortMatch, Search
 from stoker.explain.nearness import near_miss
-from stoker.explain.objects import PodGroup
 from stoker.explain.places import everywhere, place_words, places, restricted
 from stoker.explain.ports import Wanted, missing_at_containers, wanted_of_pod
 from stoker.explain.reach import Reach, share, spot_of
 from stoker.explain.services import relabelled, with_matches, without_endpoints, without_matches
-from stoker.explain.view import Listing, View
-from stoker.explain.wording import listed
 from stoker.select.labels import Selector, selector_of
 from stoker.select.workload import Scraper
+from stoker.view.listing import Listing
+from stoker.view.objects import PodGroup
+from stoker.view.view import View
+from stoker.view.wording import listed
 
 
 def pod_search(

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from stoker.api.monitors import PodEndpoint, ServiceEndpoint
-from stoker.explain.objects import ContainerPort, Service, ServicePort
-from stoker.explain.wording import listed
 from stoker.spelling import did_you_mean
+from stoker.view.objects import ContainerPort, Service, ServicePort
+from stoker.view.wording import listed
 
 
 class Wanted(Struct, frozen=True):

@@ -3,14 +3,14 @@
 from stoker.api.monitors import IngressTargets, Probe
 from stoker.explain.answer import Match, PortMatch, Search
 from stoker.explain.nearness import near_miss
-from stoker.explain.objects import Ingress
 from stoker.explain.places import everywhere, place_words, places, restricted
 from stoker.explain.reach import Reach
 from stoker.explain.services import with_matches
-from stoker.explain.view import View
-from stoker.explain.wording import selector_words
 from stoker.select.labels import EVERYTHING, selector_of
 from stoker.select.workload import Scraper
+from stoker.view.objects import Ingress
+from stoker.view.view import View
+from stoker.view.wording import selector_words
 
 
 def probe_search(view: View, probe: Probe, scraper: Scraper, _reach: Reach | None = None) -> Search:

@@ -13,12 +13,13 @@ from msgspec.structs import replace
 
 from stoker.errors import WorkloadError
 from stoker.explain.answer import PortMatch, Search, Unreached
-from stoker.explain.objects import Node, PodGroup
-from stoker.explain.view import Listing, View
-from stoker.explain.wording import counted
 from stoker.plan.nodes import placing_of
 from stoker.select.nodes import Placing, absence, coverage, few_of, without_pods
 from stoker.select.workload import AnyPrometheus
+from stoker.view.listing import Listing
+from stoker.view.objects import Node, PodGroup
+from stoker.view.view import View
+from stoker.view.wording import counted
 
 NO_NODE: Final = "no node is named, and an agent on nodes scrapes only what is on its own"
 _NO_NODES: Final = "there are no nodes"

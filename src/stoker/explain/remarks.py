@@ -5,11 +5,12 @@ from itertools import chain
 from typing import Final
 
 from stoker.api.alertmanager import Alertmanager
-from stoker.explain.answer import Cause, Standing, State
+from stoker.explain.answer import Standing
 from stoker.generate.alertmanager.config import terms_of
 from stoker.select.choice import AlertmanagerConfig, Resource
 from stoker.select.workload import AnyPrometheus, Workload
 from stoker.validate.findings import json_name
+from stoker.view.states import Cause, State
 
 # What a workload may set bounds to, in its own `enforced_…`.
 _LIMITS: Final = (

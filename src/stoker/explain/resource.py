@@ -7,20 +7,22 @@ from msgspec.structs import replace
 from stoker.api.kinds import WORKLOADS
 from stoker.api.rules import PrometheusRule
 from stoker.explain.access import access_of
-from stoker.explain.answer import Access, Explanation, Search, Standing, State
+from stoker.explain.answer import Access, Explanation, Search, Standing
 from stoker.explain.pruned import losses
 from stoker.explain.reach import reach_of, scraped_by_nobody, unreached_words
-from stoker.explain.reconciled import AT_REST, is_at_rest
 from stoker.explain.remarks import remark
 from stoker.explain.selecting import can_select
 from stoker.explain.standings import standings
 from stoker.explain.targets import search_of
-from stoker.explain.view import Masked, View
-from stoker.explain.wording import counted
 from stoker.generate.fragments import jobs_of
 from stoker.ref import ref_of
 from stoker.select.choice import AlertmanagerConfig, Monitor, Resource
 from stoker.select.workload import AnyPrometheus, Workload, scraper_of
+from stoker.view.masked import Masked
+from stoker.view.reconciled import AT_REST, is_at_rest
+from stoker.view.states import State
+from stoker.view.view import View
+from stoker.view.wording import counted
 
 
 def explained(view: View, resource: Resource) -> Explanation:

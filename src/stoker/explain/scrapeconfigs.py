@@ -4,9 +4,9 @@ from stoker.api.convert import as_written
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.explain.answer import Search
 from stoker.explain.reach import Reach
-from stoker.explain.view import View
 from stoker.select.workload import Scraper
 from stoker.validate.findings import json_names
+from stoker.view.view import View
 
 
 def scrape_config_search(

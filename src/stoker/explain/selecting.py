@@ -9,14 +9,8 @@ from typing import Any, Final
 
 from stoker.api.core import LabelSelector
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
-from stoker.explain.answer import Cause, Reason
 from stoker.explain.pruned import losses
-from stoker.explain.view import View
-from stoker.explain.wording import asked_for, failing, present
 from stoker.generate.prometheus import kinds_of
-from stoker.plan.custody import NotOurs, not_ours, selector_of_flag
-from stoker.ref import ref_of
-from stoker.roles import WORKLOADS
 from stoker.select.choice import (
     NAMESPACE_NAME,
     SELECTED_KINDS,
@@ -25,10 +19,13 @@ from stoker.select.choice import (
 )
 from stoker.select.consolidated import monitor_behind
 from stoker.select.labels import problems, selector_of
-from stoker.select.namespaces import Namespaces, scope_of
-from stoker.select.workload import CONTROLLER_ID, AnyPrometheus, Workload, controller_of, scraper_of
-from stoker.settings import OperatorSettings
+from stoker.select.namespaces import scope_of
+from stoker.select.workload import AnyPrometheus, Workload, scraper_of
 from stoker.validate.findings import json_name
+from stoker.view.not_ours import not_managed, out_of_scope
+from stoker.view.states import Cause, Reason
+from stoker.view.view import View
+from stoker.view.wording import asked_for, failing, present
 
 _KINDS: Final = {kind.name: kind for kind in SELECTED_KINDS}
 
@@ -43,17 +40,6 @@ def first_reason(view: View, owner: Workload, resource: Resource) -> tuple[int, 
     return len(_CHECKS), None
 
 
-def not_managed(view: View, workload: Workload) -> Reason | None:
-    """Why an operator with these settings does not look after a workload."""
-    found = not_ours(workload, view.settings)
-    return why_not_ours(found, workload, view.settings) if found else None
-
-
-def why_not_ours(found: NotOurs, workload: Workload, settings: OperatorSettings) -> Reason:
-    """The reason in words, for whoever wonders."""
-    return _WORDS[found](settings, workload)
-
-
 def can_select(kind: str, owner: type[Any]) -> bool:
     """Whether workloads of a type have a selector for a kind of resource."""
     return hasattr(owner().spec, _KINDS[kind].selector)
@@ -64,50 +50,6 @@ def _is_named(owner: Workload, resource: Resource) -> bool:
     wanted = choices(owner).get(type(resource).__name__)
     metadata = resource.metadata
     return wanted is not None and wanted.names(metadata.namespace or "", metadata.name or "")
-
-
-# --- The workload itself --------------------------------------------------------------------------
-
-
-def _deleting(_settings: OperatorSettings, _workload: Workload) -> Reason:
-    return Reason(Cause.DELETING, "the workload is being deleted")
-
-
-def _another_operator(settings: OperatorSettings, workload: Workload) -> Reason:
-    wanted, own = controller_of(workload), settings.controller_id
-    has = f"is `{wanted}`" if wanted else "is not set"
-    mine = f"has `--controller-id={own}`" if own else "has no --controller-id"
-    text = f"its annotation {CONTROLLER_ID} {has}, and the operator {mine}"
-    return Reason(Cause.CONTROLLER_ID, text)
-
-
-def _workload_out_of_sight(settings: OperatorSettings, workload: Workload) -> Reason:
-    kind, namespace, _ = ref_of(workload)
-    text = _out_of_scope(kind, namespace, scope_of(kind, settings.namespaces))
-    return Reason(Cause.WORKLOAD_NOT_WATCHED, text)
-
-
-def _left_out_by_flag(settings: OperatorSettings, workload: Workload) -> Reason:
-    kind, labels = type(workload).__name__, workload.metadata.labels or {}
-    missed = failing(selector_of_flag(kind, settings), labels)[0]
-    flag = f"--{WORKLOADS[kind].flags.replace('_', '-')}-instance-selector"
-    told = f"{flag} asks for {asked_for(missed)}; the workload {present(missed, labels)}"
-    return Reason(Cause.WORKLOAD_NOT_WATCHED, told)
-
-
-_WORDS: Final[Mapping[NotOurs, Callable[[OperatorSettings, Workload], Reason]]] = {
-    NotOurs.DELETING: _deleting,
-    NotOurs.ANOTHERS: _another_operator,
-    NotOurs.OUT_OF_SIGHT: _workload_out_of_sight,
-    NotOurs.NOT_SELECTED: _left_out_by_flag,
-}
-
-
-def _out_of_scope(kind: str, namespace: str, scope: Namespaces) -> str:
-    if scope.allowed is None:
-        return f"the operator was told to stay away from namespace {namespace}"
-    where = ", ".join(sorted(scope.allowed))
-    return f"the operator looks for {kind} objects in {where} alone, not in {namespace}"
 
 
 # --- The workload and the resource ----------------------------------------------------------------
@@ -122,7 +64,7 @@ def _resource_out_of_sight(view: View, _: Workload, resource: Resource) -> Reaso
     scope = scope_of(kind, view.settings.namespaces)
     if scope.covers(namespace):
         return None
-    text = _out_of_scope(kind, namespace, scope)
+    text = out_of_scope(kind, namespace, scope)
     return Reason(Cause.NAMESPACE_NOT_WATCHED, text)
 
 

@@ -13,15 +13,6 @@ from msgspec.structs import replace
 from stoker.api.monitors import PodEndpoint, ServiceEndpoint, ServiceMonitor
 from stoker.explain.answer import Match, PortMatch, Search
 from stoker.explain.nearness import near_miss
-from stoker.explain.objects import (
-    ContainerPort,
-    Endpoint,
-    EndpointSlice,
-    PodGroup,
-    Service,
-    ServicePort,
-    slices_of,
-)
 from stoker.explain.places import everywhere, place_words, places, restricted
 from stoker.explain.ports import (
     Wanted,
@@ -30,10 +21,20 @@ from stoker.explain.ports import (
     wanted_of_service,
 )
 from stoker.explain.reach import Reach, Share, Spot, share, spot_of, sure_of, together
-from stoker.explain.view import Listing, View
-from stoker.explain.wording import listed, selector_words
 from stoker.select.labels import Selector, selector_of
 from stoker.select.workload import Scraper
+from stoker.view.listing import Listing
+from stoker.view.objects import (
+    ContainerPort,
+    Endpoint,
+    EndpointSlice,
+    PodGroup,
+    Service,
+    ServicePort,
+    slices_of,
+)
+from stoker.view.view import View
+from stoker.view.wording import listed, selector_words
 
 
 class Address(Struct, frozen=True):

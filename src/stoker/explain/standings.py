@@ -1,19 +1,17 @@
 """What each workload makes of a resource: selected or not, used or rejected, and why."""
 
 from collections.abc import Iterable
-from functools import cache
 
-from stoker.api.common import Binding
-from stoker.api.kinds import kind_called
-from stoker.explain.answer import Cause, Reason, Standing, State, TargetError, Targets
+from stoker.explain.answer import Standing, TargetError, Targets
 from stoker.explain.nearness import distance
-from stoker.explain.reconciled import fatal_among, why_not_reconciled
 from stoker.explain.selecting import can_select, first_reason
-from stoker.explain.view import View
 from stoker.plan import Plan
 from stoker.ref import ref_of
 from stoker.select.choice import UNMANAGED, Resource, choices, is_unmanaged
 from stoker.select.workload import Workload
+from stoker.view.reconciled import fatal_among, why_not_reconciled
+from stoker.view.states import Cause, Reason, State, binding_of
+from stoker.view.view import View
 
 _ACCEPTED = "Accepted=True"
 _PAUSED = "spec.paused: its objects are left as they are until this is unset"
@@ -129,18 +127,3 @@ def _targets(workload: Workload, resource: Resource) -> Targets | None:
         errors=tuple(errors),
         observed_at=found.observed_at,
     )
-
-
-@cache
-def _plural(name: str) -> str:
-    kind = kind_called(name)
-    return kind.plural if kind else ""
-
-
-def binding_of(workload: Workload, resource: Resource) -> Binding | None:
-    """What the status of a resource says of a workload; None if nothing."""
-    wanted = (_plural(type(workload).__name__), workload.metadata.namespace, workload.metadata.name)
-    for binding in (resource.status and resource.status.bindings) or ():
-        if (binding.resource, binding.namespace, binding.name) == wanted:
-            return binding
-    return None

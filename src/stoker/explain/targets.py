@@ -16,8 +16,8 @@ from stoker.explain.probes import probe_search
 from stoker.explain.reach import Reach
 from stoker.explain.scrapeconfigs import scrape_config_search
 from stoker.explain.services import service_search
-from stoker.explain.view import View
 from stoker.select.workload import Scraper
+from stoker.view.view import View
 
 _SEARCHES: Final[dict[type, Callable[[View, Any, Scraper, Reach | None], Search]]] = {
     ServiceMonitor: service_search,

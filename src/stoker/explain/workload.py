@@ -7,10 +7,6 @@ from msgspec import Struct
 
 from stoker.explain.answer import Count, Explanation
 from stoker.explain.reach import reach_of
-from stoker.explain.reconciled import AT_REST, fatal_among, is_at_rest, why_not_reconciled
-from stoker.explain.selecting import not_managed
-from stoker.explain.view import View
-from stoker.explain.wording import counted, selector_words
 from stoker.plan import OWN, Plan, in_sight
 from stoker.ref import ref_of
 from stoker.select.choice import (
@@ -24,6 +20,10 @@ from stoker.select.choice import (
 )
 from stoker.select.workload import AnyPrometheus, Workload
 from stoker.validate.findings import Finding, json_name
+from stoker.view.not_ours import not_managed
+from stoker.view.reconciled import AT_REST, fatal_among, is_at_rest, why_not_reconciled
+from stoker.view.view import View
+from stoker.view.wording import counted, selector_words
 
 
 class Tally(Struct, frozen=True, kw_only=True):

@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from stoker.api.core import Object
 from stoker.consolidate import manifest_of
-from stoker.explain.selecting import why_not_ours
 from stoker.offline.surroundings import view_of
 from stoker.offline.world import World
 from stoker.plan import Existing, Facts, Plan, outline_of, plan, stand_ins_of_plan
@@ -24,6 +23,7 @@ from stoker.select.assets import SECRET
 from stoker.select.choice import UNMANAGED, is_unmanaged
 from stoker.select.workload import Workload
 from stoker.settings import OperatorSettings
+from stoker.view.not_ours import why_not_ours
 
 _SHARED: Final = ("Service", "ScrapeConfig")
 _PAUSED: Final = "spec.paused: the operator leaves its objects as they are until this is unset"

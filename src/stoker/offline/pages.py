@@ -13,11 +13,7 @@ from msgspec.structs import replace
 
 from stoker.consolidate import stand_ins_of
 from stoker.explain.answer import Explanation
-from stoker.explain.reconciled import why_not_reconciled
 from stoker.explain.resource import explained
-from stoker.explain.selecting import not_managed
-from stoker.explain.sorted import Sorted
-from stoker.explain.view import View
 from stoker.explain.workload import selected
 from stoker.logs import logger
 from stoker.offline.surroundings import view_of
@@ -25,7 +21,6 @@ from stoker.offline.watched import Folder
 from stoker.offline.world import World
 from stoker.page.answering import AT_ONCE, Answering
 from stoker.page.answers import BusyError, Items, Origin, Problem, Row
-from stoker.page.configuration import Layout
 from stoker.page.desk import Desk
 from stoker.page.idle import idle_among
 from stoker.page.index import IndexMaker, Query
@@ -36,6 +31,11 @@ from stoker.ref import Ref, ref_of
 from stoker.select.choice import Resource
 from stoker.select.workload import Workload
 from stoker.settings import OperatorSettings
+from stoker.view.configuration import Layout
+from stoker.view.not_ours import not_managed
+from stoker.view.reconciled import why_not_reconciled
+from stoker.view.sorted import Sorted
+from stoker.view.view import View
 
 T = TypeVar("T")
 
@@ -157,16 +157,13 @@ def desk_of(world: World, settings: OperatorSettings, revision: int) -> Desk:
     for resource in world.resources:
         maker.add(resource)
 
-    def find(kind: str, namespace: str, name: str) -> Resource | None:
-        return known.get(Ref(kind, namespace, name))
-
     return Desk(
         revision=revision,
         view=view,
         judged=judged,
         users=lambda resource: users.get(ref_of(resource), ()),
         index=maker.made({title: each.kinds for title, each in judged.items()}),
-        find=find,
+        find=known.get,
         stand_ins=stand_ins_of if settings.consolidate_monitors else None,
     )
 

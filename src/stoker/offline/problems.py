@@ -28,12 +28,12 @@ from stoker.api.decode import convert
 from stoker.api.kinds import KINDS, version_of
 from stoker.api.schema import Schema
 from stoker.errors import DecodeError
-from stoker.explain.doubts import notes_on, why_not_built
 from stoker.limits import Limits
 from stoker.select.workload import Workload
 from stoker.spelling import nearest
 from stoker.validate.budget import BOUNDED, over_budget
 from stoker.validate.findings import Reason
+from stoker.view.doubts import notes_on, why_not_built
 from stoker.yamltree import leading_name, rest_after
 
 UNKNOWN_KIND: Final = "UnknownKind"

@@ -14,8 +14,19 @@ from msgspec.structs import replace
 
 from stoker.api.core import ObjectMeta
 from stoker.api.decode import convert
-from stoker.explain.grants import allowed_by
-from stoker.explain.objects import (
+from stoker.offline.grants import allowed_by
+from stoker.offline.world import World
+from stoker.plan import Facts, plan
+from stoker.select.workload import controller_of
+from stoker.settings import (
+    Capabilities,
+    NamespaceSettings,
+    OperatorSettings,
+    SelectorSettings,
+    capabilities_with,
+)
+from stoker.view.listing import Listing, Need
+from stoker.view.objects import (
     MODELS,
     EndpointSlice,
     Ingress,
@@ -29,17 +40,7 @@ from stoker.explain.objects import (
     groups_of,
     placed,
 )
-from stoker.explain.view import Listing, Need, View
-from stoker.offline.world import World
-from stoker.plan import Facts, plan
-from stoker.select.workload import controller_of
-from stoker.settings import (
-    Capabilities,
-    NamespaceSettings,
-    OperatorSettings,
-    SelectorSettings,
-    capabilities_with,
-)
+from stoker.view.view import View
 
 N = TypeVar("N", bound=Named)
 T = TypeVar("T", bound=Named | PodGroup)

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Iterator
 
 from stoker.api.decode import convert
 from stoker.errors import DecodeError, WorkloadError
-from stoker.explain.objects import Node
 from stoker.offline.manifests import Manifest
 from stoker.offline.migration.targets import agent_of
 from stoker.offline.problems import NODES_NOT_COVERED, Problem
 from stoker.plan.nodes import placing_of
 from stoker.select.nodes import left_out, without_pods
 from stoker.settings import Capabilities, ObjectSettings
+from stoker.view.objects import Node
 
 
 def without_agents(

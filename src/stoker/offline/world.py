@@ -22,14 +22,14 @@ from stoker.api.decode import convert
 from stoker.api.kinds import version_of
 from stoker.api.rules import PrometheusRule
 from stoker.errors import DecodeError
-from stoker.explain.objects import MODELS, Named
-from stoker.explain.rivals import rivals_of
 from stoker.offline.manifests import Document, Manifest, Unreadable
 from stoker.offline.problems import is_ours, problems
 from stoker.ref import Ref, ref_of
 from stoker.select.assets import CONFIG_MAP, SECRET, Contents
 from stoker.select.choice import NAMESPACE_NAME, Resource
 from stoker.select.workload import Workload
+from stoker.view.objects import MODELS, Named
+from stoker.view.rivals import rivals_of
 
 T = TypeVar("T", bound=Named | Workload | Resource)
 

@@ -15,9 +15,6 @@ from msgspec.structs import replace
 from stoker.cluster.explain import Around
 from stoker.cluster.kinds import RESOURCES
 from stoker.cluster.values import Values
-from stoker.explain.objects import Node
-from stoker.explain.reconciled import reported_failure
-from stoker.explain.view import Listing, View
 from stoker.generate.rules import config_map_name
 from stoker.kube.lease import Leadership
 from stoker.kube.reading import Head
@@ -28,7 +25,6 @@ from stoker.operator.judgements import Judgements
 from stoker.operator.rivals import Rivals
 from stoker.operator.tools import Tools
 from stoker.page.answers import Problem
-from stoker.page.configuration import Layout
 from stoker.page.desk import Desk
 from stoker.page.index import IndexMaker
 from stoker.page.judged import Judged, held_by
@@ -40,6 +36,11 @@ from stoker.select.members import Members
 from stoker.select.workload import Workload
 from stoker.status.conditions import GOES_ON
 from stoker.status.workload import Remark
+from stoker.view.configuration import Layout
+from stoker.view.listing import Listing
+from stoker.view.objects import Node
+from stoker.view.reconciled import reported_failure
+from stoker.view.view import View
 
 T = TypeVar("T")
 
@@ -139,8 +140,8 @@ class Looking:
             stand_ins=self._tools.stand_ins,
         )
 
-    def _find(self, kind: str, namespace: str, name: str) -> Resource | None:
-        return self._caches.resource(Ref(kind, namespace, name)) if kind in RESOURCES else None
+    def _find(self, ref: Ref) -> Resource | None:
+        return self._caches.resource(ref) if ref.kind in RESOURCES else None
 
     def _judged(self, workload: Workload) -> Judged:
         key = ref_of(workload)

@@ -17,8 +17,6 @@ from msgspec import Raw, Struct
 
 from stoker.api.core import Object, ObjectMeta
 from stoker.api.decode import decode
-from stoker.explain.objects import Node
-from stoker.explain.view import Listing
 from stoker.kube.client import Client
 from stoker.kube.reflector import Reflector
 from stoker.kube.resources import NODE
@@ -28,6 +26,8 @@ from stoker.ref import Ref
 from stoker.select.nodes import Placing, absence, coverage, without_pods
 from stoker.status.conditions import Because
 from stoker.status.workload import Remark
+from stoker.view.listing import Listing
+from stoker.view.objects import Node
 
 _SCOPE: Final = WatchScope(NODE)
 # How long a status waits for the first list of nodes.

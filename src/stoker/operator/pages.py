@@ -16,17 +16,17 @@ from msgspec.structs import replace
 from stoker.cluster.values import Values
 from stoker.explain.answer import Explanation
 from stoker.explain.resource import explained
-from stoker.explain.view import View
 from stoker.kube.errors import ApiError
 from stoker.operator.looking import Inside, Looking, chopped
 from stoker.page.answering import AT_ONCE, Answering
 from stoker.page.answers import BusyError, Items, Origin, Problem, Row
-from stoker.page.configuration import Layout
 from stoker.page.desk import Desk
 from stoker.page.index import Query
 from stoker.page.judged import Judged
 from stoker.page.overview import items_of
 from stoker.select.choice import Resource
+from stoker.view.configuration import Layout
+from stoker.view.view import View
 
 T = TypeVar("T")
 

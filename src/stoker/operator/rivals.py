@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from stoker.cluster.kinds import WORKLOADS
-from stoker.explain.rivals import rivals_of
 from stoker.kube.client import METADATA_ONLY, Client
 from stoker.kube.errors import ApiError, NotFound
 from stoker.ref import Ref, ref_of
 from stoker.select.workload import Workload
+from stoker.view.rivals import rivals_of
 
 _AT_ONCE: Final = 8
 _PATIENCE_SECONDS: Final = 2.0

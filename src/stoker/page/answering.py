@@ -21,12 +21,14 @@ from stoker.page.answers import (
     Unknown,
     WorkloadAnswer,
 )
-from stoker.page.configuration import Layout
 from stoker.page.desk import Desk
 from stoker.page.index import Query
 from stoker.page.judged import Judged
+from stoker.page.parts import part_of, parts_of
 from stoker.page.refused import beside_refused, refused_resource, refused_workload
+from stoker.ref import Ref
 from stoker.select.choice import Resource
+from stoker.view.configuration import Layout
 
 AT_ONCE: Final = 2
 """How many answers that take long are made at the same time."""
@@ -90,7 +92,7 @@ class Answering(ABC):
     async def resource(self, kind: str, namespace: str, name: str) -> ResourceAnswer | Unknown:
         """All about a resource."""
         desk = await self._desk()
-        found = desk.find(kind, namespace, name)
+        found = desk.find(Ref(kind, namespace, name))
         if found is None:
             refused = refused_resource(self._problems(), desk.revision, kind, namespace, name)
             return refused or await self._unknown(desk, kind, namespace, name)
@@ -133,7 +135,7 @@ class Answering(ABC):
         except WorkloadError as error:
             note = f"there is none: {error}"
             return Configuration(revision=revision, total=0, offset=0, parts=(), note=note)
-        parts = tuple(layout.parts(offset, limit))
+        parts = tuple(parts_of(layout, offset, limit))
         return Configuration(
             revision=revision, total=len(layout.places), offset=offset, parts=parts
         )
@@ -153,7 +155,7 @@ class Answering(ABC):
         except WorkloadError:
             return missing
         place = layout.titled(title)
-        return missing if place is None else layout.part(place, whole=True)
+        return missing if place is None else part_of(layout, place, whole=True)
 
     async def _unknown(self, desk: Desk, kind: str, namespace: str, name: str) -> Unknown:
         return await self._aside(lambda: desk.unknown(kind, namespace, name))

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from stoker.errors import StokerError
-from stoker.explain.answer import Count, Explanation, State
+from stoker.explain.answer import Count, Explanation
+from stoker.view.states import State
 
 MOST_ITEMS = 500
 """The longest list in one answer."""

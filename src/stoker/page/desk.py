@@ -11,19 +11,19 @@ from msgspec import Struct
 from stoker.api.kinds import KINDS
 from stoker.explain.answer import Explanation
 from stoker.explain.ask import not_found
-from stoker.explain.view import View
 from stoker.explain.workload import Tally, explained_plan, odd_of
 from stoker.generate.fragments import StandIns
 from stoker.page.answers import Item, Row, Unknown
-from stoker.page.configuration import Known, Layout, Materials, layout_of
 from stoker.page.index import Found, Index, Query
 from stoker.page.judged import Judged, Users
 from stoker.page.overview import bounded, item_of, row_of
 from stoker.plan import OWN, Plan
-from stoker.ref import ref_of
+from stoker.ref import Ref, ref_of
 from stoker.select.assets import Assets
 from stoker.select.choice import Resource
 from stoker.spelling import nearest
+from stoker.view.configuration import Layout, Materials, layout_of
+from stoker.view.view import View
 
 _KINDS = tuple(kind.name for kind in KINDS)
 # To compare a name with thousands takes seconds.
@@ -33,8 +33,8 @@ _MOST_COMPARED = 1000
 class Desk(Struct, frozen=True, kw_only=True):
     """What is seen, and what became of it.
 
-    `judged` are all workloads by their titles. `find` gives a resource by kind, namespace and name,
-    None if there is none, `stand_ins` the ScrapeConfigs in place of a monitor.
+    `judged` are all workloads by their titles. `find` gives a resource, None if there is none,
+    `stand_ins` the ScrapeConfigs in place of a monitor.
     """
 
     revision: int
@@ -42,12 +42,12 @@ class Desk(Struct, frozen=True, kw_only=True):
     judged: Mapping[str, Judged]
     users: Users
     index: Index
-    find: Callable[[str, str, str], Resource | None]
+    find: Callable[[Ref], Resource | None]
     stand_ins: StandIns | None = None
 
     def workload(self, kind: str, namespace: str, name: str) -> Judged | None:
         """A workload by its name, None if there is none."""
-        return self.judged.get(f"{kind} {namespace}/{name}")
+        return self.judged.get(str(Ref(kind, namespace, name)))
 
     def rows(self) -> Iterator[Row]:
         """All workloads, in the order of their titles."""
@@ -61,13 +61,9 @@ class Desk(Struct, frozen=True, kw_only=True):
     def items(self, query: Query, found: Found) -> Iterator[Item]:
         """The resources that were found."""
         for entry in found.entries:
-            resource = self.at(entry)
+            resource = self.find(entry.ref)
             users = self.users(resource) if resource else ()
             yield item_of(self.view, entry, resource, users, query.workload)
-
-    def at(self, entry: Known) -> Resource | None:
-        """The resource of an entry, None if it is gone."""
-        return self.find(entry.kind, entry.namespace, entry.name)
 
     def explained(self, judged: Judged) -> Explanation:
         """One workload, explained by what became of it."""
@@ -86,7 +82,7 @@ class Desk(Struct, frozen=True, kw_only=True):
         """The configuration of a workload; WorkloadError where it cannot be configured."""
         materials = Materials(
             used=self.index.used_by(judged.title),
-            find=self.at,
+            find=self.find,
             assets=assets,
             capabilities=self.view.capabilities,
             rule_files=judged.rule_files,
@@ -109,7 +105,7 @@ class Desk(Struct, frozen=True, kw_only=True):
             if type(each).__name__ == kind:
                 yield ref_of(each).path
         for entry in self.index.found(Query(kind=kind, limit=self.index.totals.total)).entries:
-            yield f"{entry.namespace}/{entry.name}"
+            yield entry.ref.path
 
     def _tally(self, judged: Judged) -> Tally:
         return Tally(

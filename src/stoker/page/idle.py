@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from stoker.explain.reach import reach_of, unreached_words
-from stoker.explain.standings import binding_of
 from stoker.explain.targets import search_of
-from stoker.explain.view import View
 from stoker.ref import Ref, ref_of
 from stoker.select.choice import Resource
 from stoker.select.workload import AnyPrometheus, Workload, scraper_of
+from stoker.view.states import binding_of
+from stoker.view.view import View
 
 Idle: TypeAlias = tuple[Ref, str]
 

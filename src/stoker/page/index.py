@@ -12,11 +12,11 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
-from stoker.explain.answer import State
 from stoker.page.answers import Totals
 from stoker.page.judged import Judged, Users, gravest
 from stoker.ref import Ref, ref_of
 from stoker.select.choice import SELECTED_KINDS, Resource
+from stoker.view.states import State
 
 Marks: TypeAlias = tuple[tuple[str, State], ...]
 Basis: TypeAlias = tuple[object, ...]
@@ -33,9 +33,7 @@ class Entry(Struct, frozen=True, gc=False):
     that its state depends on.
     """
 
-    kind: str
-    namespace: str
-    name: str
+    ref: Ref
     words: str
     state: State
     marks: Marks
@@ -102,12 +100,12 @@ class Index:
             self._count(entry, 1)
 
     def _count(self, entry: Entry, number: int) -> None:
-        self.kinds[entry.kind] += number
+        self.kinds[entry.ref.kind] += number
         self._states[entry.state] += number
         for title, state in entry.marks:
-            self._selected[title][entry.kind] += number
+            self._selected[title][entry.ref.kind] += number
             if state is State.REJECTED:
-                self._rejected[title][entry.kind] += number
+                self._rejected[title][entry.ref.kind] += number
 
     def changed(
         self,
@@ -156,9 +154,9 @@ class Index:
         for entry in self._matching(query):
             state = entry.state_for(query.workload)
             fits = query.wants(state)
-            same = not query.kind or entry.kind == query.kind
+            same = not query.kind or entry.ref.kind == query.kind
             states[state] += same
-            kinds[entry.kind] += fits
+            kinds[entry.ref.kind] += fits
             if fits and same:
                 hits.append(entry)
         shown = hits[query.offset : query.offset + query.limit]
@@ -172,17 +170,17 @@ class Index:
         """How many of them it rejects, by kind."""
         return self._rejected.get(workload, {})
 
-    def used_by(self, workload: str) -> list[Entry]:
+    def used_by(self, workload: str) -> list[Ref]:
         """What is in the configuration of a workload, or will be when it is not held any more."""
         wanted = (State.USED, State.NO_TARGETS, State.HELD)
-        return [each for each in self.entries if each.state_for(workload) in wanted]
+        return [each.ref for each in self.entries if each.state_for(workload) in wanted]
 
     def _matching(self, query: Query) -> Iterable[Entry]:
         """What has all words, of the kinds that the workload can select."""
         found: Iterable[Entry] = self.entries
         if query.workload:
             kinds = self._selectable.get(query.workload, frozenset())
-            found = (each for each in found if each.kind in kinds)
+            found = (each for each in found if each.ref.kind in kinds)
         words = query.q.lower().split()
         if not words:
             return found
@@ -231,9 +229,7 @@ class IndexMaker:
         marks, state = self._alike(tuple(found))
         words = " ".join((key.kind, key.path, *(metadata.labels or {}).values()))
         return Entry(
-            key.kind,
-            metadata.namespace or "",
-            metadata.name or "",
+            key,
             words.lower(),
             state,
             marks,
@@ -256,4 +252,4 @@ class IndexMaker:
 
 
 def _order(entry: Entry) -> tuple[int, str, str]:
-    return _POSITION.get(entry.kind, len(_POSITION)), entry.namespace, entry.name
+    return _POSITION.get(entry.ref.kind, len(_POSITION)), entry.ref.namespace, entry.ref.name

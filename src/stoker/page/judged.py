@@ -5,9 +5,6 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
-from stoker.explain.answer import State
-from stoker.explain.reconciled import fatal_among
-from stoker.explain.standings import binding_of
 from stoker.generate.draft import Ignored
 from stoker.page.idle import none_discovered
 from stoker.ref import Ref, ref_of
@@ -17,6 +14,8 @@ from stoker.settings import OperatorSettings
 from stoker.status.conditions import FALSE, TRUE, UNKNOWN
 from stoker.validate.findings import Finding
 from stoker.validate.verdicts import Verdict
+from stoker.view.reconciled import fatal_among
+from stoker.view.states import State, binding_of
 
 Judgement: TypeAlias = tuple[Verdict, tuple[Ignored, ...]]
 

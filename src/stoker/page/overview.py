@@ -6,10 +6,8 @@ from typing import Final
 from msgspec.structs import replace
 
 from stoker.build.sets import replicas_of
-from stoker.explain.answer import Explanation, Reason, State
+from stoker.explain.answer import Explanation
 from stoker.explain.selecting import can_select, first_reason
-from stoker.explain.standings import binding_of
-from stoker.explain.view import View
 from stoker.explain.workload import Tally, counts_of, headline_of
 from stoker.generate.sharding import shard_count
 from stoker.page.answers import Item, Items, Row, Scraped
@@ -19,6 +17,8 @@ from stoker.ref import ref_of
 from stoker.select.choice import Resource
 from stoker.select.workload import AnyPrometheus, Workload, scraper_of
 from stoker.settings import Capabilities
+from stoker.view.states import Reason, State, binding_of
+from stoker.view.view import View
 
 _MOST_REASONS: Final = 100
 # Of more workloads than these nobody reads in a list why they pass a resource over.
@@ -89,9 +89,9 @@ def item_of(
     """A resource in a list, for one workload or (without) for all."""
     state, concerned = entry.state_for(workload), list(users)
     return Item(
-        kind=entry.kind,
-        namespace=entry.namespace,
-        name=entry.name,
+        kind=entry.ref.kind,
+        namespace=entry.ref.namespace,
+        name=entry.ref.name,
         state=state,
         headline=_headline(view, state, resource, concerned, workload) if resource else "",
         workloads=entry.workloads,

@@ -178,7 +178,7 @@ def _warned(kind: str, version: Version, given: Object) -> Iterable[str]:
 
 def _doubts(version: Version, given: Object) -> Iterable[str]:
     """What the operator would say of a workload; most who install the webhook do not ask."""
-    from stoker.explain.doubts import doubts
+    from stoker.view.doubts import doubts
 
     model: Any = version.model
     try:

@@ -8,10 +8,8 @@ from msgspec.structs import replace
 from stoker.api.prometheus import PrometheusAgent
 from stoker.errors import WorkloadError
 from stoker.explain.answer import Unreached
-from stoker.explain.objects import Node
 from stoker.explain.reach import Reach, merged, place_of, reach_of, scraped_by_nobody
 from stoker.explain.targets import search_of
-from stoker.explain.view import View
 from stoker.offline.surroundings import view_of
 from stoker.offline.world import World
 from stoker.plan.nodes import placing_of
@@ -19,6 +17,8 @@ from stoker.select.choice import Monitor
 from stoker.select.nodes import Placing, absence, never_meet
 from stoker.select.workload import AnyPrometheus, scraper_of
 from stoker.settings import Capabilities, ObjectSettings, OperatorSettings
+from stoker.view.objects import Node
+from stoker.view.view import View
 
 
 class Lost(Struct, frozen=True):

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 
-from stoker.explain.objects import (
+from stoker.select.labels import selector_of
+from stoker.view.listing import Need
+from stoker.view.objects import (
     ClusterRole,
     ClusterRoleBinding,
     Named,
@@ -11,8 +13,6 @@ from stoker.explain.objects import (
     RoleBinding,
     Subject,
 )
-from stoker.explain.view import Need
-from stoker.select.labels import selector_of
 
 _VERBS = ("list", "watch")
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from stoker.explain.objects import EndpointSlice, Ingress, Node, PodGroup, Service
-from stoker.explain.shelves import Shelf
-from stoker.explain.view import Listing, Need, Surroundings
+from stoker.view.listing import Listing, Need, Surroundings
+from stoker.view.objects import EndpointSlice, Ingress, Node, PodGroup, Service
+from stoker.view.shelves import Shelf
 
 
 class Sorted:

@@ -12,17 +12,15 @@ such as additional jobs, is named as well.
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from stoker.api.alertmanager import Alertmanager
 from stoker.api.rules import PrometheusRule
 from stoker.api.thanosruler import ThanosRuler
 from stoker.build.names import prefix_of
 from stoker.errors import FieldError, WorkloadError
-from stoker.explain.view import Links, Masked
 from stoker.generate.alertmanager.config import (
     DEFAULT_CONFIGURATION,
     base_of,
@@ -37,18 +35,14 @@ from stoker.generate.prometheus import Frame, agent_frame, kinds_of, server_fram
 from stoker.generate.rulebook import RuleTerms, prometheus_terms, thanos_terms
 from stoker.generate.rules import MOUNTED_BY_PROMETHEUS, names_to_mount, rule_file
 from stoker.generate.thanosruler import remote_write_text
-from stoker.page.answers import Named, Part
 from stoker.plan.scraper import additional_sources
+from stoker.ref import Ref
 from stoker.select.assets import Assets, Missing, Source
 from stoker.select.choice import RULE_KIND, Monitor, Resource
 from stoker.select.workload import AnyPrometheus, Scraper, Workload, scraper_of
 from stoker.settings import DEFAULT_THANOS_VERSION, Capabilities
 from stoker.version import parse_version
-
-MOST_LINES: Final = 400
-"""A longer part is shown when it is asked for."""
-MOST_TEXTS: Final = 50
-"""So many parts of an answer have their text."""
+from stoker.view.masked import Links, Masked
 
 _SECTION: Final = re.compile(r"^(?=[a-z_]+:)", re.MULTILINE)
 _HIDDEN: Final = "# not shown: it is in {} ({})\n"
@@ -61,25 +55,6 @@ class Section(Struct, frozen=True):
     text: str
 
 
-class Known(Protocol):
-    """A resource by its name, whatever else is known of it."""
-
-    @property
-    def kind(self) -> str:
-        """Its kind."""
-        ...
-
-    @property
-    def namespace(self) -> str:
-        """Its namespace."""
-        ...
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        ...
-
-
 class Materials(Struct, frozen=True, kw_only=True):
     """What a configuration is written from.
 
@@ -88,8 +63,8 @@ class Materials(Struct, frozen=True, kw_only=True):
     `stand_ins` finds the ScrapeConfigs in place of a monitor; None where monitors stay themselves.
     """
 
-    used: Sequence[Known]
-    find: Callable[[Known], Resource | None]
+    used: Sequence[Ref]
+    find: Callable[[Ref], Resource | None]
     assets: Assets
     before: Assets | None = None
     capabilities: Capabilities = Capabilities()
@@ -97,35 +72,18 @@ class Materials(Struct, frozen=True, kw_only=True):
     stand_ins: StandIns | None = None
 
 
-Place: TypeAlias = Section | Known
+Place: TypeAlias = Section | Ref
 
 
 class Layout(Struct, frozen=True):
     """The parts in their order; those of resources are not written yet."""
 
     places: Sequence[Place]
-    write: Callable[[Known], str]
-
-    def part(self, place: Place, *, whole: bool = False) -> Part:
-        """A part; unless it is wanted whole, without its text if that is long."""
-        text = self.text(place)
-        lines = text.count("\n")
-        return Part(
-            title=title_at(place),
-            resource=_named(place),
-            lines=lines,
-            text=text if whole or lines <= MOST_LINES else None,
-        )
+    write: Callable[[Ref], str]
 
     def text(self, place: Place) -> str:
         """The whole text of a part."""
         return place.text if isinstance(place, Section) else self.write(place)
-
-    def parts(self, offset: int, limit: int) -> Iterator[Part]:
-        """Some of the parts, written one after the other; only the first have their text."""
-        for number, place in enumerate(self.places[offset : offset + limit]):
-            part = self.part(place)
-            yield part if number < MOST_TEXTS else replace(part, text=None)
 
     def titled(self, title: str) -> Place | None:
         """The part with a title, None if there is none."""
@@ -139,12 +97,6 @@ def title_at(place: Place) -> str:
     return f"{place.kind[:1].lower()}{place.kind[1:]}/{place.namespace}/{place.name}"
 
 
-def _named(place: Place) -> Named | None:
-    if isinstance(place, Section):
-        return None
-    return Named(kind=place.kind, namespace=place.namespace, name=place.name)
-
-
 def layout_of(workload: Workload, materials: Materials) -> Layout:
     """The parts of a workload's configuration; WorkloadError where it cannot be configured."""
     masked = Masked(materials.assets, materials.before)
@@ -155,8 +107,8 @@ def layout_of(workload: Workload, materials: Materials) -> Layout:
     return _of_scraper(workload, materials, masked)
 
 
-def _written(materials: Materials, write: Callable[[Any], str]) -> Callable[[Known], str]:
-    def text(entry: Known) -> str:
+def _written(materials: Materials, write: Callable[[Any], str]) -> Callable[[Ref], str]:
+    def text(entry: Ref) -> str:
         found = materials.find(entry)
         if found is None:
             return "# it is gone\n"
