@@ -9,15 +9,20 @@ from typing import Any
 RARE = ("cel", "difflib", "cryptography", "unittest", "stoker.offline", "stoker.compare")
 
 _OPERATOR = """
-import gc, json, sys
+import gc, json, os, sys
+os.environ["SSL_CERT_DIR"] = "/somewhere"
+before = dict(os.environ)
 from stoker.cli.operator import import_all
 import_all()
+from aiohttp import connector
 from stoker.golang.template import token_pattern
 print(json.dumps({
     "modules": list(sys.modules),
     "frozen": gc.get_freeze_count(),
     "collecting": gc.isenabled(),
     "patterns": token_pattern.cache_info().currsize,
+    "trusted": len(connector._SSL_CONTEXT_VERIFIED.get_ca_certs()),
+    "environment": dict(os.environ) == before,
 }))
 """
 _KINDS = """
@@ -40,6 +45,13 @@ def test_the_operator_imports_nothing_that_is_rarely_needed() -> None:
     assert found["frozen"] > 10_000
     assert found["collecting"]
     assert found["patterns"] == 0
+
+
+def test_the_operator_reads_no_authorities_of_the_machine_when_it_is_imported() -> None:
+    """Where they are is as before afterwards, for whoever connects to a server they vouch for."""
+    found = told_by(_OPERATOR)
+    assert found["trusted"] == 0
+    assert found["environment"]
 
 
 def test_types_of_versions_that_nobody_asked_for_are_not_made() -> None:

@@ -1,10 +1,11 @@
 """Run the operator; `stoker operator --help` lists its flags, which are those of the peer."""
 
 import asyncio
+import os
 import signal
 import sys
-from collections.abc import Awaitable, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Awaitable, Iterator, Sequence
+from contextlib import AsyncExitStack, contextmanager
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,8 @@ _OBJECTS_PER_SECOND = 100
 _STATUSES_PER_SECOND = 100
 _NEW_OBJECTS = 100_000
 _TURN_SECONDS = 0.001
+# Where OpenSSL looks for the authorities that it trusts.
+_AUTHORITIES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
 def main(words: Sequence[str]) -> int:
@@ -59,12 +62,31 @@ def import_all() -> None:
     import gc
 
     gc.disable()
+    with _authorities_unread():
+        import aiohttp  # noqa: F401
     import stoker.operator.replica
     import stoker.web.server  # noqa: F401 - with its metrics
 
     gc.freeze()
     gc.set_threshold(_NEW_OBJECTS, 20, 50)
     gc.enable()
+
+
+@contextmanager
+def _authorities_unread() -> Iterator[None]:
+    """Let aiohttp be imported without reading all authorities of the machine, twice.
+
+    They are for requests that say nothing of TLS, and ours always do. One that did not would trust
+    nobody.
+    """
+    before = {name: os.environ.get(name) for name in _AUTHORITIES}
+    os.environ.update(dict.fromkeys(_AUTHORITIES, os.devnull))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name)
+            os.environ.update({name: value} if value is not None else {})
 
 
 async def _run(settings: "OperatorSettings") -> None:
