@@ -1,6 +1,8 @@
 """The kept rules of a workload: the same as made at once, and no more done than was changed."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from random import Random
 from typing import Any
 from unittest.mock import patch
 
@@ -13,10 +15,11 @@ from stoker.api.prometheus import Prometheus, PrometheusAgent, PrometheusSpec
 from stoker.api.rules import PrometheusRule
 from stoker.api.thanosruler import ThanosRulerSpec
 from stoker.errors import WorkloadError
-from stoker.generate import rulebook
+from stoker.generate import rulebook, rules
 from stoker.generate.rulebook import KeptRules, RuleTerms, prometheus_terms, thanos_terms
 from stoker.generate.rules import (
     CONFIG_MAP_LIMIT,
+    GROWN_LIMIT,
     MOUNTED_BY_PROMETHEUS,
     MOUNTED_BY_RULER,
     file_name,
@@ -208,6 +211,8 @@ def test_a_rule_that_is_spared_is_the_only_one_made_again(made: list[str]) -> No
 # --- ConfigMaps -----------------------------------------------------------------------------------
 
 HALF = CONFIG_MAP_LIMIT // 2 - 1000
+# Too large for a ConfigMap that another half is in.
+OUTGROWN = GROWN_LIMIT - HALF
 
 
 def test_one_changed_rule_makes_one_file_and_changes_one_config_map(made: list[str]) -> None:
@@ -244,12 +249,39 @@ def test_a_rule_that_is_put_again_changes_nothing() -> None:
 def test_a_rule_that_outgrows_its_config_map_moves_alone() -> None:
     """It goes to the first with room, or to a new one."""
     kept, before = filled({"a": HALF, "b": HALF, "c": 5000})
-    kept.put(key_of("a"), rule("a", size=HALF + 5000))
+    kept.put(key_of("a"), rule("a", size=OUTGROWN))
     after = kept.config_maps()
     assert places(after) == [["b"], ["a", "c"]]
     assert changed(before, after) == [0, 1]
     kept.put(key_of("c"), rule("c", size=CONFIG_MAP_LIMIT - 1000))
     assert places(kept.config_maps()) == [["b"], ["a"], ["c"]]
+
+
+def test_nearly_every_change_rewrites_one_config_map() -> None:
+    """Rules that grow and shrink by a tenth stay where they are, though ConfigMaps were full."""
+    chance = Random(1)
+    sizes = {f"r{number}": chance.randrange(2000, 20_000) for number in range(200)}
+    kept, before = filled(sizes)
+    assert len(before) > MOUNTED_BY_PROMETHEUS
+    written = Counter[int]()
+    for number in range(100):
+        name = chance.choice(list(sizes))
+        size = round(sizes[name] * chance.uniform(0.9, 1.1))
+        kept.put(key_of(name), rule(name, f"up == {number}", size))
+        after = kept.config_maps()
+        written[len(changed(before, after))] += 1
+        before = after
+    assert written == {1: 100}
+
+
+def test_a_new_rule_goes_where_there_are_not_too_many() -> None:
+    """However small it is: names take room that is not in any file."""
+    kept = KeptRules(terms(), MOUNTED_BY_PROMETHEUS)
+    with patch.object(rulebook, "MOST_FILES", 3), patch.object(rules, "MOST_FILES", 3):
+        kept.put_all({key_of(name): rule(name) for name in "abc"})
+        kept.config_maps()
+        kept.put(key_of("d"), rule("d"))
+        assert places(kept.config_maps()) == [["a", "b", "c"], ["d"]]
 
 
 def test_a_new_rule_takes_the_room_of_one_that_is_gone() -> None:
@@ -291,13 +323,13 @@ def test_config_maps_that_are_nearly_empty_are_filled_anew() -> None:
 def test_the_first_answer_begins_with_what_the_config_maps_hold() -> None:
     """After a restart every file is found where it was; what nobody asks for is gone."""
     kept, _ = filled(dict.fromkeys("abcd", HALF))
-    kept.put(key_of("a"), rule("a", size=HALF + 5000))
+    kept.put(key_of("a"), rule("a", size=OUTGROWN))
     before = kept.config_maps()
     assert places(before) == [["b"], ["c", "d"], ["a"]]
     again = KeptRules(terms(), MOUNTED_BY_PROMETHEUS)
     for name in "bcd":
         again.put(key_of(name), rule(name, size=HALF))
-    again.put(key_of("a"), rule("a", size=HALF + 5000))
+    again.put(key_of("a"), rule("a", size=OUTGROWN))
     found = [*before[:-1], {**before[-1], "unknown.yaml": "x"}]
     assert again.config_maps(found) == before
 

@@ -11,6 +11,8 @@ from stoker.api.prometheus import PrometheusSpec
 from stoker.api.rules import PrometheusRule
 from stoker.generate.rules import (
     CONFIG_MAP_LIMIT,
+    GROWN_LIMIT,
+    MOST_FILES,
     Enforcement,
     RuleFile,
     enforcement_of,
@@ -403,7 +405,7 @@ def test_files_fill_one_config_map_after_the_other() -> None:
 
 
 def test_a_changed_file_rewrites_one_config_map() -> None:
-    """A file that grows out of its ConfigMap moves, and the others stay."""
+    """It may grow where it is; one that outgrows even that moves, and the others stay."""
     third = CONFIG_MAP_LIMIT // 3
     files = {name: name * third for name in "abcdef"}
     before = split_files(files)
@@ -411,7 +413,21 @@ def test_a_changed_file_rewrites_one_config_map() -> None:
     small = split_files(files | {"a": "changed"}, before)
     assert small[1] == before[1]
     grown = split_files(files | {"a": "A" * (third + 9)}, before)
-    assert [list(held) for held in grown] == [["b", "c"], ["d", "e", "f"], ["a"]]
+    assert [list(held) for held in grown] == [["a", "b", "c"], ["d", "e", "f"]]
+    again = split_files(files | {"a": "A" * (third + 99)}, grown)
+    assert again[1] == before[1]
+    outgrown = split_files(files | {"a": "A" * (GROWN_LIMIT - 2 * third + 1)}, before)
+    assert [list(held) for held in outgrown] == [["b", "c"], ["d", "e", "f"], ["a"]]
+
+
+def test_many_tiny_files_are_spread_over_config_maps() -> None:
+    """Their names are stored as well, twice, and are most of them."""
+    files = {f"{number:04}": "x" for number in range(2 * MOST_FILES + 1)}
+    before = split_files(files)
+    assert [len(held) for held in before] == [MOST_FILES, MOST_FILES, 1]
+    assert split_files(files | {"0000": "y", "zzzz": "x"}, before)[1] == before[1]
+    crowded = split_files(files, [files])
+    assert [len(held) for held in crowded] == [MOST_FILES, MOST_FILES, 1]
 
 
 def test_a_new_file_rewrites_one_config_map() -> None:
@@ -437,7 +453,7 @@ def test_every_file_has_its_place(old: dict[str, int], new: dict[str, int]) -> N
     files = {name: "n" * size for name, size in new.items()}
     after = split_files(files, before)
     assert sorted(name for held in after for name in held) == sorted(files)
-    assert all(sum(map(len, held.values())) <= CONFIG_MAP_LIMIT for held in after)
+    assert all(sum(map(len, held.values())) <= GROWN_LIMIT for held in after)
     assert len(after) <= len(split_files(files))
     assert split_files(files, after) == after
 

@@ -4,8 +4,9 @@
     set_workload    the workload        the files that what changed of it has a part in
 
 Each PrometheusRule is a file, judged and written on its own, and the files lie in ConfigMaps. Where
-each of them lies is remembered: a changed file stays in its ConfigMap, and leaves it for the first
-with room only when it has outgrown it. The first answer begins with what the ConfigMaps of the
+each of them lies is remembered: a changed file stays in its ConfigMap, which has room to grow that
+no new file gets, and leaves it for the first with room only when it has outgrown that too. The
+first answer begins with what the ConfigMaps of the
 cluster hold; where hardly a third of their room is in use later, all are filled anew. That moves
 files, and Prometheus forgets since when an alert of a moved file is pending, so it must be rare.
 
@@ -20,7 +21,7 @@ not change is the same object in the next answer, so nobody needs to compare its
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 
@@ -31,6 +32,8 @@ from stoker.errors import WorkloadError
 from stoker.generate.draft import Ignored
 from stoker.generate.rules import (
     CONFIG_MAP_LIMIT,
+    GROWN_LIMIT,
+    MOST_FILES,
     Enforcement,
     RuleFile,
     enforcement_of,
@@ -260,7 +263,7 @@ def _kept(shelf: _Shelf, files: Mapping[str, str | None]) -> _Shelf:
     """A ConfigMap with those of its files that still fit."""
     here = {name: text for name, text in files.items() if name in shelf and shelf[name] != text}
     without = shelf.changed(dict.fromkeys(here))
-    room = CONFIG_MAP_LIMIT - without.size
+    room = GROWN_LIMIT - without.size
     fitting = {}
     for name, text in sorted(here.items()):
         if text is not None and text_size(text) <= room:
@@ -271,18 +274,34 @@ def _kept(shelf: _Shelf, files: Mapping[str, str | None]) -> _Shelf:
 
 def _placed(shelves: Sequence[_Shelf], files: Mapping[str, str]) -> list[_Shelf]:
     """The ConfigMaps with more files, each in the first that has room."""
-    rooms = [CONFIG_MAP_LIMIT - shelf.size for shelf in shelves]
+    rooms = [_room(shelf.size, len(shelf)) for shelf in shelves]
     coming: list[dict[str, str]] = [{} for _ in shelves]
     for name, text in sorted(files.items()):
-        size = text_size(text)
-        place = next((at for at, room in enumerate(rooms) if size <= room), len(rooms))
+        room = _Room(text_size(text), 1)
+        place = next((at for at, free in enumerate(rooms) if room.fits(free)), len(rooms))
         if place == len(rooms):
-            rooms.append(CONFIG_MAP_LIMIT)
+            rooms.append(_room(0, 0))
             coming.append({})
-        rooms[place] -= size
+        rooms[place] = _Room(rooms[place].size - room.size, rooms[place].files - 1)
         coming[place][name] = text
     both = zip_longest(shelves, coming, fillvalue=_EMPTY)
     return [shelf.changed(more) for shelf, more in both]
+
+
+class _Room(NamedTuple):
+    """Room for files: bytes, and how many."""
+
+    size: int
+    files: int
+
+    def fits(self, free: "_Room") -> bool:
+        """Whether there is as much as this."""
+        return self.size <= free.size and self.files <= free.files
+
+
+def _room(size: int, files: int) -> _Room:
+    """What is left for new files beside so many, of this size."""
+    return _Room(CONFIG_MAP_LIMIT - size, MOST_FILES - files)
 
 
 # --- Compression ----------------------------------------------------------------------------------

@@ -3,9 +3,10 @@
     PrometheusRule ──judged, limited to its namespace──> shop-alerts-1f0c….yaml
     all files ──────────────────────────────> prometheus-main-rulefiles-0, -1, …
 
-A ConfigMap holds half a megabyte of them. A file stays in the ConfigMap in which it lies for as
-long as it fits, so one changed rule rewrites one ConfigMap; without ConfigMaps to begin with they
-are filled one after the other in the order of the files' names, as the peer does.
+A ConfigMap is filled with half a megabyte of them. A file stays in the ConfigMap in which it lies,
+and there is room to grow that new files do not get, so one changed rule rewrites one ConfigMap;
+without ConfigMaps to begin with they are filled one after the other in the order of the files'
+names, as the peer does.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,6 +32,19 @@ from stoker.validate.rules import rules as rule_findings
 
 CONFIG_MAP_LIMIT: Final = 524_288
 """The bytes of rules that go into one ConfigMap, and so the most that one PrometheusRule may be."""
+
+GROWN_LIMIT: Final = 655_360
+"""The bytes up to which files that are in a ConfigMap already may grow without leaving it.
+
+Kubernetes takes a megabyte of values, and etcd half as much more with all that is beside them.
+"""
+
+MOST_FILES: Final = 1_000
+"""So many files go into one ConfigMap, however small they are.
+
+A name may take 253 bytes, and is stored twice, as a key and in `managedFields`: with thousands
+of them etcd would refuse what Kubernetes takes.
+"""
 
 MANAGED: Final = {
     "app.kubernetes.io/managed-by": "prometheus-operator",
@@ -254,10 +268,10 @@ def _kept(files: Mapping[str, str], before: Sequence[Mapping[str, str]]) -> list
     kept: list[list[str]] = []
     for held in before:
         here = [name for name in held if name in files and name not in seen]
-        room, stay = CONFIG_MAP_LIMIT, []
+        room, stay = GROWN_LIMIT, list[str]()
         for name in sorted(here, key=lambda name: (held[name] != files[name], name)):
             size = text_size(files[name])
-            if size <= room:
+            if size <= room and len(stay) < MOST_FILES:
                 room -= size
                 stay.append(name)
                 seen.add(name)
@@ -274,7 +288,7 @@ def _placed(
     first = 0
     for name in names:
         size = text_size(files[name])
-        while first < len(places) and sizes[first] + size > CONFIG_MAP_LIMIT and places[first]:
+        while first < len(places) and _is_full(places[first], sizes[first] + size):
             first += 1
         if first == len(places):
             places.append([])
@@ -282,6 +296,11 @@ def _placed(
         places[first].append(name)
         sizes[first] += size
     return places
+
+
+def _is_full(names: Sequence[str], size: int) -> bool:
+    """Whether a ConfigMap with these files has no room for another, with which it had this size."""
+    return bool(names) and (size > CONFIG_MAP_LIMIT or len(names) >= MOST_FILES)
 
 
 def _contents(places: Sequence[Sequence[str]], files: Mapping[str, str]) -> list[dict[str, str]]:
