@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests import amtool, promtool
+from tests.builders import thing
 from tests.conformance.cases import WORLDS, Case, recorded_worlds
 from tests.conformance.exceptions import is_deliberate
 from tests.conformance.worlds import lines, objects_of, workloads_of
@@ -18,8 +19,7 @@ CONFIGURATIONS = ("prometheus.yaml.gz", "alertmanager.yaml.gz")
 
 def resource(kind: str, name: str, spec: dict[str, Any], version: str = "v1") -> dict[str, Any]:
     """A resource of the namespace `shop`."""
-    metadata = {"name": name, "namespace": "shop"}
-    return {"apiVersion": f"{GROUP}/{version}", "kind": kind, "metadata": metadata, "spec": spec}
+    return thing(kind, name, version=version, spec=spec)
 
 
 def namespace() -> dict[str, Any]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import ClassVar, NamedTuple
 
+from tests.builders import prometheus, service_monitor
 from tests.faults.rights import (
     BOUND_SECONDS,
     MODES,
@@ -29,7 +30,7 @@ from tests.faults.rights import (
 from tests.faults.runs import Run, Told
 from tests.live.faults import Wire
 from tests.live.installing import kustomized, overlay
-from tests.live.operating import Object, Running, World, prometheus, service_monitor
+from tests.live.operating import Object, Running, World
 from tests.live.replicas import leads
 from tests.live.right_cases import has_job, on_nodes
 from tests.live.rights import (

@@ -11,17 +11,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from tests.faults.authority import CERTIFICATE
-from tests.faults.world import PREFIX, World
-from tests.live.operating import (
+from tests.builders import (
     agent,
+    alert,
     alertmanager,
     alertmanager_config,
+    config_map,
+    pod_monitor,
     prometheus,
     resource,
+    secret,
     service_monitor,
     thanos_ruler,
 )
+from tests.faults.authority import CERTIFICATE
+from tests.faults.world import PREFIX, World
 
 Object = dict[str, Any]
 Do = Callable[[World], None]
@@ -97,17 +101,6 @@ def all_of(*steps: Do) -> Do:
 # --- Objects --------------------------------------------------------------------------------------
 
 
-def secret(name: str, values: dict[str, str]) -> Object:
-    """A Secret of a user."""
-    metadata = {"name": name}
-    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": values}
-
-
-def config_map(name: str, values: dict[str, str]) -> Object:
-    """A ConfigMap of a user."""
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": values}
-
-
 def key(name: str, member: str) -> Object:
     """A reference to a key of a Secret or ConfigMap."""
     return {"name": name, "key": member}
@@ -115,15 +108,7 @@ def key(name: str, member: str) -> Object:
 
 def rule(name: str, expression: str, **metadata: Any) -> Object:
     """A PrometheusRule with one alert."""
-    groups = [{"name": name, "rules": [{"alert": "Down", "expr": expression}]}]
-    return resource("PrometheusRule", name, {"groups": groups}, **metadata)
-
-
-def pod_monitor(name: str, **endpoint: Any) -> Object:
-    """A PodMonitor of one endpoint."""
-    selector = {"matchLabels": {"app": name}}
-    endpoints = [{"port": "web"} | endpoint]
-    return resource("PodMonitor", name, {"selector": selector, "podMetricsEndpoints": endpoints})
+    return resource("PrometheusRule", name, alert(name, expression), **metadata)
 
 
 def probe(name: str, **more: Any) -> Object:

@@ -21,12 +21,13 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import aiohttp
 
+from tests.builders import prometheus
 from tests.faults.mirror import Mirror
 from tests.faults.runs import Run, Told
 from tests.faults.state import Normaliser, Snapshot, differences
 from tests.faults.steady import Request, Tenant
 from tests.faults.world import FIRST_VERSION
-from tests.live.operating import Running, prometheus
+from tests.live.operating import Running
 from tools.cluster import Cluster
 from tools.crds import install_crds
 from tools.waiting import until

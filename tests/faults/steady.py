@@ -14,14 +14,16 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from stoker.kube.resources import resource_of
-from tests.live.operating import (
+from tests.builders import (
     agent,
     alertmanager,
     alertmanager_config,
     prometheus,
     resource,
+    secret,
     service_monitor,
     thanos_ruler,
+    thing,
 )
 
 Object = dict[str, Any]
@@ -239,17 +241,11 @@ _VERSIONS = {
 
 
 def _namespace(name: str, **labels: str) -> Object:
-    return {
-        "apiVersion": "v1",
-        "kind": "Namespace",
-        "metadata": {"name": name, "labels": labels},
-    }
+    return thing("Namespace", name, labels=labels)
 
 
 def _secret(number: int, value: str) -> Object:
-    data = {"token": value}
-    metadata = {"name": f"token-{number}"}
-    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data}
+    return secret(f"token-{number}", {"token": value})
 
 
 def _on_nodes() -> Object:

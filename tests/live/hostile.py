@@ -11,7 +11,6 @@ although it is small. Some of his Secrets are answered late, or not at all (`fau
 
 from __future__ import annotations
 
-import base64
 import itertools
 import threading
 import time
@@ -21,9 +20,11 @@ from typing import Any
 
 from aiohttp import web
 
+from tests import builders
+from tests.builders import resource
 from tests.live.beside import beside
 from tests.live.faults import status
-from tests.live.operating import World, resource
+from tests.live.operating import World
 from tools.api import ApiError
 
 Object = dict[str, Any]
@@ -62,9 +63,7 @@ def relabeled(count: int, pattern: str) -> Object:
 
 def secret(name: str, text: str) -> Object:
     """A Secret of his."""
-    data = {"token": base64.b64encode(text.encode()).decode()}
-    metadata = {"name": name}
-    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data}
+    return builders.secret(name, {"token": text})
 
 
 def over() -> Iterator[Object]:

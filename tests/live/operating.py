@@ -18,13 +18,12 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from stoker.api.crd import GROUP
 from stoker.kube.resources import ALL, ApiResource, resource_of
 from tools.api import ApiError
 from tools.audit import Write
@@ -41,7 +40,6 @@ _KINDS: dict[str, ApiResource] = {
 }
 # Who has not written for so long is done, unless it was stopped meanwhile.
 STILL_SECONDS = 2.0
-_ALPHA = ("PrometheusAgent", "ScrapeConfig", "AlertmanagerConfig")
 _PORT = re.compile(r"msg=listening component=web port=(\d+)")
 
 
@@ -275,54 +273,3 @@ def _is_rolled_out(found: Object) -> bool:
     status = found.get("status") or {}
     current = status.get("currentRevision") == status.get("updateRevision")
     return current and status.get("observedGeneration") == found["metadata"]["generation"]
-
-
-def resource(kind: str, name: str, spec: Mapping[str, Any], **metadata: Any) -> Object:
-    """An object of our group; the version is the one that is stored."""
-    version = "v1alpha1" if kind in _ALPHA else "v1"
-    return {
-        "apiVersion": f"{GROUP}/{version}",
-        "kind": kind,
-        "metadata": {"name": name, **metadata},
-        "spec": dict(spec),
-    }
-
-
-def prometheus(name: str, **spec: Any) -> Object:
-    """A Prometheus that selects everything in its namespace."""
-    every: Object = {"serviceMonitorSelector": {}, "podMonitorSelector": {}, "ruleSelector": {}}
-    return resource(
-        "Prometheus", name, every | {"probeSelector": {}, "scrapeConfigSelector": {}} | spec
-    )
-
-
-def agent(name: str, **spec: Any) -> Object:
-    """A PrometheusAgent that selects everything in its namespace."""
-    every: Object = {"serviceMonitorSelector": {}, "podMonitorSelector": {}, "probeSelector": {}}
-    return resource("PrometheusAgent", name, every | {"scrapeConfigSelector": {}} | spec)
-
-
-def alertmanager(name: str, **spec: Any) -> Object:
-    """An Alertmanager that selects everything in its namespace."""
-    return resource("Alertmanager", name, {"alertmanagerConfigSelector": {}} | spec)
-
-
-def thanos_ruler(name: str, **spec: Any) -> Object:
-    """A ThanosRuler that selects all rules in its namespace."""
-    return resource("ThanosRuler", name, {"ruleSelector": {}, "queryEndpoints": ["query:1"]} | spec)
-
-
-def alertmanager_config(name: str, *matchers: Object, **spec: Any) -> Object:
-    """An AlertmanagerConfig with a route to one receiver, for alerts that match."""
-    route = {"receiver": "team", "matchers": list(matchers)}
-    return resource(
-        "AlertmanagerConfig", name, {"route": route, "receivers": [{"name": "team"}]} | spec
-    )
-
-
-def service_monitor(name: str, port: str = "web", **endpoint: Any) -> Object:
-    """A ServiceMonitor of one endpoint."""
-    labels = {"matchLabels": {"app": name}}
-    return resource(
-        "ServiceMonitor", name, {"selector": labels, "endpoints": [{"port": port} | endpoint]}
-    )

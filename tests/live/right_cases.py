@@ -7,9 +7,7 @@ from functools import partial
 from typing import Any
 
 from stoker.api.crd import GROUP
-from tests.live.operating import (
-    Object,
-    World,
+from tests.builders import (
     agent,
     alertmanager,
     alertmanager_config,
@@ -18,6 +16,7 @@ from tests.live.operating import (
     service_monitor,
     thanos_ruler,
 )
+from tests.live.operating import Object, World
 from tests.live.rights import Right
 from tests.live.test_operator_access import is_absent, left_over, rule, secret
 from tests.live.test_operator_faults import configuration

@@ -22,8 +22,9 @@ from urllib.parse import quote
 
 import pytest
 
+from tests.builders import alertmanager, prometheus, resource
 from tests.live import guarded
-from tests.live.operating import Running, World, alertmanager, prometheus, resource
+from tests.live.operating import Running, World
 from tests.live.scraping import NOBODY, allow_discovery
 from tests.live.test_webhook import Authority
 from tools import build

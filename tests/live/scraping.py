@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import quote
 
-from tests.live.operating import resource
+from tests.builders import resource
 from tools.cluster import Cluster
 from tools.components import SERVER_ADDRESS
 from tools.host import ROOT

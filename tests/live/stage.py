@@ -22,8 +22,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.builders import resource
 from tests.live.beside import beside
-from tests.live.operating import World, resource
+from tests.live.operating import World
 from tests.live.scraping import (
     NOBODY,
     PORTS,

@@ -29,7 +29,8 @@ from typing import Any
 
 import pytest
 
-from tests.live.operating import Running, World, resource
+from tests.builders import resource
+from tests.live.operating import Running, World
 from tests.live.scraping import (
     NOBODY,
     allow_discovery,

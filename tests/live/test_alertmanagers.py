@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
+from tests.builders import alertmanager, alertmanager_config
 from tests.live.beside import beside
 from tests.live.naming import RESOLVER, RESOLVING, Records, name_server, write
-from tests.live.operating import Object, Running, World, alertmanager, alertmanager_config
+from tests.live.operating import Object, Running, World
 from tests.live.scraping import our_reloader
 from tests.live.test_webhook import Authority
 from tools.api import ApiError

@@ -25,12 +25,13 @@ from stoker.consolidate.configs import Consolidable
 from stoker.select.assets import Contents
 from stoker.select.consolidated import CONSOLIDATED_FROM
 from stoker.select.workload import Scraper
+from tests.builders import prometheus, resource, service_monitor
 from tests.conformance.cases import default_folder, suites
 from tests.conformance.test_consolidation import monitors as recorded_monitors
 from tests.equivalence import jobs_of
 from tests.live.discovering import Pair, found_by_both
 from tests.live.installing import kustomized, overlay
-from tests.live.operating import Object, Running, World, prometheus, resource, service_monitor
+from tests.live.operating import Object, Running, World
 from tests.live.scraping import target
 from tests.promtool import refusals
 from tests.unit.test_consolidate import MONITORS, VALUES, WORKLOADS, workload

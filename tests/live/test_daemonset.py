@@ -14,8 +14,9 @@ from stoker.build.agent import daemon_set
 from stoker.build.site import Site, TlsAssets
 from stoker.select.workload import scraper_of
 from stoker.settings import Capabilities, ObjectSettings
+from tests.builders import resource
 from tests.live import dry_run
-from tests.live.operating import Object, Running, World, resource
+from tests.live.operating import Object, Running, World
 from tools.cluster import Cluster
 from tools.crds import install_crds
 from tools.stages import READINESS

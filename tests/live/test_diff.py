@@ -7,10 +7,8 @@ import pytest
 import yaml
 
 from stoker.__main__ import main
-from tests.live.operating import (
-    Object,
-    Running,
-    World,
+from tests import builders
+from tests.builders import (
     agent,
     alertmanager,
     alertmanager_config,
@@ -19,6 +17,7 @@ from tests.live.operating import (
     service_monitor,
     thanos_ruler,
 )
+from tests.live.operating import Object, Running, World
 from tests.live.test_explain import allow, rule
 from tools.api import kubeconfig
 
@@ -54,8 +53,7 @@ def diff(world: World, capsys: Output, tmp_path: Path) -> Diff:
 
 def secret(word: str) -> Object:
     """A Secret with a login."""
-    data = {"user": "ann", "word": word}
-    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "login"}, "stringData": data}
+    return builders.secret("login", {"user": "ann", "word": word})
 
 
 def test_what_manifests_change_is_shown_before_they_are_applied(

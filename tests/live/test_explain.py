@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from stoker.__main__ import main
-from tests.live.operating import Object, World, prometheus, resource, service_monitor
+from tests.builders import prometheus, resource, service_monitor
+from tests.live.operating import Object, World
 from tools.api import kubeconfig
 from tools.cluster import Cluster
 

@@ -20,6 +20,7 @@ from stoker.kube.errors import Conflict, NotLeading
 from stoker.kube.resources import SECRET, resource_of
 from stoker.operator import claims
 from stoker.operator.writer import Writer
+from tests import builders
 from tests.live.faults import Gateway
 from tests.live.freezing import freeze
 from tools.cluster import Cluster
@@ -50,8 +51,7 @@ class Late:
 
 def secret(namespace: str, by: str) -> Object:
     """What the writers disagree about."""
-    metadata = {"namespace": namespace, "name": "one", "labels": {"by": by}}
-    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": {"by": by}}
+    return builders.secret("one", {"by": by}, namespace=namespace, labels={"by": by})
 
 
 def claim(namespace: str) -> Object:

@@ -6,9 +6,10 @@ import pytest
 
 from stoker.api.core import Object
 from stoker.kube.errors import ApiError, Invalid
+from tests.builders import prometheus
 from tests.fuzz.building import NAMESPACE, Attempt, attempts, counted
 from tests.live.dry_run import Answer, answers
-from tests.live.operating import Running, World, prometheus
+from tests.live.operating import Running, World
 from tools.cluster import Cluster
 
 SEED, COUNT = 20261115, 400

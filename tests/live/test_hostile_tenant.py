@@ -27,11 +27,12 @@ from typing import NamedTuple
 import pytest
 import yaml
 
+from tests.builders import alertmanager, prometheus, service_monitor
 from tests.live import hostile
 from tests.live.beside import beside
 from tests.live.faults import Gateway
 from tests.live.hostile import Attacker
-from tests.live.operating import Object, Running, World, alertmanager, prometheus, service_monitor
+from tests.live.operating import Object, Running, World
 from tools.cluster import Cluster
 from tools.waiting import until
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from tests.live.operating import Object, Running, World, prometheus, resource, service_monitor
+from tests.builders import prometheus, resource, service_monitor
+from tests.live.operating import Object, Running, World
 from tests.live.replicas import Replica, reconciles, writes
 
 WORKLOADS = 20

@@ -19,6 +19,7 @@ import yaml
 
 from stoker.api.crd import Conversion, Kind, manifest, with_webhook
 from stoker.api.kinds import KINDS
+from tests.builders import prometheus, service_monitor
 from tests.live.installing import (
     CHART,
     DEFINITIONS,
@@ -31,7 +32,7 @@ from tests.live.installing import (
     rendered,
     until_found,
 )
-from tests.live.operating import Running, World, prometheus, service_monitor
+from tests.live.operating import Running, World
 from tests.live.test_operator_access import Site
 from tests.live.test_operator_faults import configuration
 from tools.cluster import Cluster

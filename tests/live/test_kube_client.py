@@ -24,6 +24,7 @@ from stoker.kube.errors import (
 )
 from stoker.kube.resources import CONFIG_MAP, NODE, SECRET, STATEFUL_SET
 from stoker.kube.takeover import adopt
+from tests import builders
 from tools.cluster import Cluster
 from tools.waiting import DEADLINE, POLL
 
@@ -46,12 +47,7 @@ def run(cluster: Cluster, script: Script, **options: Any) -> None:
 
 def config_map(namespace: str, data: dict[str, str], **metadata: Any) -> dict[str, Any]:
     """Make a ConfigMap."""
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"namespace": namespace, "name": "one", **metadata},
-        "data": data,
-    }
+    return builders.config_map("one", data, namespace=namespace, **metadata)
 
 
 def stateful_set(namespace: str, *containers: str) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from stoker.kube.clock import awake_or_asleep
 from stoker.kube.errors import NotLeading
 from stoker.kube.lease import Leadership
 from stoker.kube.resources import CONFIG_MAP, LEASE
+from tests import builders
 from tools.cluster import Cluster
 
 ROOT = Path(__file__).parents[2]
@@ -103,8 +104,7 @@ def writer(cluster: Cluster, namespace: str) -> subprocess.Popen[str]:
 
 def config_map(namespace: str) -> dict[str, Any]:
     """Make what is written to."""
-    metadata = {"namespace": namespace, "name": "one"}
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"by": "nobody"}}
+    return builders.config_map("one", {"by": "nobody"}, namespace=namespace)
 
 
 def test_one_of_two_leads_and_hands_over_when_it_stops(cluster: Cluster, namespace: str) -> None:

@@ -6,7 +6,8 @@ import subprocess
 import sys
 from typing import Any
 
-from tests.live.operating import World, resource
+from tests.builders import resource
+from tests.live.operating import World
 
 Object = dict[str, Any]
 

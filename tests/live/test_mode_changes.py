@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.live.operating import Object, Running, World, resource
+from tests.builders import resource, secret
+from tests.live.operating import Object, Running, World
 from tools.cluster import Cluster
 from tools.crds import install_crds
 from tools.stages import READINESS
@@ -39,13 +40,7 @@ def _credentials() -> Object:
 
 def login(password: str) -> Object:
     """The Secret that the monitors name."""
-    data = {"username": "me", "password": password}
-    return {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": {"name": "login"},
-        "stringData": data,
-    }
+    return secret("login", {"username": "me", "password": password})
 
 
 def read_by(world: World, kind: str) -> str:

@@ -18,7 +18,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.live.operating import Object, World, agent, alertmanager, prometheus, service_monitor
+from tests.builders import agent, alertmanager, prometheus, service_monitor
+from tests.live.operating import Object, World
 from tests.live.test_operator import found
 from tests.live.test_operator_access import Site
 from tests.live.test_operator_takeover import (

@@ -26,7 +26,8 @@ from stoker.select.nodes import absence
 from stoker.select.workload import scraper_of
 from stoker.settings import Capabilities, ObjectSettings
 from stoker.view.objects import Node
-from tests.live.operating import Running, World, resource
+from tests.builders import resource
+from tests.live.operating import Running, World
 from tests.live.test_explain import allow, rule
 from tests.live.test_status_page import Page
 from tools.cluster import Cluster

@@ -8,15 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.live.operating import (
-    Object,
-    Running,
-    World,
-    agent,
-    prometheus,
-    resource,
-    service_monitor,
-)
+from tests.builders import agent, prometheus, resource, service_monitor
+from tests.live.operating import Object, Running, World
 
 DEADLINE = "operator.prometheus.io/deletion-deadline"
 

@@ -20,12 +20,8 @@ from aiohttp import web
 
 from stoker.api.crd import GROUP
 from stoker.kube.resources import Target
-from tests.live.faults import Gateway, SecondServer, status
-from tests.live.installing import kustomized, overlay
-from tests.live.operating import (
-    Object,
-    Running,
-    World,
+from tests import builders
+from tests.builders import (
     agent,
     alertmanager,
     alertmanager_config,
@@ -34,6 +30,9 @@ from tests.live.operating import (
     service_monitor,
     thanos_ruler,
 )
+from tests.live.faults import Gateway, SecondServer, status
+from tests.live.installing import kustomized, overlay
+from tests.live.operating import Object, Running, World
 from tests.live.rights import COMPONENTS
 from tests.live.test_operator_faults import configuration
 from tests.live.test_operator_flags import NEVER_READY, never_ready
@@ -225,8 +224,7 @@ def rule(record: str) -> Object:
 
 def secret(name: str) -> Object:
     """A Secret with a token."""
-    data = {"token": "dG9rZW4="}
-    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "data": data}
+    return builders.secret(name, {"token": "token"})
 
 
 def foreign(kind: str, workload: Object) -> Object:

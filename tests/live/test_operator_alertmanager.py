@@ -7,15 +7,9 @@ from functools import partial
 
 import yaml
 
+from tests.builders import alertmanager, alertmanager_config, resource
 from tests.live.alerting import Kind, keeps_what_it_has, lives, needs, pods, put_right
-from tests.live.operating import (
-    Object,
-    Running,
-    World,
-    alertmanager,
-    alertmanager_config,
-    resource,
-)
+from tests.live.operating import Object, Running, World
 from tests.live.test_operator import failed, found, reconciled, secret
 from tests.live.test_operator_bindings import until_bound, verdict
 

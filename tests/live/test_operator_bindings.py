@@ -11,16 +11,9 @@ import pytest
 from aiohttp import web
 
 from stoker.settings import NamespaceSettings, OperatorSettings, lease_name
+from tests.builders import agent, prometheus, resource, service_monitor
 from tests.live.faults import Gateway
-from tests.live.operating import (
-    Object,
-    Running,
-    World,
-    agent,
-    prometheus,
-    resource,
-    service_monitor,
-)
+from tests.live.operating import Object, Running, World
 from tests.live.test_operator import configuration
 from tools.audit import Write
 from tools.cluster import Cluster

@@ -17,6 +17,7 @@ import pytest
 from aiohttp import web
 
 from stoker.kube.report import BLIND_SECONDS
+from tests.builders import agent, prometheus, service_monitor
 from tests.live.faults import (
     Fault,
     Gateway,
@@ -26,7 +27,7 @@ from tests.live.faults import (
     silent_watches,
     status,
 )
-from tests.live.operating import Object, Running, World, agent, prometheus, service_monitor
+from tests.live.operating import Object, Running, World
 from tools.cluster import Cluster
 
 # Promised is 10 s after a fault ends; a machine with many other things to do takes longer.

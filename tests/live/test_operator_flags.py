@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.live.operating import Object, Running, World, agent, alertmanager, prometheus
+from tests.builders import agent, alertmanager, prometheus
+from tests.live.operating import Object, Running, World
 from tools.stages import READINESS
 
 STATEFUL_SETS = {

@@ -16,8 +16,9 @@ from http import HTTPStatus
 import pytest
 from aiohttp import web
 
+from tests.builders import prometheus, service_monitor
 from tests.live.faults import Gateway, Wire, status
-from tests.live.operating import Object, Running, World, prometheus, service_monitor
+from tests.live.operating import Object, Running, World
 from tests.live.test_operator_faults import configuration, put_scrape_config, scraped, secret
 from tools.audit import Write
 from tools.cluster import Cluster

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 
-from tests.live.operating import Running, World, prometheus, service_monitor
+from tests.builders import prometheus, service_monitor
+from tests.live.operating import Running, World
 from tests.live.replicas import Replica, leads, reconciles, writes
 
 # A Lease runs out 15 s after its last renewal, which may be 2 s old when its holder dies.

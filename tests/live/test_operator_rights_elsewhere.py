@@ -15,8 +15,9 @@ import pytest
 from msgspec.structs import replace
 
 from stoker.settings import KubeletSettings
+from tests.builders import prometheus, service_monitor
 from tests.live.installing import kustomized, overlay, rendered
-from tests.live.operating import Object, Running, World, prometheus, service_monitor
+from tests.live.operating import Object, Running, World
 from tests.live.right_cases import CASES, CONSOLIDATION_CASES, DAEMON_SET, has_job, on_nodes
 from tests.live.rights import (
     Right,

@@ -19,8 +19,9 @@ import pytest
 from aiohttp import web
 
 from stoker.build.hashing import INPUT_HASH
+from tests.builders import prometheus, resource, service_monitor
 from tests.live.faults import Gateway, status
-from tests.live.operating import Object, Running, World, prometheus, resource, service_monitor
+from tests.live.operating import Object, Running, World
 from tests.live.test_operator import found
 from tests.live.test_operator_faults import configuration
 from tests.live.test_operator_storage import bind, claimed, storage, storage_class

@@ -8,7 +8,8 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.live.operating import Object, Running, World, agent, prometheus, service_monitor
+from tests.builders import agent, prometheus, service_monitor
+from tests.live.operating import Object, Running, World
 from tests.live.test_operator_bindings import (
     FINALIZER,
     events_about,

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.live.operating import Object, Running, World, agent, prometheus
+from tests.builders import agent, prometheus
+from tests.live.operating import Object, Running, World
 from tests.live.test_operator import failed, found
 
 CLAIM = "prometheus-main-db-prometheus-main-0"

@@ -15,16 +15,8 @@ from stoker.plan import objects_for
 from stoker.select.assets import Contents
 from stoker.select.workload import Workload
 from stoker.settings import Capabilities, ObjectSettings
-from tests.live.operating import (
-    Object,
-    Running,
-    World,
-    agent,
-    alertmanager,
-    prometheus,
-    service_monitor,
-    thanos_ruler,
-)
+from tests.builders import agent, alertmanager, prometheus, service_monitor, thanos_ruler
+from tests.live.operating import Object, Running, World
 from tests.live.test_operator import container, found, gone, rule
 from tests.planning import decide
 

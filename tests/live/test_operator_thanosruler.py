@@ -3,8 +3,9 @@
 from base64 import b64decode
 from collections.abc import Callable
 
+from tests.builders import prometheus, resource, thanos_ruler
 from tests.live.alerting import Kind, keeps_what_it_has, lives, needs, pods, put_right
-from tests.live.operating import Object, Running, World, prometheus, resource, thanos_ruler
+from tests.live.operating import Object, Running, World
 from tests.live.test_operator import failed, found, rule, secret
 from tests.live.test_operator_bindings import FINALIZER, MAIN, until_bound, verdict
 

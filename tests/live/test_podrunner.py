@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from tests.live.operating import Running, World, prometheus, resource
+from tests.builders import prometheus, resource
+from tests.live.operating import Running, World
 from tests.live.scraping import (
     active_targets,
     allow_discovery,

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.live.operating import Object, Running, World, resource
+from tests.builders import resource
+from tests.live.operating import Object, Running, World
 from tools.api import ApiError
 
 NAME = "prom-agent-main"

@@ -14,16 +14,8 @@ from stoker.build.names import FIELD_MANAGER
 from stoker.cluster.live import beside_others
 from stoker.ref import Ref, ref_of_manifest
 from stoker.select.workload import CONTROLLER_ID
-from tests.live.operating import (
-    Object,
-    Running,
-    World,
-    agent,
-    alertmanager,
-    prometheus,
-    resource,
-    service_monitor,
-)
+from tests.builders import agent, alertmanager, prometheus, resource, service_monitor
+from tests.live.operating import Object, Running, World
 from tools.cluster import Cluster
 
 EXAMPLE = Path(__file__).parents[2] / "example"

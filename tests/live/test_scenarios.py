@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
+from tests.builders import resource
 from tests.live import guarded
-from tests.live.operating import World, resource
+from tests.live.operating import World
 from tests.live.scenery import (
     HOME,
     STORE,

@@ -13,6 +13,7 @@ import yaml
 
 from stoker.api.convert import ANNOTATION, converted
 from stoker.api.crd import GROUP
+from tests.builders import resource
 from tests.live.test_webhook import Site, path_of
 from tools.api import ApiError
 from tools.cluster import Cluster
@@ -37,9 +38,7 @@ SIGNED = {
 
 def config(name: str, version: str, **spec: Any) -> dict[str, Any]:
     """A ScrapeConfig."""
-    metadata = {"name": name, "namespace": "default"}
-    own = {"apiVersion": f"{GROUP}/{version}", "kind": "ScrapeConfig"}
-    return own | {"metadata": metadata, "spec": spec}
+    return resource("ScrapeConfig", name, spec, version=version, namespace="default")
 
 
 def serve(site: Site, *options: str) -> None:

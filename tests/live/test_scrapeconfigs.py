@@ -14,8 +14,9 @@ import yaml
 
 from stoker.__main__ import main
 from stoker.api.crd import GROUP
+from tests.builders import prometheus, resource
 from tests.live.naming import RESOLVER, RESOLVING, Records, name_server, write
-from tests.live.operating import Object, Running, World, prometheus, resource
+from tests.live.operating import Object, Running, World
 from tests.live.scraping import PORTS, active_targets, allow_discovery, exporter, our_reloader
 from tools.cluster import Cluster
 from tools.crds import install_crds

@@ -10,15 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.live.operating import (
-    Object,
-    Running,
-    World,
-    prometheus,
-    resource,
-    service_monitor,
-    thanos_ruler,
-)
+from tests.builders import prometheus, resource, service_monitor, thanos_ruler
+from tests.live.operating import Object, Running, World
 from tools.waiting import until
 
 WORD = "canary-7f3a"

@@ -23,16 +23,9 @@ from stoker.__main__ import main
 from stoker.api.crd import GROUP
 from stoker.cluster import storage_version
 from stoker.cluster.definitions import NOTE
+from tests.builders import alertmanager, alertmanager_config, prometheus, resource
 from tests.live.faults import Gateway, status
-from tests.live.operating import (
-    Object,
-    Running,
-    World,
-    alertmanager,
-    alertmanager_config,
-    prometheus,
-    resource,
-)
+from tests.live.operating import Object, Running, World
 from tests.live.test_operator_faults import configuration
 from tests.live.test_webhook import Process, Site
 from tools.api import ApiError, kubeconfig

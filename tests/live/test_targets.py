@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from tests.live.operating import World, prometheus, resource
+from tests.builders import prometheus, resource
+from tests.live.operating import World
 from tests.live.scraping import allow_discovery, exporter, node_agent, target
 from tests.live.test_webhook import Authority
 from tools.host import ROOT

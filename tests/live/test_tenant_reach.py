@@ -21,7 +21,8 @@ import pytest
 import yaml
 
 from stoker.__main__ import main
-from tests.live.operating import Object, World, prometheus, resource, service_monitor
+from tests.builders import prometheus, resource, service_monitor
+from tests.live.operating import Object, World
 from tests.live.scraping import target
 from tests.promtool import expanded
 from tools.build import binaries

@@ -12,7 +12,8 @@ from typing import Any, Final
 import pytest
 
 from stoker.kube.resources import resource_of
-from tests.live.operating import Object, resource
+from tests.builders import resource
+from tests.live.operating import Object
 from tests.unit.discovery_examples import EXAMPLES
 from tools.api import ApiError
 from tools.cluster import Cluster

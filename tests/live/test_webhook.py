@@ -24,6 +24,7 @@ from cryptography.x509.oid import NameOID
 
 from stoker.api.crd import GROUP
 from stoker.web.reviews import Reviewer, rules_reader
+from tests.builders import alert, alertmanager_config, resource
 from tools.api import ApiError
 from tools.cluster import Cluster
 from tools.crds import install_crds
@@ -220,23 +221,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 def rule(name: str, expr: str = "up == 0", **members: Any) -> Object:
     """A PrometheusRule of one alert."""
-    group = {"name": "g", "rules": [{"alert": "Down", "expr": expr} | members]}
-    return {
-        "apiVersion": f"{GROUP}/v1",
-        "kind": "PrometheusRule",
-        "metadata": {"name": name},
-        "spec": {"groups": [group]},
-    }
+    return resource("PrometheusRule", name, alert("g", expr, **members))
 
 
 def config(name: str, version: str, **spec: Any) -> Object:
     """An AlertmanagerConfig with one receiver."""
-    return {
-        "apiVersion": f"{GROUP}/{version}",
-        "kind": "AlertmanagerConfig",
-        "metadata": {"name": name},
-        "spec": {"route": {"receiver": "team"}, "receivers": [{"name": "team"}]} | spec,
-    }
+    return alertmanager_config(name, **spec) | {"apiVersion": f"{GROUP}/{version}"}
 
 
 def test_kubectl_shows_what_is_odd_about_a_workload(site: Site) -> None:

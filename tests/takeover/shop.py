@@ -9,8 +9,7 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
-from tests.conformance.cases import ROOT, WORLDS, Case, Suite
-from tests.live.operating import (
+from tests.builders import (
     agent,
     alertmanager,
     alertmanager_config,
@@ -19,6 +18,7 @@ from tests.live.operating import (
     service_monitor,
     thanos_ruler,
 )
+from tests.conformance.cases import ROOT, WORLDS, Case, Suite
 
 FILE: Final = ROOT / "tests" / "golden" / "takeover" / "shop.json"
 NAMESPACE: Final = "shop"

@@ -31,6 +31,7 @@ from stoker.select.assets import Contents, Missing, Source
 from stoker.validate.alertmanager.config import settings_of
 from stoker.validate.alertmanager.matchers import matcher_text
 from stoker.version import parse_version
+from tests.builders import typed
 
 SECRETS = Contents(
     {
@@ -47,16 +48,12 @@ BASE = "route: {receiver: nobody}\nreceivers: [{name: nobody}]\n"
 
 def alertmanager(**spec: Any) -> Alertmanager:
     """Declare an Alertmanager that selects AlertmanagerConfigs."""
-    metadata = {"name": "main", "namespace": "monitoring"}
-    return convert(
-        Alertmanager, {"metadata": metadata, "spec": {"alertmanagerConfigSelector": {}, **spec}}
-    )
+    return typed(Alertmanager, "main", {"alertmanagerConfigSelector": {}, **spec}, "monitoring")
 
 
 def config(spec: dict[str, Any], name: str = "cfg", namespace: str = "team") -> Any:
     """Declare an AlertmanagerConfig."""
-    metadata = {"name": name, "namespace": namespace}
-    return convert(v1alpha1.AlertmanagerConfig, {"metadata": metadata, "spec": spec})
+    return typed(v1alpha1.AlertmanagerConfig, name, spec, namespace)
 
 
 def kept(

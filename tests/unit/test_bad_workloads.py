@@ -18,6 +18,7 @@ from stoker.plan import KeptScraper
 from stoker.ref import ref_of
 from stoker.select.assets import Contents
 from stoker.settings import Capabilities, ObjectSettings
+from tests.builders import alert, typed
 
 NOTHING = Contents()
 INTERVALS = {"scrapeInterval": "30s", "evaluationInterval": "30s"}
@@ -178,10 +179,7 @@ def test_what_kubernetes_keeps_by_key_has_each_key_once() -> None:
 
 def rule(name: str, **members: Any) -> PrometheusRule:
     """A PrometheusRule with one alert."""
-    alert = {"alert": "Down", "expr": "up == 0"} | members
-    metadata = {"name": name, "namespace": "shop", "uid": name}
-    spec = {"groups": [{"name": "shop", "rules": [alert]}]}
-    return convert(PrometheusRule, {"metadata": metadata, "spec": spec})
+    return typed(PrometheusRule, name, alert("shop", **members), uid=name)
 
 
 @pytest.mark.parametrize(

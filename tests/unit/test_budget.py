@@ -40,6 +40,7 @@ from stoker.validate.findings import Finding, Reason
 from stoker.validate.rules import prometheus_reader
 from stoker.validate.verdicts import judge
 from stoker.web.reviews import Reviewer, rules_reader
+from tests.builders import thing
 from tests.doubling import SORTS, Field, Sort, fields
 from tests.unit.promql_expressions import FEATURES, expressions
 from tests.unit.test_alertmanager_config import alertmanager
@@ -57,9 +58,7 @@ def workload(**changed: int) -> Scraper:
 
 def manifest(kind: str, spec: dict[str, Any], version: str = "v1") -> dict[str, Any]:
     """An object of the group, in a tenant's namespace."""
-    metadata = {"name": "x", "namespace": "tenant", "uid": "u"}
-    api_version = f"monitoring.coreos.com/{version}"
-    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
+    return thing(kind, "x", "tenant", version=version, uid="u", spec=spec)
 
 
 def monitor(*endpoints: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,6 @@ import pytest
 
 from stoker.api.alertmanager import Alertmanager
 from stoker.api.core import Object
-from stoker.api.decode import convert
 from stoker.build.alerting import alertmanager
 from stoker.build.alerting.objects import AlertmanagerContents, alertmanager_objects
 from stoker.build.alerting.paths import CONFIG_KEY
@@ -15,6 +14,7 @@ from stoker.build.hashing import INPUT_HASH
 from stoker.build.site import TlsAssets
 from stoker.errors import WorkloadError
 from stoker.settings import ObjectSettings
+from tests.builders import typed
 
 NO_ASSETS = TlsAssets("assets", 0)
 KEY = {"name": "vault", "key": "plain"}
@@ -24,8 +24,7 @@ CONTENTS = AlertmanagerContents(config_files={CONFIG_KEY: b"packed"}, asset_file
 
 def owner(spec: dict[str, Any], **metadata: Any) -> Alertmanager:
     """Name the Alertmanager `main` in the namespace `shop`."""
-    named = {"name": "main", "namespace": "shop", "uid": "u-1"} | metadata
-    return convert(Alertmanager, {"metadata": named, "spec": spec})
+    return typed(Alertmanager, "main", spec, **{"uid": "u-1"} | metadata)
 
 
 def stateful_set(spec: dict[str, Any], **settings: Any) -> Object:

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from stoker.api.core import Object
-from stoker.api.decode import convert
 from stoker.api.thanosruler import ThanosRuler
 from stoker.build.alerting import thanosruler
 from stoker.build.alerting.objects import RulerContents, ruler_objects
@@ -17,6 +16,7 @@ from stoker.ref import Ref
 from stoker.select.assets import SECRET, Contents, Source
 from stoker.settings import ObjectSettings
 from stoker.version import parse_version
+from tests.builders import typed
 from tests.unit.test_validate import CERTIFICATE
 
 NO_ASSETS = TlsAssets("assets", 0)
@@ -26,8 +26,7 @@ TLS = {"cert": {"secret": KEY}, "keySecret": KEY}
 
 def owner(spec: dict[str, Any]) -> ThanosRuler:
     """Name the ThanosRuler `main` in the namespace `shop`, with someone to ask."""
-    named = {"name": "main", "namespace": "shop", "uid": "u-1"}
-    return convert(ThanosRuler, {"metadata": named, "spec": {"queryEndpoints": ["q"]} | spec})
+    return typed(ThanosRuler, "main", {"queryEndpoints": ["q"]} | spec, uid="u-1")
 
 
 def stateful_set(spec: dict[str, Any], *rules: str, **settings: Any) -> Object:

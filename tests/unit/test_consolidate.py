@@ -44,6 +44,7 @@ from stoker.settings import Capabilities
 from stoker.validate.verdicts import Verdict, judge
 from stoker.view.states import Cause
 from stoker.view.view import View
+from tests import builders
 from tests.equivalence import differences, jobs_of
 from tests.fuzz.world import assets as fuzz_assets
 from tests.fuzz.world import typed, worlds_of
@@ -53,26 +54,18 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "prometheus"
 NOTHING = Contents()
 
 
+WEB = {"matchLabels": {"app": "web"}}
+
+
 def service_monitor(*endpoints: dict[str, Any], **spec: Any) -> ServiceMonitor:
     """Monitor Services `app: web` in the namespace `shop`."""
-    selector = {"matchLabels": {"app": "web"}}
-    return convert(
-        ServiceMonitor,
-        {
-            "metadata": {"name": "web", "namespace": "shop", "labels": {"team": "shop"}},
-            "spec": {
-                "selector": selector,
-                "endpoints": list(endpoints or [{"port": "http"}]),
-                **spec,
-            },
-        },
-    )
+    given = {"selector": WEB, "endpoints": list(endpoints or [{"port": "http"}]), **spec}
+    return builders.typed(ServiceMonitor, "web", given, labels={"team": "shop"})
 
 
 def pod_monitor(**spec: Any) -> PodMonitor:
     """Monitor pods `app: web` in the namespace `shop`."""
-    given = {"selector": {"matchLabels": {"app": "web"}}, **spec}
-    return convert(PodMonitor, {"metadata": {"name": "web", "namespace": "shop"}, "spec": given})
+    return builders.typed(PodMonitor, "web", {"selector": WEB, **spec})
 
 
 def probe(**spec: Any) -> Probe:
@@ -82,13 +75,14 @@ def probe(**spec: Any) -> Probe:
         "targets": {"staticConfig": {"static": ["https://a.example", "https://b.example"]}},
         **spec,
     }
-    return convert(Probe, {"metadata": {"name": "sites", "namespace": "shop"}, "spec": given})
+    return builders.typed(Probe, "sites", given)
 
 
 def workload(facts: Capabilities | None = None, **spec: Any) -> Scraper:
     """Have a Prometheus with these settings."""
-    given = {"metadata": {"name": "main", "namespace": "monitoring"}, "spec": spec}
-    return scraper_of(convert(Prometheus, given), facts or Capabilities())
+    return scraper_of(
+        builders.typed(Prometheus, "main", spec, "monitoring"), facts or Capabilities()
+    )
 
 
 def the_terms(**spec: Any) -> Terms:
@@ -331,9 +325,8 @@ def test_a_scrape_config_belongs_to_its_monitor() -> None:
 
 def in_cluster(monitor: ServiceMonitor) -> ServiceMonitor:
     """Have the monitor as a cluster knows it."""
-    metadata = {"name": "web", "namespace": "shop", "uid": "one", "labels": {"team": "shop"}}
-    made: Any = convert(ServiceMonitor, {"metadata": metadata})
-    return ServiceMonitor(metadata=made.metadata, spec=monitor.spec)
+    known = builders.typed(ServiceMonitor, "web", uid="one", labels={"team": "shop"})
+    return ServiceMonitor(metadata=known.metadata, spec=monitor.spec)
 
 
 def test_a_scrape_config_in_place_of_a_monitor_is_never_selected() -> None:

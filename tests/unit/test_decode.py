@@ -9,16 +9,12 @@ from stoker.api.decode import convert, decode, decode_page, encode
 from stoker.api.monitors import ServiceMonitor
 from stoker.api.prometheus import Prometheus
 from stoker.errors import DecodeError
+from tests.builders import endpoints, thing
 
 
 def monitor(name: str, **spec: Any) -> dict[str, Any]:
     """A ServiceMonitor as JSON values."""
-    return {
-        "apiVersion": "monitoring.coreos.com/v1",
-        "kind": "ServiceMonitor",
-        "metadata": {"name": name, "namespace": "shop", "generation": 3},
-        "spec": {"selector": {}, "endpoints": [{"port": "web"}]} | spec,
-    }
+    return thing("ServiceMonitor", name, generation=3, spec=endpoints({"port": "web"}) | spec)
 
 
 def page(*items: Any) -> bytes:

@@ -28,6 +28,8 @@ from stoker.ref import ref_of
 from stoker.select.assets import Source
 from stoker.select.consolidated import CONSOLIDATED_BY, CONSOLIDATED_FROM
 from stoker.settings import OperatorSettings
+from tests import builders
+from tests.builders import thing
 from tests.unit import page_world
 from tests.unit.test_validate import CERTIFICATE
 
@@ -39,32 +41,21 @@ TWICE = f"{CERTIFICATE}\n{CERTIFICATE}"
 API = "monitoring.coreos.com"
 
 
-def thing(kind: str, name: str, spec: Object, version: str = "v1", **metadata: Any) -> Object:
-    """An object of our group."""
-    return {
-        "apiVersion": f"{API}/{version}",
-        "kind": kind,
-        "metadata": {"name": name, "namespace": "shop", **metadata},
-        "spec": spec,
-    }
-
-
 def prometheus(**spec: Any) -> Object:
     """A Prometheus that takes everything beside it."""
     every: Object = {"serviceMonitorSelector": {}, "ruleSelector": {}, "version": "v3.5.0"}
-    return thing("Prometheus", "main", every | spec)
+    return thing("Prometheus", "main", spec=every | spec)
 
 
 def monitor(name: str, labels: Object | None = None, **endpoint: Any) -> Object:
     """A ServiceMonitor of one endpoint."""
     spec = {"selector": {}, "endpoints": [{"port": "web"} | endpoint]}
-    return thing("ServiceMonitor", name, spec, labels=labels or {})
+    return thing("ServiceMonitor", name, spec=spec, labels=labels or {})
 
 
 def secret(name: str, **data: str) -> Object:
     """A Secret."""
-    metadata = {"name": name, "namespace": "shop"}
-    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data}
+    return builders.secret(name, data, namespace="shop")
 
 
 LOGIN = {"username": {"name": "login", "key": "user"}, "password": {"name": "login", "key": "word"}}
@@ -198,7 +189,7 @@ def test_rule_files_are_compared_as_texts(diff: Diff) -> None:
 
     def rule(expression: str) -> Object:
         group = {"name": "g", "rules": [{"record": "a:b", "expr": expression}]}
-        return thing("PrometheusRule", "sums", {"groups": [group]})
+        return thing("PrometheusRule", "sums", spec={"groups": [group]})
 
     _, first, *lines = diff([prometheus(), rule("vector(1)")], [prometheus(), rule("vector(2)")])
     assert "; pods stay" in first
@@ -265,7 +256,7 @@ def test_files_of_secrets_are_not_shown(diff: Diff) -> None:
 
 def test_what_alertmanager_reads_is_compared(diff: Diff) -> None:
     """By AlertmanagerConfig; URLs from Secrets are named too."""
-    owner = thing("Alertmanager", "main", {"alertmanagerConfigSelector": {}})
+    owner = thing("Alertmanager", "main", spec={"alertmanagerConfigSelector": {}})
 
     def config(channel: str) -> Object:
         slack = {"apiURL": {"name": "slack", "key": "url"}, "channel": channel}
@@ -273,7 +264,7 @@ def test_what_alertmanager_reads_is_compared(diff: Diff) -> None:
             "route": {"receiver": "team"},
             "receivers": [{"name": "team", "slackConfigs": [slack]}],
         }
-        return thing("AlertmanagerConfig", "team", spec, "v1alpha1")
+        return thing("AlertmanagerConfig", "team", spec=spec)
 
     url = secret("slack", url=f"https://hooks.example/{CANARY}")
     _, first, *lines = diff([owner, config("#a"), url], [owner, config("#b"), url])

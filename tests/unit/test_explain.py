@@ -22,28 +22,10 @@ from stoker.select.labels import Requirement, selector_of_text
 from stoker.settings import NamespaceSettings, OperatorSettings, SelectorSettings
 from stoker.view.states import Cause, State
 from stoker.view.view import View
+from tests.builders import thing
 
 Object = dict[str, Any]
 API = "monitoring.coreos.com/v1"
-
-
-def thing(kind: str, name: str, namespace: str = "shop", **members: Any) -> Object:
-    """An object; `labels`, `annotations` and the like go to its metadata."""
-    core = {
-        "Service": "v1", "Pod": "v1", "Namespace": "v1", "Secret": "v1",
-        "Deployment": "apps/v1", "DaemonSet": "apps/v1", "Ingress": "networking.k8s.io/v1",
-        "EndpointSlice": "discovery.k8s.io/v1",
-        "PrometheusAgent": "monitoring.coreos.com/v1alpha1",
-        "ScrapeConfig": "monitoring.coreos.com/v1alpha1",
-        "AlertmanagerConfig": "monitoring.coreos.com/v1alpha1",
-    }  # fmt: skip
-    about = ("labels", "annotations", "deletionTimestamp", "finalizers", "generation")
-    metadata = {"name": name} | {key: members.pop(key) for key in about if key in members}
-    if kind != "Namespace":
-        metadata["namespace"] = namespace
-    rbac = "Role" in kind
-    version = "rbac.authorization.k8s.io/v1" if rbac else core.get(kind, API)
-    return {"apiVersion": version, "kind": kind, "metadata": metadata, **members}
 
 
 EVERYTHING: Object = {

@@ -15,19 +15,13 @@ from stoker.offline.surroundings import view_of
 from stoker.offline.world import world_of
 from stoker.page.idle import idle_among
 from stoker.settings import OperatorSettings
+from tests.builders import node, thing
 
 Object = dict[str, Any]
 Capture = pytest.CaptureFixture[str]
 TAINT: Object = {"key": "gpu", "value": "yes", "effect": "NoSchedule"}
 WHY = "node gpu-1 has taint gpu=yes:NoSchedule that spec.tolerations does not tolerate"
 AGENT = "PrometheusAgent monitoring/light"
-
-
-def node(name: str, *taints: Object, **labels: str) -> Object:
-    """A node."""
-    spec = {"taints": list(taints)}
-    metadata = {"name": name, "labels": labels}
-    return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec}
 
 
 def agent(name: str = "light", **spec: Any) -> Object:
@@ -40,12 +34,7 @@ def agent(name: str = "light", **spec: Any) -> Object:
         "serviceMonitorNamespaceSelector": {},
         "remoteWrite": [{"url": "http://far"}],
     }
-    return {
-        "apiVersion": "monitoring.coreos.com/v1alpha1",
-        "kind": "PrometheusAgent",
-        "metadata": {"name": name, "namespace": "monitoring"},
-        "spec": every | spec,
-    }
+    return thing("PrometheusAgent", name, "monitoring", spec=every | spec)
 
 
 def prometheus() -> Object:

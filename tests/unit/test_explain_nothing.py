@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.builders import thing
 from tests.unit.test_explain import (
     SHOP,
     Object,
@@ -14,7 +15,6 @@ from tests.unit.test_explain import (
     monitor,
     prometheus,
     service,
-    thing,
 )
 
 

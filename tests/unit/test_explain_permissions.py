@@ -4,15 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.test_explain import (
-    SHOP,
-    Object,
-    bound,
-    explained,
-    monitor,
-    prometheus,
-    thing,
-)
+from tests.builders import thing
+from tests.unit.test_explain import SHOP, Object, bound, explained, monitor, prometheus
 
 READ = {"apiGroups": [""], "verbs": ["get", "list", "watch"]}
 ALL = [READ | {"resources": ["services", "pods", "endpoints"]}]

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from stoker.explain.answer import Explanation
+from tests.builders import thing
 from tests.unit.test_explain import (
     SHOP,
     Object,
@@ -15,7 +16,6 @@ from tests.unit.test_explain import (
     pod_monitor,
     prometheus,
     service,
-    thing,
 )
 
 # --- Pods -----------------------------------------------------------------------------------------

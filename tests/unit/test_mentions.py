@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from stoker.api.decode import convert
 from stoker.api.monitors import ServiceMonitor
 from stoker.offline.manifests import read
 from stoker.offline.world import world_of
@@ -15,6 +14,8 @@ from stoker.ref import Ref, ref_of
 from stoker.select.assets import Missing, Source
 from stoker.select.mentions import MOST_VALUES, mentioned
 from stoker.settings import Capabilities
+from tests import builders
+from tests.builders import typed
 
 CASES = sorted((Path(__file__).parents[1] / "golden" / "prometheus").glob("*/in.yaml"))
 
@@ -50,13 +51,7 @@ def test_whatever_is_asked_for_was_mentioned(case: Path) -> None:
 
 def monitor(*endpoints: dict[str, Any]) -> ServiceMonitor:
     """A ServiceMonitor in the namespace of a shop."""
-    return convert(
-        ServiceMonitor,
-        {
-            "metadata": {"name": "web", "namespace": "shop"},
-            "spec": {"selector": {}, "endpoints": list(endpoints)},
-        },
-    )
+    return typed(ServiceMonitor, "web", builders.endpoints(*endpoints))
 
 
 def test_all_ways_to_name_an_object_are_known() -> None:

@@ -17,6 +17,7 @@ from stoker.offline.migration.fields import DAEMON_SET, FORBIDDEN, STATEFUL_SET,
 from stoker.offline.migration.plan import Migration, migration
 from stoker.offline.migration.text import edited
 from stoker.offline.world import world_of
+from tests.builders import node, thing
 
 Object = dict[str, Any]
 Capture = pytest.CaptureFixture[str]
@@ -24,38 +25,22 @@ Capture = pytest.CaptureFixture[str]
 
 def agent(name: str = "light", **spec: Any) -> Object:
     """A PrometheusAgent that takes all PodMonitors everywhere."""
-    return {
-        "apiVersion": "monitoring.coreos.com/v1alpha1",
-        "kind": "PrometheusAgent",
-        "metadata": {"name": name, "namespace": "monitoring"},
-        "spec": {"podMonitorSelector": {}, "podMonitorNamespaceSelector": {}, **spec},
-    }
+    every: Object = {"podMonitorSelector": {}, "podMonitorNamespaceSelector": {}}
+    return thing("PrometheusAgent", name, "monitoring", spec=every | spec)
 
 
-def resource(kind: str, name: str, spec: Object, version: str = "v1", **metadata: Any) -> Object:
-    """Any other object of ours."""
-    return {
-        "apiVersion": f"monitoring.coreos.com/{version}",
-        "kind": kind,
-        "metadata": {"name": name, "namespace": "shop", **metadata},
-        "spec": spec,
-    }
-
-
-POD_MONITOR = resource(
-    "PodMonitor", "cart", {"selector": {}, "podMetricsEndpoints": [{"port": "web"}]}
+POD_MONITOR = thing(
+    "PodMonitor", "cart", spec={"selector": {}, "podMetricsEndpoints": [{"port": "web"}]}
 )
-PROBE = resource(
+PROBE = thing(
     "Probe",
     "front",
-    {
+    spec={
         "prober": {"url": "prober:9115"},
         "targets": {"staticConfig": {"static": ["https://example.com"]}},
     },
 )
-SCRAPE_CONFIG = resource(
-    "ScrapeConfig", "fixed", {"staticConfigs": [{"targets": ["a:1"]}]}, "v1alpha1"
-)
+SCRAPE_CONFIG = thing("ScrapeConfig", "fixed", spec={"staticConfigs": [{"targets": ["a:1"]}]})
 EVERYTHING: Object = {
     "probeSelector": {},
     "probeNamespaceSelector": {},
@@ -186,7 +171,7 @@ def test_what_agents_on_nodes_cannot_take_is_homeless(tmp_path: Path) -> None:
     )
     assert found.needs_care
     everywhere: Object = {"probeSelector": {}, "probeNamespaceSelector": {}}
-    other = resource("Prometheus", "main", everywhere)
+    other = thing("Prometheus", "main", spec=everywhere)
     left = plan(tmp_path, given, POD_MONITOR, PROBE, SCRAPE_CONFIG, other).homeless
     assert "Probe shop/front" not in left
 
@@ -211,8 +196,8 @@ def test_an_agent_beside_it_takes_what_is_homeless(tmp_path: Path) -> None:
 def test_who_takes_the_same_monitors_is_told(tmp_path: Path) -> None:
     """By selectors and namespaces, as the operator chooses."""
     wanted: Object = {"podMonitorSelector": {}, "podMonitorNamespaceSelector": {}}
-    same = resource("Prometheus", "same", wanted)
-    elsewhere = resource("Prometheus", "other", {"podMonitorSelector": {}}, namespace="other")
+    same = thing("Prometheus", "same", spec=wanted)
+    elsewhere = thing("Prometheus", "other", spec={"podMonitorSelector": {}}, namespace="other")
     found = plan(tmp_path, agent(), POD_MONITOR, same, elsewhere)
     assert [(each.workload, each.resources) for each in found.overlaps] == [
         ("Prometheus shop/same", ("PodMonitor shop/cart",))
@@ -235,22 +220,11 @@ def test_agents_on_other_nodes_do_not_scrape_the_same(tmp_path: Path) -> None:
 # --- Nodes ----------------------------------------------------------------------------------------
 
 
-def node(name: str, *taints: Object, **labels: str) -> Object:
-    """A node."""
-    metadata = {"name": name, "labels": labels}
-    return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {"taints": [*taints]}}
-
-
 def pod(name: str, on: str) -> Object:
     """A pod of the shop on a node."""
     container = {"name": "a", "ports": [{"name": "web", "containerPort": 80}]}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": "shop"},
-        "spec": {"nodeName": on, "containers": [container]},
-        "status": {"phase": "Running", "podIP": "10.0.0.1"},
-    }
+    status = {"phase": "Running", "podIP": "10.0.0.1"}
+    return thing("Pod", name, spec={"nodeName": on, "containers": [container]}, status=status)
 
 
 POOLS = (node("infra-1", pool="infra"), node("apps-1", pool="apps"), node("apps-2", pool="apps"))
@@ -314,7 +288,7 @@ def test_endpoints_without_a_node_are_lost(tmp_path: Path) -> None:
         "endpoints": [{"addresses": ["192.0.2.7"]}],
         "ports": [{"name": "web", "port": 80}],
     }
-    monitor = resource("ServiceMonitor", "far", spec)
+    monitor = thing("ServiceMonitor", "far", spec=spec)
     found = plan(tmp_path, agent(**monitors), monitor, service, slices)
     (lost,) = found.nodes.lost
     assert (lost.node, lost.targets, lost.names) == ("", 1, ("192.0.2.7",))
@@ -494,7 +468,7 @@ def test_one_agent_of_several_can_be_meant(tmp_path: Path, capsys: Capture) -> N
 
 def test_what_could_not_be_read_is_told(tmp_path: Path, capsys: Capture) -> None:
     """A monitor that is broken may be one that is scraped twice: the status says so."""
-    broken = resource("PodMonitor", "odd", {"selector": {}, "podMetricsEndpoints": "none"})
+    broken = thing("PodMonitor", "odd", spec={"selector": {}, "podMetricsEndpoints": "none"})
     (tmp_path / "all.yaml").write_text(yaml.safe_dump_all([agent(), broken]))
     status, _, report = called(capsys, "--to", "DaemonSet", tmp_path)
     assert status == 1

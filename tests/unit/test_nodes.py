@@ -14,16 +14,14 @@ from stoker.plan.nodes import placing_of
 from stoker.select.nodes import Placing, absence, coverage, never_meet, without_pods
 from stoker.settings import Capabilities, ObjectSettings
 from stoker.view.objects import Node
+from tests import builders
 
 Object = dict[str, Any]
 
 
 def node(name: str = "one", *taints: Object, **labels: str) -> Node:
     """A node."""
-    found: Node = convert(
-        Node, {"metadata": {"name": name, "labels": labels}, "spec": {"taints": list(taints)}}
-    )
-    return found
+    return convert(Node, builders.node(name, *taints, **labels))
 
 
 def taint(key: str, value: str = "", effect: str = "NoSchedule") -> Object:

@@ -16,12 +16,12 @@ from stoker.plan.switching import Found
 from stoker.select.workload import scraper_of
 from stoker.settings import Capabilities, ObjectSettings
 from stoker.validate.workload import mode_rules
+from tests.builders import typed
 
 
 def agent(mode: str, **spec: Any) -> PrometheusAgent:
     """An agent in a mode."""
-    metadata = {"name": "light", "namespace": "shop", "uid": "u"}
-    return convert(PrometheusAgent, {"metadata": metadata, "spec": {"mode": mode} | spec})
+    return typed(PrometheusAgent, "light", {"mode": mode} | spec, uid="u")
 
 
 def running(shard: int = 0, *, reads: str = "", env: Sequence[str] = ()) -> Running:

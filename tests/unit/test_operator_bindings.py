@@ -32,6 +32,7 @@ from stoker.status.bindings import (
 from stoker.status.conditions import Because
 from stoker.status.workload import Remark
 from stoker.validate.findings import INVALID_CONFIGURATION, Reason
+from tests.builders import endpoints, typed
 from tests.unit.test_status import NOON, verdict
 from tests.unit.virtual_time import run
 
@@ -41,13 +42,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "status.md"
 
 def monitor(name: str, port: str = "web", **endpoint: Any) -> ServiceMonitor:
     """A ServiceMonitor of one endpoint."""
-    return convert(
-        ServiceMonitor,
-        {
-            "metadata": {"name": name, "namespace": "shop"},
-            "spec": {"selector": {}, "endpoints": [{"port": port} | endpoint]},
-        },
-    )
+    return typed(ServiceMonitor, name, endpoints({"port": port} | endpoint))
 
 
 class NoValues:

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from stoker.api.decode import convert
 from stoker.api.monitors import ServiceMonitor
 from stoker.api.prometheus import Prometheus
 from stoker.cluster.values import Values
@@ -17,6 +16,7 @@ from stoker.operator.triggers import Changes
 from stoker.ref import Ref
 from stoker.select.assets import SECRET
 from stoker.settings import Capabilities
+from tests.builders import endpoints, typed
 from tests.unit.virtual_time import run
 
 JOBS = Ref(SECRET, "shop", "jobs")
@@ -36,7 +36,7 @@ class Server:
 
 def prometheus(**spec: Any) -> Prometheus:
     """A Prometheus."""
-    return convert(Prometheus, {"metadata": {"name": "main", "namespace": "shop"}, "spec": spec})
+    return typed(Prometheus, "main", spec)
 
 
 @pytest.mark.parametrize("is_new", [True, False], ids=["new", "known"])
@@ -91,16 +91,8 @@ WEB = Ref("ServiceMonitor", "shop", "web")
 def monitor() -> ServiceMonitor:
     """A monitor that needs the Secret."""
     user = {"name": "jobs", "key": "jobs.yaml"}
-    return convert(
-        ServiceMonitor,
-        {
-            "metadata": {"name": "web", "namespace": "shop"},
-            "spec": {
-                "selector": {},
-                "endpoints": [{"port": "web", "basicAuth": {"username": user, "password": user}}],
-            },
-        },
-    )
+    login = {"username": user, "password": user}
+    return typed(ServiceMonitor, "web", endpoints({"port": "web", "basicAuth": login}))
 
 
 def test_a_secret_that_could_not_be_read_is_read_the_next_time() -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from stoker.api.decode import convert
 from stoker.api.monitors import ServiceMonitor
 from stoker.api.prometheus import Prometheus
 from stoker.cluster.content import Content
@@ -24,6 +23,7 @@ from stoker.ref import Ref
 from stoker.select.assets import SECRET, Missing, Source
 from stoker.settings import Capabilities
 from stoker.validate.findings import Reason
+from tests.builders import endpoints, typed
 from tests.unit.virtual_time import run
 
 PATH = "/api/v1/namespaces/shop/secrets/bad"
@@ -128,18 +128,13 @@ def key(name: str) -> Ref:
 def monitor(each: Ref) -> ServiceMonitor:
     """A monitor that needs the Secret of its own name."""
     token = {"name": each.name, "key": "token"}
-    return convert(
-        ServiceMonitor,
-        {
-            "metadata": {"name": each.name[:40], "namespace": "shop"},
-            "spec": {"selector": {}, "endpoints": [{"port": "web", "bearerTokenSecret": token}]},
-        },
-    )
+    endpoint = {"port": "web", "bearerTokenSecret": token}
+    return typed(ServiceMonitor, each.name[:40], endpoints(endpoint))
 
 
 def prometheus(**spec: Any) -> Prometheus:
     """A Prometheus."""
-    return convert(Prometheus, {"metadata": {"name": "main", "namespace": "shop"}, "spec": spec})
+    return typed(Prometheus, "main", spec)
 
 
 class World:

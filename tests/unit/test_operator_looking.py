@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from stoker.api.decode import convert
 from stoker.api.prometheus import Prometheus
 from stoker.kube.errors import Forbidden, NotFound
 from stoker.operator.looking import Inside, Looking
@@ -18,6 +17,7 @@ from stoker.settings import Capabilities, OperatorSettings
 from stoker.status.conditions import GOES_ON
 from stoker.status.workload import Remark
 from stoker.view.reconciled import reported_failure
+from tests.builders import typed
 from tests.unit import virtual_time
 
 STATUS = {"subresource": "status"}
@@ -27,10 +27,8 @@ TWO = "PrometheusOperator and stoker both write its status: two operators look a
 
 def owner(name: str = "main", version: str = "1", **status: Any) -> Prometheus:
     """A Prometheus in a state."""
-    metadata = {"name": name, "namespace": "shop", "resourceVersion": version, "generation": 1}
-    return convert(
-        Prometheus, {"metadata": metadata, "spec": {"serviceMonitorSelector": {}}, "status": status}
-    )
+    spec: dict[str, Any] = {"serviceMonitorSelector": {}}
+    return typed(Prometheus, name, spec, status=status, resourceVersion=version, generation=1)
 
 
 class Server:

@@ -33,6 +33,7 @@ from stoker.view.shelves import Shelf
 from stoker.view.sorted import Sorted
 from stoker.view.states import Cause, State
 from stoker.view.view import View
+from tests.builders import thing
 from tests.unit.test_explain import (
     SHOP,
     Object,
@@ -40,7 +41,6 @@ from tests.unit.test_explain import (
     monitor,
     prometheus,
     service,
-    thing,
     told,
     viewed,
 )

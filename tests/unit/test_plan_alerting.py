@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from stoker.api.alertmanager import Alertmanager
 from stoker.api.amconfig.v1alpha1 import AlertmanagerConfig
 from stoker.api.core import Object
-from stoker.api.decode import convert
 from stoker.api.prometheus import Prometheus, PrometheusAgent
 from stoker.api.rules import PrometheusRule
 from stoker.api.thanosruler import ThanosRuler
@@ -21,6 +20,7 @@ from stoker.ref import Ref, ref_of
 from stoker.select.assets import SECRET, Contents
 from stoker.select.workload import Workload
 from stoker.settings import Capabilities, ObjectSettings
+from tests.builders import record, typed
 from tests.planning import decide
 
 CAPABILITIES, SETTINGS = Capabilities(), ObjectSettings()
@@ -31,8 +31,7 @@ WITH_FILE = Contents({OWN_SECRET: {"alertmanager.yaml": FILE, "a.tmpl": "text"}}
 
 def made(model: type[Any], name: str, spec: Object, **metadata: Any) -> Any:
     """An object of one of our kinds."""
-    meta = {"name": name, "namespace": "shop", "uid": f"uid-of-{name}", **metadata}
-    return convert(model, {"metadata": meta, "spec": spec})
+    return typed(model, name, spec, uid=f"uid-of-{name}", **metadata)
 
 
 def alertmanager(**spec: Any) -> Alertmanager:
@@ -58,8 +57,7 @@ def ruler(**spec: Any) -> ThanosRuler:
 
 def rule(name: str, text: str = "up") -> PrometheusRule:
     """A PrometheusRule."""
-    groups = [{"name": "a", "rules": [{"record": "a:b", "expr": text}]}]
-    found: PrometheusRule = made(PrometheusRule, name, {"groups": groups})
+    found: PrometheusRule = made(PrometheusRule, name, record("a", text))
     return found
 
 

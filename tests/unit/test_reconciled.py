@@ -23,8 +23,9 @@ from stoker.settings import OperatorSettings
 from stoker.status.workload import failed
 from stoker.view.states import Cause, State
 from stoker.view.view import View
+from tests.builders import thing
 from tests.planning import decide
-from tests.unit.test_explain import SHOP, Object, monitor, prometheus, thing, told, viewed
+from tests.unit.test_explain import SHOP, Object, monitor, prometheus, told, viewed
 
 RULE = thing(
     "PrometheusRule", "cart",

@@ -30,6 +30,7 @@ from stoker.select.assets import Contents
 from stoker.select.workload import Scraper
 from stoker.settings import Capabilities
 from stoker.validate.verdicts import Verdict
+from tests.builders import alert, typed
 from tests.planning import decide
 
 ConfigMaps = list[Mapping[str, str]]
@@ -50,10 +51,9 @@ def rule(
     name: str, expr: str = "up == 0", size: int = 0, uid: str = "1", namespace: str = "shop"
 ) -> PrometheusRule:
     """A PrometheusRule with one alert, about so many bytes large."""
-    metadata = {"namespace": namespace, "name": name, "uid": uid, "labels": {"team": "shop"}}
-    alert = {"alert": "Down", "expr": expr, "annotations": {"note": "x" * size}}
-    groups = [{"name": "shop", "partial_response_strategy": "warn", "rules": [alert]}]
-    return convert(PrometheusRule, {"metadata": metadata, "spec": {"groups": groups}})
+    spec = alert("shop", expr, annotations={"note": "x" * size})
+    spec["groups"][0]["partial_response_strategy"] = "warn"
+    return typed(PrometheusRule, name, spec, namespace, uid=uid, labels={"team": "shop"})
 
 
 def texts(config_maps: ConfigMaps) -> dict[str, str]:

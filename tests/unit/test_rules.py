@@ -24,6 +24,7 @@ from stoker.validate import templates
 from stoker.validate.findings import Reason
 from stoker.validate.rules import Reader, prometheus_reader, raw_rules, rules, thanos_reader
 from stoker.version import parse_version
+from tests.builders import typed
 
 
 def reader(version: str = "v3.14.0", **members: Any) -> Reader:
@@ -34,8 +35,7 @@ def reader(version: str = "v3.14.0", **members: Any) -> Reader:
 
 def rule_of(*groups: dict[str, Any]) -> PrometheusRule:
     """A PrometheusRule of a tenant."""
-    metadata = {"namespace": "shop", "name": "alerts", "uid": "1f0c"}
-    return convert(PrometheusRule, {"metadata": metadata, "spec": {"groups": groups}})
+    return typed(PrometheusRule, "alerts", {"groups": groups}, uid="1f0c")
 
 
 def one_rule(**members: Any) -> PrometheusRule:

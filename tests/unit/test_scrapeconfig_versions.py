@@ -15,6 +15,7 @@ from stoker.api.schema import schema_of
 from stoker.api.scrapeconfig import SCRAPE_CONFIG, v1alpha1
 from stoker.api.scrapeconfig.graduated import differences
 from stoker.web.reviews import Reviewer, rules_reader
+from tests.builders import thing
 from tests.unit.discovery_examples import CREDENTIALS, EXAMPLES, HTTP, LOGINS
 
 Captured = pytest.CaptureFixture[str]
@@ -144,9 +145,7 @@ SPEC: dict[str, Any] = {
 
 def config(version: str, **spec: Any) -> dict[str, Any]:
     """A ScrapeConfig in a version; the spec is v1alpha1's."""
-    own = {"apiVersion": f"{GROUP}/v1alpha1", "kind": "ScrapeConfig"}
-    given = own | {"metadata": {"name": "it", "namespace": "shop"}, "spec": spec}
-    return converted(given, f"{GROUP}/{version}").object
+    return converted(thing("ScrapeConfig", "it", spec=spec), f"{GROUP}/{version}").object
 
 
 def write(folder: Path, *objects: dict[str, Any]) -> str:

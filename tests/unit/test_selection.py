@@ -23,6 +23,7 @@ from stoker.select.labels import (
 )
 from stoker.select.workload import Scraper
 from stoker.validate.verdicts import Selection, judge, select
+from tests.builders import typed
 
 
 def workload(**spec: Any) -> Scraper:
@@ -35,8 +36,7 @@ def monitor(
     name: str, namespace: str = "monitoring", labels: dict[str, str] | None = None, **endpoint: Any
 ) -> ServiceMonitor:
     """A ServiceMonitor with one endpoint."""
-    metadata = {"name": name, "namespace": namespace, "labels": labels or {}}
-    return convert(ServiceMonitor, {"metadata": metadata, "spec": {"endpoints": [endpoint]}})
+    return typed(ServiceMonitor, name, {"endpoints": [endpoint]}, namespace, labels=labels or {})
 
 
 def names(resources: list[Any]) -> list[str]:
@@ -82,8 +82,7 @@ def test_each_kind_has_selectors_of_its_own() -> None:
 
 def rule(name: str, namespace: str = "monitoring", **labels: str) -> PrometheusRule:
     """A PrometheusRule without rules."""
-    metadata = {"name": name, "namespace": namespace, "labels": labels}
-    return convert(PrometheusRule, {"metadata": metadata})
+    return typed(PrometheusRule, name, namespace=namespace, labels=labels)
 
 
 RULES = [rule("b", "shop", team="x"), rule("a", team="x"), rule("c", team="y")]

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from stoker.api.decode import convert
 from stoker.api.prometheus import Prometheus
 from stoker.kube.errors import ApiError, Forbidden, NotFound
 from stoker.kube.report import LIST, Report
@@ -18,15 +17,14 @@ from stoker.ref import Ref
 from stoker.roles import RESOURCES
 from stoker.select.choice import choices
 from stoker.status.conditions import Because
+from tests.builders import typed
 
 MAIN = Ref("Prometheus", "shop", "main")
 
 
 def prometheus(**spec: Any) -> Prometheus:
     """A Prometheus with selectors."""
-    metadata = {"namespace": "shop", "name": "main"}
-    made = {"apiVersion": "monitoring.coreos.com/v1", "kind": "Prometheus"}
-    return convert(Prometheus, made | {"metadata": metadata, "spec": spec})
+    return typed(Prometheus, "main", spec)
 
 
 class Watch:

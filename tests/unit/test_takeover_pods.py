@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from stoker.api.core import Object
-from stoker.api.decode import convert
 from stoker.api.monitors import PodMonitor
 from stoker.api.prometheus import Prometheus, PrometheusAgent
 from stoker.api.rules import PrometheusRule
@@ -22,6 +21,7 @@ from stoker.ref import ref_of
 from stoker.select.assets import Contents
 from stoker.select.workload import Workload
 from stoker.settings import Capabilities, ObjectSettings
+from tests.builders import alert, typed
 from tests.planning import decide
 
 CAPABILITIES, SETTINGS = Capabilities(), ObjectSettings()
@@ -32,15 +32,13 @@ Files = Mapping[str, str]
 
 def made(model: type[Any], name: str, spec: Object) -> Any:
     """An object of one of our kinds."""
-    metadata = {"name": name, "namespace": "shop", "uid": f"uid-of-{name}"}
-    return convert(model, {"metadata": metadata, "spec": spec})
+    return typed(model, name, spec, uid=f"uid-of-{name}")
 
 
 def rule(name: str, expr: str = "up", size: int = HALF) -> PrometheusRule:
     """A PrometheusRule of about so many bytes."""
-    alert = {"alert": "Down", "expr": expr, "annotations": {"note": "x" * size}}
     found: PrometheusRule = made(
-        PrometheusRule, name, {"groups": [{"name": "a", "rules": [alert]}]}
+        PrometheusRule, name, alert("a", expr, annotations={"note": "x" * size})
     )
     return found
 

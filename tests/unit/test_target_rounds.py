@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from stoker.api.decode import convert
 from stoker.api.monitors import ServiceMonitor
 from stoker.api.prometheus import Prometheus, PrometheusAgent
 from stoker.kube.client import Client
@@ -21,6 +20,7 @@ from stoker.operator.targets import Observed, TargetRounds
 from stoker.plan import outline_of
 from stoker.ref import Ref
 from stoker.settings import Capabilities, ObjectSettings, OperatorSettings, TargetSettings
+from tests.builders import endpoints, typed
 from tests.unit.test_status import NOON
 
 Object = dict[str, Any]
@@ -29,22 +29,13 @@ AVAILABLE = [{"type": "Available", "status": "True", "lastTransitionTime": "2026
 
 def server(name: str, **spec: Any) -> Prometheus:
     """A Prometheus that is available."""
-    metadata = {"name": name, "namespace": "shop"}
-    return convert(
-        Prometheus, {"metadata": metadata, "spec": spec, "status": {"conditions": AVAILABLE}}
-    )
+    return typed(Prometheus, name, spec, status={"conditions": AVAILABLE})
 
 
 def agents(name: str) -> PrometheusAgent:
     """A PrometheusAgent on every node that is available."""
-    return convert(
-        PrometheusAgent,
-        {
-            "metadata": {"name": name, "namespace": "shop"},
-            "spec": {"mode": "DaemonSet"},
-            "status": {"conditions": AVAILABLE},
-        },
-    )
+    status = {"conditions": AVAILABLE}
+    return typed(PrometheusAgent, name, {"mode": "DaemonSet"}, status=status)
 
 
 def pod(kind: str, owner: str, address: str, ready: str = "True") -> Object:
@@ -150,10 +141,7 @@ def _key(owner: Any) -> Ref:
 
 
 def _monitor(key: Ref) -> ServiceMonitor:
-    metadata = {"namespace": key.namespace, "name": key.name}
-    return convert(
-        ServiceMonitor, {"metadata": metadata, "spec": {"selector": {}, "endpoints": [{}]}}
-    )
+    return typed(ServiceMonitor, key.name, endpoints({}), key.namespace)
 
 
 def test_a_round_has_so_many_requests_and_the_next_goes_on_after_them() -> None:

@@ -28,6 +28,7 @@ from stoker.web.reviews import Reviewer, ReviewError, rules_reader
 from stoker.web.server import Served, WebServer
 from stoker.web.webhook import Webhook
 from stoker.web.webhook_metrics import WebhookMetrics
+from tests.builders import alert, resource
 
 RULES = "/admission-prometheusrules/validate"
 MUTATE = "/admission-prometheusrules/mutate"
@@ -49,19 +50,12 @@ def admission(given: dict[str, Any] | None, **request: Any) -> dict[str, Any]:
 
 def rule(expr: str = "up", **members: Any) -> dict[str, Any]:
     """A PrometheusRule with one alert."""
-    rules = [{"alert": "A", "expr": expr} | members]
-    return {
-        "apiVersion": f"{GROUP}/v1",
-        "kind": "PrometheusRule",
-        "metadata": {"name": "it"},
-        "spec": {"groups": [{"name": "g", "rules": rules}]},
-    }
+    return resource("PrometheusRule", "it", alert("g", expr, **{"alert": "A"} | members))
 
 
 def monitor(kind: str, version: str, **spec: Any) -> dict[str, Any]:
     """A monitor of some kind."""
-    metadata = {"name": "it", "namespace": "shop"}
-    return {"apiVersion": f"{GROUP}/{version}", "kind": kind, "metadata": metadata, "spec": spec}
+    return resource(kind, "it", spec, version=version, namespace="shop")
 
 
 def response(path: str, review: dict[str, Any], reviewer: Reviewer = REVIEWER) -> dict[str, Any]:
