@@ -1,14 +1,14 @@
 """The command line. Each command is a module of `stoker.cli`, imported only when it is called."""
 
-import argparse
 import errno
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from importlib import import_module
-from io import TextIOWrapper
 
 from stoker import __version__
+from stoker.cli.parser import Parser
+from stoker.cli.streams import open_streams
 
 COMMANDS = {
     "convert": "turn monitors into ScrapeConfigs, and kinds into other versions of theirs",
@@ -21,6 +21,7 @@ COMMANDS = {
     "reloader": "unpack a configuration, fill in the pod's values, and have it reloaded",
     "render": "print the objects that manifests become, without a cluster",
     "serve": "show manifests on the status page, and keep up with them while you edit",
+    "version": "print the version, and those of everything that is taken for granted",
     "webhook": "answer the API server: validate, mutate and convert objects",
 }
 # Their flags are written as Go reads them, which argparse cannot.
@@ -34,27 +35,33 @@ EPILOG = "`stoker COMMAND --help` explains a command. The documentation is in do
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that the arguments name; return its exit status."""
-    _open_streams()
+    open_streams()
     given = list(sys.argv[1:] if arguments is None else arguments)
-    command = next((word for word in given if not word.startswith("-")), "")
     if given and given[0] in GO_FLAGS:
         return _run(lambda: import_module(f"stoker.cli.{given[0]}").main(given[1:]))
-    parser = argparse.ArgumentParser(
-        prog="stoker", description="A Prometheus Operator.", epilog=EPILOG
-    )
+    command = next((word for word in given if not word.startswith("-")), "")
+    options = parser_of([command]).parse_args(given)
+    return _run(lambda: options.run(options))
+
+
+def parser_of(chosen: Collection[str]) -> Parser:
+    """The command line, with the options of the commands that are chosen, which are imported."""
+    parser = Parser(prog=_called(), description="A Prometheus Operator.", epilog=EPILOG)
     parser.add_argument("--version", action="version", version=f"stoker {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, summary in COMMANDS.items():
-        described = commands.add_parser(
-            name, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter
-        )
-        if name == command:
+        described = commands.add_parser(name, help=summary)
+        if name in chosen and name not in GO_FLAGS:
             module = import_module(f"stoker.cli.{name}")
             described.description = module.__doc__
             module.arguments(described)
             described.set_defaults(run=module.run)
-    options = parser.parse_args(given)
-    return _run(lambda: options.run(options))
+    return parser
+
+
+def _called() -> str:
+    """What we are called: kubectl finds `kubectl-stoker`, and calls it for `kubectl stoker`."""
+    return "kubectl stoker" if os.path.basename(sys.argv[0]) == "kubectl-stoker" else "stoker"
 
 
 def _run(command: Callable[[], int]) -> int:
@@ -62,10 +69,6 @@ def _run(command: Callable[[], int]) -> int:
         status = int(command())
         sys.stdout.flush()
         return status
-    except BrokenPipeError:
-        # The reader of our output went away (`stoker crds | head`); that is no failure of ours.
-        sys.stderr.close()
-        return 0
     except KeyboardInterrupt:
         return 130
     except OSError as error:
@@ -75,16 +78,6 @@ def _run(command: Callable[[], int]) -> int:
         # What is left of it would be tried again at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 2
-
-
-def _open_streams() -> None:
-    """See to it that every letter can be printed, even to a stream that was closed."""
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if stream is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
-        elif isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ class Diff:
         """The exit status and the lines for manifests."""
         file = self._folder / "manifests.yaml"
         file.write_text(yaml.safe_dump_all(objects))
-        flag = f"--operator-flag=namespaces={self.world.namespace}"
+        flag = f"--flag=namespaces={self.world.namespace}"
         options = ["-n", self.world.namespace, "--kubeconfig", str(self.config), flag]
         status = main(["diff", str(file), *options, *words.split()])
         said = self._capsys.readouterr()

@@ -193,7 +193,7 @@ def test_scrapeconfigs_of_v1_live_the_same_life(
         manifest = tmp_path / "main.json"
         manifest.write_text(json.dumps(prometheus("main") | {"apiVersion": f"{GROUP}/v1"}))
         flags = ["--kubeconfig", str(graduated.cluster.kubeconfig), "-n", "default"]
-        status = main(["diff", str(manifest), *flags, "--operator-flag=namespaces=default"])
+        status = main(["diff", str(manifest), *flags, "--flag=namespaces=default"])
         assert (status, capsys.readouterr().out) == (0, "nothing would change\n")
         graduated.cluster.kubectl("delete", "scrapeconfig", "listed")
         graduated.until("no job", lambda: not jobs(graduated))

@@ -80,12 +80,12 @@ def test_crds_prints_the_kinds_that_are_named(capsys: pytest.CaptureFixture[str]
 
 
 def test_crds_refuses_a_kind_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
-    """And names those that are."""
-    assert main(["crds", "ServiceMonitro"]) == 2
-    answer = capsys.readouterr()
-    assert answer.out == ""
-    assert "ServiceMonitro" in answer.err
-    assert "PodMonitor" in answer.err
+    """And names the one that was meant, or those that there are."""
+    for word, named in (("ServiceMonitro", "did you mean `ServiceMonitor`"), ("x", "PodMonitor")):
+        assert main(["crds", word]) == 2
+        answer = capsys.readouterr()
+        assert answer.out == ""
+        assert named in answer.err
 
 
 def test_crds_variants_leave_out_what_they_say(capsys: pytest.CaptureFixture[str]) -> None:

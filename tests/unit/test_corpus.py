@@ -42,7 +42,7 @@ def test_the_page_says_the_same(case: Case, capsys: pytest.CaptureFixture[str]) 
 
 async def _headline_on_the_page(case: Case) -> str:
     word, name, *flags = case.ask.split()
-    settings = operator_settings([f"--{each}" for each in flags if each != "--operator-flag"])
+    settings = operator_settings([f"--{each}" for each in flags if each != "--flag"])
     pages = DirectoryPages(str(case.manifests.parent), settings)
     kind = kind_called(word) or kind_called(f"prometheus{word}")
     assert kind is not None

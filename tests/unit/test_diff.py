@@ -201,7 +201,7 @@ def test_a_monitor_that_is_kept_as_a_scrape_config_is_compared_as_one(diff: Diff
     """With the flag of the operator that makes it so."""
     old = [prometheus(), monitor("cart", interval="20s")]
     new = [prometheus(), monitor("cart", interval="10s")]
-    flag = "--operator-flag=consolidate-monitors=true"
+    flag = "--flag=consolidate-monitors=true"
     _, *lines = diff(old, new, flag)
     assert any("@@ - job_name: scrapeConfig/shop/" in line for line in lines)
     assert "+  scrape_interval: 10s" in lines

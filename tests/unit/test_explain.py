@@ -815,9 +815,9 @@ NOT_UNDERSTOOD = {
     "no kind of ours": (
         ["servicemonitr", "shop/cart"], "there is no kind servicemonitr; did you mean `Service"
     ),
-    "two slashes": (["smon", "a/b/c"], "name a resource as NAMESPACE/NAME"),
+    "two slashes": (["smon", "a/b/c"], "name an object as KIND NAME or KIND/NAME"),
     "a flag that does not exist": (
-        ["smon", "shop/cart", "--operator-flag", "namespace=x"], "did you mean --namespaces?"
+        ["smon", "shop/cart", "--flag", "namespace=x"], "did you mean --namespaces?"
     ),
 }  # fmt: skip
 
@@ -833,7 +833,7 @@ def test_what_cannot_be_answered_is_status_two(case: str, folder: str, capsys: O
 def test_flags_of_the_operator_count(folder: str, capsys: Output) -> None:
     """What it does not watch it does not select."""
     command = ["explain", "smon", "shop/cart", "--from", folder]
-    assert main([*command, "--operator-flag", "namespaces=monitoring"]) == 1
+    assert main([*command, "--flag", "namespaces=monitoring"]) == 1
     assert "in monitoring alone, not in shop" in capsys.readouterr().out
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from stoker.api.kinds import KINDS
 from stoker.cli import lint
+from stoker.cli.parser import Parser
 
 EXAMPLE = Path(__file__).parents[2] / "example"
 
@@ -455,10 +456,10 @@ def test_no_manifest_at_all_is_exit_status_2(call: Any, tmp_path: Path, text: st
     assert run.err == f"stoker lint: no manifest found in {tmp_path}\n"
 
 
-@pytest.mark.parametrize("arguments", [[], ["--format", "xml", "a"], ["--unknown", "a"]])
+@pytest.mark.parametrize("arguments", [[], ["-o", "xml", "a"], ["--unknown", "a"]])
 def test_a_usage_error_is_exit_status_2(arguments: list[str]) -> None:
     """The argument parser sees to it."""
-    parser = argparse.ArgumentParser()
+    parser = Parser()
     lint.arguments(parser)
     with pytest.raises(SystemExit) as stopped:
         parser.parse_args(arguments)
@@ -476,9 +477,10 @@ def test_standard_input_is_checked(call: Any, monkeypatch: pytest.MonkeyPatch) -
 
 def test_json_is_one_object_for_each_problem(check: Any) -> None:
     """The summary goes to standard error, so that the output is JSON and nothing else."""
-    run = check(MONITOR.replace("port: web", "port: 80"), "--format", "json")
+    run = check(MONITOR.replace("port: web", "port: 80"), "-o", "json")
     assert run.status == 1
     assert json.loads(run.out) == {
+        "schema": "stoker/lint/v1",
         "file": "a.yaml",
         "document": 1,
         "line": 9,
@@ -494,7 +496,7 @@ def test_json_is_one_object_for_each_problem(check: Any) -> None:
     assert run.err.startswith("1 file, 1 object: ")
 
 
-@pytest.mark.parametrize("options", [(), ("--format", "json")])
+@pytest.mark.parametrize("options", [(), ("-o", "json")])
 def test_control_characters_do_not_reach_the_terminal(check: Any, options: tuple[str, ...]) -> None:
     """Colours, titles and reordering in a tenant's strings are spelt out."""
     evil = "\\e[2J\\x07\\r\\n\\x9b31m\\u202e"
@@ -534,7 +536,7 @@ def test_colour_is_for_terminals_that_want_it(
     (tmp_path / "a.yaml").write_text("a: [")
     monkeypatch.setenv("NO_COLOR", no_color)
     monkeypatch.setattr("sys.stdout", screen := Terminal())
-    told = {"format": "text", "strict": False, "resource_limits": []}
+    told = {"output": "text", "strict": False, "flag": []}
     lint.run(argparse.Namespace(paths=[str(tmp_path)], **told))
     assert ("\x1b[31merror\x1b[0m" in screen.getvalue()) is coloured
 

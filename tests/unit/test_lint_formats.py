@@ -53,7 +53,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_problem_is_an_annotation_at_its_place(folder: Path, capsys: Output) -> None:
     """File, line, column, title and message, and nothing else on standard output."""
-    status, out = lines(capsys, "--format", "github", "my deploy")
+    status, out = lines(capsys, "-o", "github", "my deploy")
     assert status == 1
     error, warning = out.splitlines()
     assert error.startswith(
@@ -92,7 +92,7 @@ def test_a_file_below_the_current_folder_is_named_from_there(folder: Path) -> No
 
 def test_the_report_is_sarif(folder: Path, capsys: Output) -> None:
     """The essential constraints of the official schema hold."""
-    status, out = lines(capsys, "--format", "sarif", "my deploy")
+    status, out = lines(capsys, "-o", "sarif", "my deploy")
     assert status == 1
     log = json.loads(out)
     check_sarif(log)
@@ -111,7 +111,7 @@ def test_the_report_is_sarif(folder: Path, capsys: Output) -> None:
 def test_nothing_wrong_is_an_empty_report(folder: Path, capsys: Output) -> None:
     """Whoever uploads it needs a document all the same."""
     (folder / "good.yaml").write_text(BROKEN.partition("      interval")[0])
-    status, out = lines(capsys, "--format", "sarif", "good.yaml")
+    status, out = lines(capsys, "-o", "sarif", "good.yaml")
     assert (status, json.loads(out)["runs"][0]["results"]) == (0, [])
     check_sarif(json.loads(out))
 

@@ -208,7 +208,7 @@ def test_explain_tells_what_the_operator_counted(
 
     failing = explained(errors=errors)
     assert failing.headline == "Prometheus monitoring/main cannot scrape 2 of 3 targets: EOF"
-    printed(failing, as_json=False, with_job=False)
+    printed(failing, form="text", with_job=False)
     text = capsys.readouterr().out
     assert "1 of 3 targets healthy since 2026-01-31T12:00:00Z" in text
     assert "2 with: EOF" in text

@@ -22,17 +22,6 @@ def access_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def flag_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the option that describes an operator that was started with flags."""
-    parser.add_argument(
-        "--operator-flag",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="a flag that the operator runs with, such as namespaces=shop; may be repeated",
-    )
-
-
 def access_of(
     kubeconfig: str | None, context: str | None, *, impersonate: str = "", at_home: bool = True
 ) -> "Access":

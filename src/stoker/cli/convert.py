@@ -1,7 +1,7 @@
 """Turn ServiceMonitors, PodMonitors and Probes into ScrapeConfigs that scrape the same.
 
   stoker convert monitors/                           print a ScrapeConfig for each endpoint
-  stoker convert monitors/ -o out/                   write them to files
+  stoker convert monitors/ --output-dir out/         write them to files
   stoker convert all.yaml --workload monitoring/main as this Prometheus of them sees them
   stoker convert . --to v1                           in this version, ScrapeConfigs and
                                                      AlertmanagerConfigs among the manifests too
@@ -25,8 +25,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stoker.cli.options import path_arguments
-from stoker.cli.terminal import failed, harmless, print_utf8
+from stoker.cli.options import JSON, folder_argument, path_arguments
+from stoker.cli.terminal import failed, harmless, print_list, print_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,13 +54,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="version of the result; converts ScrapeConfigs and AlertmanagerConfigs as well "
         "(default: v1alpha1, of monitors only)",
     )
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="DIR",
-        default="-",
-        help="write files to this folder (default: -, which prints)",
-    )
+    folder_argument(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -71,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
 
     try:
         made = conversion(read(options.paths), options.workload, options.to)
-        _put_out(made.objects, options.output)
+        _put_out(made.objects, options)
     except (StokerError, OSError) as error:
         return failed(_NAME, error)
     for line in made.problems:
@@ -81,13 +75,16 @@ def run(options: argparse.Namespace) -> int:
     return 1 if made.problems else 0
 
 
-def _put_out(objects: "Sequence[Object]", output: str) -> None:
+def _put_out(objects: "Sequence[Object]", options: argparse.Namespace) -> None:
     from stoker.offline.folder import write
     from stoker.offline.readable import manifest_files, manifest_text
 
-    if output != "-":
+    if options.output_dir:
         if objects:
-            write(Path(output), manifest_files(objects))
+            write(Path(options.output_dir), manifest_files(objects))
+        return
+    if options.output == JSON:
+        print_list(objects)
         return
     print_utf8()
     for each in objects:

@@ -19,7 +19,8 @@ Exit status: 0 if they were printed, 2 if the command was not understood.
 import argparse
 from typing import TYPE_CHECKING
 
-from stoker.cli.terminal import failed
+from stoker.cli.options import JSON, YAML, kind_meant, output_argument
+from stoker.cli.terminal import failed, print_list
 
 if TYPE_CHECKING:
     from stoker.api.crd import Kind
@@ -74,6 +75,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="with a webhook: keep this version in the definition, for stored objects, but do not "
         "serve it, as in scrapeconfigs/v1alpha1; may be repeated",
     )
+    output_argument(parser, YAML, JSON, default=YAML)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -81,33 +83,34 @@ def run(options: argparse.Namespace) -> int:
     import yaml
 
     from stoker.api.crd import manifest
-    from stoker.cli.crd_versions import OptionError, servings
+    from stoker.cli.crd_versions import servings
+    from stoker.errors import StokerError
 
     try:
         chosen = _kinds(options.kinds)
         serving = servings(options, chosen)
-    except OptionError as error:
+    except StokerError as error:
         return failed("crds", error)
-    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    for kind in chosen:
-        document = manifest(
+    documents = [
+        manifest(
             kind,
             serving=serving[kind.plural],
             descriptions=not options.no_descriptions,
             cel=not options.without_cel,
         )
+        for kind in chosen
+    ]
+    if options.output == JSON:
+        print_list(documents)
+        return 0
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    for document in documents:
         text = yaml.dump(document, Dumper=dumper, width=2**20, allow_unicode=True)
         print("---", text, sep="\n", end="")
     return 0
 
 
 def _kinds(words: list[str]) -> "tuple[Kind, ...]":
-    from stoker.api.kinds import KINDS, kind_called
-    from stoker.cli.crd_versions import OptionError
+    from stoker.api.kinds import KINDS
 
-    chosen = [(word, kind_called(word)) for word in words]
-    unknown = [word for word, kind in chosen if kind is None]
-    if unknown:
-        names = ", ".join(kind.name for kind in KINDS)
-        raise OptionError(f"no kind called {', '.join(unknown)}; there are {names}")
-    return tuple(kind for _, kind in chosen if kind) or KINDS
+    return tuple(kind_meant(word) for word in words) or KINDS

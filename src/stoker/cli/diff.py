@@ -11,10 +11,10 @@ rule files, and the objects that change. Values of Secrets are named, never show
 
 Against a cluster a manifest takes the place of the object of its kind and name; all else is read
 there, with your own permissions. Nothing is written. What is not among the manifests is not
-removed, as with `kubectl apply`. An operator that runs with flags is described by --operator-flag,
+removed, as with `kubectl apply`. An operator that runs with flags is described by --flag,
 which may be repeated:
 
-  stoker diff deploy/ --operator-flag namespaces=shop,monitoring
+  stoker diff deploy/ --flag namespaces=shop,monitoring
 
 With --consolidate-monitors the ScrapeConfigs that such an operator keeps for monitors are shown,
 too: those that it would write, change or remove.
@@ -26,8 +26,17 @@ cannot be read or would be refused, the command was not understood, or the clust
 import argparse
 from typing import TYPE_CHECKING
 
-from stoker.cli.access import access_arguments, access_to_read, flag_arguments
-from stoker.cli.options import flag_settings, path_arguments
+from stoker.cli.access import access_arguments, access_to_read
+from stoker.cli.options import (
+    JSON,
+    TEXT,
+    YAML,
+    flag_arguments,
+    flag_settings,
+    namespace_argument,
+    output_argument,
+    path_arguments,
+)
 from stoker.cli.terminal import failed
 
 if TYPE_CHECKING:
@@ -53,12 +62,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         help="files and folders to compare with instead of a cluster; may be repeated",
     )
-    parser.add_argument(
-        "-n",
-        "--namespace",
-        metavar="NS",
-        help="where manifests that name no namespace belong (default: that of the context, or "
-        "default)",
+    namespace_argument(
+        parser,
+        "where manifests that name no namespace belong (default: that of the context, or default)",
     )
     access_arguments(parser)
     flag_arguments(parser)
@@ -67,13 +73,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="the operator turns monitors into ScrapeConfigs, as its flag of this name does",
     )
-    parser.add_argument(
-        "-o",
-        "--output",
-        choices=("text", "json"),
-        default="text",
-        help="words and diffs, or all of it for programs (default: text)",
-    )
+    output_argument(parser, TEXT, JSON, YAML)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
 
     try:
         consolidating = ["consolidate-monitors"] if options.consolidate_monitors else []
-        settings = flag_settings([*options.operator_flag, *consolidating])
+        settings = flag_settings([*options.flag, *consolidating])
         if options.old:
             namespace = options.namespace or _DEFAULT_NAMESPACE
             old, world = _read(options.old, namespace), _read(options.paths, namespace)
@@ -103,7 +103,7 @@ def run(options: argparse.Namespace) -> int:
         failed(_NAME, fault)
     if not (world.workloads or world.resources or world.contents or world.namespaces):
         return failed(_NAME, f"no manifest of ours in {', '.join(options.paths)}")
-    printed(found, as_json=options.output == "json")
+    printed(found, options.output)
     return 2 if faults else int(not found.is_nothing)
 
 

@@ -1,16 +1,17 @@
 """Changes on a terminal: one line for each workload, then the diffs."""
 
-import json
 import os
 import sys
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from stoker.cli.terminal import harmless
+from stoker.cli.options import TEXT
+from stoker.cli.terminal import harmless, print_value
 from stoker.compare.change import Change, Comparison, Pods, written_and_removed
 from stoker.compare.lines import FileDiff
 from stoker.compare.objects import Action, ObjectChange
 
+SCHEMA: Final = "stoker/diff/v1"
 _BOLD, _RED, _GREEN, _YELLOW, _CYAN = 1, 31, 32, 33, 36
 _COLOURS: Final = {"+": _GREEN, "-": _RED, "@": _CYAN}
 _HEADS: Final = {Action.NEW: "new", Action.GONE: "removed", Action.CHANGED: "changed"}
@@ -18,12 +19,12 @@ _HEADS: Final = {Action.NEW: "new", Action.GONE: "removed", Action.CHANGED: "cha
 _CONSOLIDATED: Final = "ScrapeConfigs of monitors"
 
 
-def printed(found: Comparison, *, as_json: bool) -> None:
+def printed(found: Comparison, form: str) -> None:
     """Print changes; what could not be seen goes to standard error."""
     for note in found.notes:
         print(harmless(f"note: {note}"), file=sys.stderr)
-    if as_json:
-        print(json.dumps(_summary(found), indent=2))
+    if form != TEXT:
+        print_value(SCHEMA, _summary(found), form)
         return
     encoding = sys.stdout.encoding or "utf-8"
     coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")

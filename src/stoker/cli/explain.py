@@ -1,7 +1,7 @@
 """Say why a resource is scraped, or why not: which workloads select it and what they find.
 
   stoker explain servicemonitor shop/cart                 in the cluster of your kubeconfig
-  stoker explain servicemonitor shop/cart --from deploy/  among manifests, without a cluster
+  stoker explain smon/cart -n shop -f deploy/             among manifests, without a cluster
   stoker explain podmonitor worker -n shop --job          with the job that Prometheus gets
   stoker explain prometheus monitoring/main               what a workload selects and rejects
   stoker explain rule shop/alerts -o json | jq .standings
@@ -14,9 +14,9 @@ which permissions Prometheus lacks to find them.
 In a cluster only what is needed is read, with your own permissions. What you may not read is told
 as not known. Values of Secrets are never shown.
 
-An operator that was started with flags is described by --operator-flag, which may be repeated:
+An operator that was started with flags is described by --flag, which may be repeated:
 
-  stoker explain probe shop/web --operator-flag namespaces=shop,monitoring
+  stoker explain probe shop/web --flag namespaces=shop,monitoring
 
 Exit status: 0 if at least one workload selects the resource and all that do accept it, 1 if it is
 not selected, rejected, or surely without targets, 2 if there is no such resource, or the command
@@ -26,8 +26,18 @@ was not understood or the cluster does not answer.
 import argparse
 from typing import TYPE_CHECKING
 
-from stoker.cli.access import access_arguments, access_to_read, flag_arguments
-from stoker.cli.options import flag_settings, kind_meant
+from stoker.cli.access import access_arguments, access_to_read
+from stoker.cli.options import (
+    JSON,
+    TEXT,
+    YAML,
+    flag_arguments,
+    flag_settings,
+    instead_of_cluster,
+    namespace_argument,
+    object_meant,
+    output_argument,
+)
 from stoker.cli.terminal import failed
 
 if TYPE_CHECKING:
@@ -46,35 +56,21 @@ _MOST_DOUBLED = 3
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `stoker explain`."""
     parser.add_argument(
-        "kind", metavar="KIND", help="as for kubectl: servicemonitor, smon, rule, …"
-    )
-    parser.add_argument("name", metavar="[NS/]NAME", help="the resource, such as shop/cart")
-    parser.add_argument(
-        "-n",
-        "--namespace",
-        metavar="NS",
-        help="its namespace, if not in the name (default: that of the context, or `default`)",
-    )
-    parser.add_argument(
-        "--from",
-        dest="paths",
-        metavar="PATH",
+        "words",
+        metavar="KIND [NS/]NAME",
         nargs="+",
-        action="extend",
-        help="files and folders with manifests, or - for standard input, instead of a cluster",
+        help="as for kubectl: servicemonitor cart, smon/cart, rule shop/alerts, …",
     )
+    namespace_argument(
+        parser, "its namespace, if not in the name (default: that of the context, or `default`)"
+    )
+    instead_of_cluster(parser)
     access_arguments(parser)
     flag_arguments(parser)
     parser.add_argument(
         "--job", action="store_true", help="show its part of the configuration, too"
     )
-    parser.add_argument(
-        "-o",
-        "--output",
-        choices=("text", "json"),
-        default="text",
-        help="for a person or for a program (default: text)",
-    )
+    output_argument(parser, TEXT, JSON, YAML)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -83,27 +79,24 @@ def run(options: argparse.Namespace) -> int:
     from stoker.errors import StokerError
 
     try:
-        kind = kind_meant(options.kind).name
+        kind, namespace, name = object_meant(options.words, options.namespace)
+        settings = flag_settings(options.flag)
     except StokerError as error:
         return failed(_NAME, error)
-    namespace, slash, name = options.name.rpartition("/")
-    if (slash and not namespace) or not name or "/" in namespace:
-        return failed(_NAME, f"{options.name}: name a resource as NAMESPACE/NAME, or NAME with -n")
     try:
-        settings = flag_settings(options.operator_flag)
-        found = _found(options, settings, kind, namespace or options.namespace or "", name)
+        found = _found(options, settings, kind.name, namespace, name)
     except StokerError as error:
         return failed(_NAME, _advice(str(error), options))
     if isinstance(found, str):
         return failed(_NAME, found)
-    printed(found, as_json=options.output == "json", with_job=options.job)
+    printed(found, form=options.output, with_job=options.job)
     return 0 if found.good else 1
 
 
 def _advice(reason: str, options: argparse.Namespace) -> str:
     if options.paths:
         return reason
-    return f"{reason}; name a cluster with --kubeconfig and --context, or manifests with --from"
+    return f"{reason}; name a cluster with --kubeconfig and --context, or manifests with -f"
 
 
 def _found(

@@ -1,6 +1,5 @@
 """An explanation on a terminal: the sentence first, then how it comes about."""
 
-import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,7 +8,8 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from stoker.cli.terminal import harmless
+from stoker.cli.options import TEXT
+from stoker.cli.terminal import harmless, print_value
 from stoker.explain.answer import (
     Access,
     Count,
@@ -23,6 +23,7 @@ from stoker.explain.answer import (
 from stoker.select.nodes import few_of
 from stoker.view.states import State
 
+SCHEMA: Final = "stoker/explain/v1"
 _BOLD, _RED, _GREEN, _YELLOW, _GREY = 1, 31, 32, 33, 90
 _COLOURS: Final = {
     State.USED: _GREEN,
@@ -34,11 +35,11 @@ _COLOURS: Final = {
 _SHOWN: Final = 20
 
 
-def printed(found: Explanation, *, as_json: bool, with_job: bool) -> None:
+def printed(found: Explanation, *, form: str, with_job: bool) -> None:
     """Print an explanation; the text that Prometheus gets is long, and must be asked for."""
     shown = found if with_job else replace(found, job="")
-    if as_json:
-        print(json.dumps(msgspec.to_builtins(shown), indent=2))
+    if form != TEXT:
+        print_value(SCHEMA, msgspec.to_builtins(shown), form)
         return
     paint = _Paint(sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
     encoding = sys.stdout.encoding or "utf-8"

@@ -2,9 +2,9 @@
 
   stoker lint deploy/                            every .yaml, .yml and .json file below a folder
   helm template chart/ | stoker lint -           what a tool prints
-  stoker lint --format json deploy/ | jq .path   one JSON object for each problem
-  stoker lint --format github deploy/            marks in a pull request, by GitHub Actions
-  stoker lint --format sarif deploy/ > out.sarif for code scanning
+  stoker lint -o json deploy/ | jq .path         one JSON object for each problem
+  stoker lint -o github deploy/                  marks in a pull request, by GitHub Actions
+  stoker lint -o sarif deploy/ > out.sarif       for code scanning
 
 Each problem stands on a line: file, line, document, object, severity, field, reason.
 
@@ -26,8 +26,16 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from stoker.cli.options import path_arguments
-from stoker.cli.terminal import failed, harmless
+from stoker.cli.options import (
+    JSON,
+    TEXT,
+    YAML,
+    flag_arguments,
+    output_argument,
+    path_arguments,
+    renamed,
+)
+from stoker.cli.terminal import failed, harmless, print_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -39,23 +47,22 @@ if TYPE_CHECKING:
     from stoker.ref import Ref
     from stoker.yamltree import Places
 
-_FORMATS = ("text", "json", "github", "sarif")
+SCHEMA = "stoker/lint/v1"
+_FORMATS = (TEXT, JSON, YAML, "github", "sarif")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `stoker lint`."""
     path_arguments(parser)
-    parser.add_argument(
-        "--format", choices=_FORMATS, default="text", help="how to report (default: text)"
-    )
+    output_argument(parser, *_FORMATS)
+    renamed(parser, "--format", to="--output", choices=_FORMATS)
     parser.add_argument("--strict", action="store_true", help="count warnings as errors")
-    parser.add_argument(
+    flag_arguments(parser)
+    renamed(
+        parser,
         "--resource-limits",
-        metavar="NAME=NUMBER",
-        action="append",
-        default=[],
-        help="what one object may cost, where the operator's flag of this name says so;"
-        " may be repeated",
+        to="--flag resource-limits=…",
+        meant="resource-limits={}".format,
     )
 
 
@@ -66,31 +73,31 @@ def run(options: argparse.Namespace) -> int:
     from stoker.offline.manifests import read
 
     try:
-        flags = [f"resource-limits={each}" for each in options.resource_limits]
-        limits = flag_settings(flags).limits
+        limits = flag_settings(options.flag).limits
     except StokerError as error:
         return failed("lint", error)
     tally = _Tally()
     entries = _entries(read(options.paths), tally, _Rules(options.strict, limits))
-    for line in _lines(entries, options.format):
-        _print(line, sys.stdout)
+    _report(entries, options.output)
     if not tally.files:
         return failed("lint", f"no manifest found in {', '.join(options.paths)}")
-    _print(tally.summary(), sys.stdout if options.format == "text" else sys.stderr)
+    _print(tally.summary(), sys.stdout if options.output == TEXT else sys.stderr)
     return 1 if tally.faulty or tally.unreadable else 0
 
 
-def _lines(entries: "Iterable[Entry]", form: str) -> "Iterator[str]":
-    """The report; what is one document is printed when all is known, the rest at once."""
+def _report(entries: "Iterable[Entry]", form: str) -> None:
+    """Print the report; what is one document when all is known, the rest at once."""
     from stoker import __version__
     from stoker.offline.reports import github_line, sarif
 
     if form == "sarif":
-        yield json.dumps(sarif(entries, __version__), indent=2)
+        print(json.dumps(sarif(entries, __version__), indent=2))
         return
-    show = {"json": _as_json, "github": github_line, "text": _as_text}[form]
     for entry in entries:
-        yield show(entry) if form == "text" else harmless(show(entry))
+        if form in (JSON, YAML):
+            print_value(SCHEMA, entry._asdict(), form, indent=None)
+        else:
+            _print(_as_text(entry) if form == TEXT else harmless(github_line(entry)), sys.stdout)
 
 
 class _Tally:
@@ -244,10 +251,6 @@ def _defined_before(manifest: "Manifest", places: "Places", known: "dict[Ref, st
         return known[identity]
     known[identity] = f"{manifest.source}:{places.line(manifest.path)} doc {manifest.document}"
     return ""
-
-
-def _as_json(entry: "Entry") -> str:
-    return json.dumps(entry._asdict())
 
 
 def _as_text(entry: "Entry") -> str:

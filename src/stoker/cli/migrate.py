@@ -21,12 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     known = parser.add_subparsers(dest="migration", metavar="WHAT", required=True)
     for name, summary in MIGRATIONS.items():
         module = import_module(f"stoker.cli.migrate_{name.replace('-', '_')}")
-        described = known.add_parser(
-            name,
-            help=summary,
-            description=module.__doc__,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
+        described = known.add_parser(name, help=summary, description=module.__doc__)
         module.arguments(described)
         described.set_defaults(migrate=module.run)
 

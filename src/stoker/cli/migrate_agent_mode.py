@@ -19,11 +19,11 @@ command was not understood, the cluster does not answer, or there is no such age
 """
 
 import argparse
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from stoker.cli.terminal import failed, harmless
+from stoker.cli.options import JSON, YAML, output_argument
+from stoker.cli.terminal import failed, harmless, print_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from stoker.offline.migration.plan import Migration
     from stoker.offline.world import World
 
+SCHEMA = "stoker/migrate-agent-mode/v1"
 _NAME = "migrate agent-mode"
 _MOST_NAMES = 5
 
@@ -39,7 +40,7 @@ _MOST_NAMES = 5
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `stoker migrate agent-mode`."""
     parser.add_argument(
-        "words",
+        "paths",
         metavar="PATH",
         nargs="*",
         help="a file, a folder, or - for standard input; with --kubeconfig or --context the "
@@ -61,13 +62,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--context", metavar="NAME", help="read from the cluster of this context")
     parser.add_argument(
-        "-o",
-        "--output",
-        choices=("yaml", "json"),
-        default="yaml",
-        help="yaml: manifests, and a report beside them (default); json: one object for each "
-        "agent, with all of it",
+        "-f", dest="files", metavar="PATH", action="append", default=[], help="the same as PATH"
     )
+    output_argument(parser, YAML, JSON, default=YAML)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -104,12 +101,12 @@ def _given(options: argparse.Namespace, names: list[str]) -> "tuple[list[Documen
     if _asks_cluster(options):
         from stoker.cli.cluster import found_in_cluster
 
-        return found_in_cluster(options.kubeconfig, options.context), [*names, *options.words]
-    return list(read(options.words)), names
+        return found_in_cluster(options.kubeconfig, options.context), [*names, *options.paths]
+    return list(read(options.paths)), names
 
 
 def _asks_cluster(options: argparse.Namespace) -> bool:
-    return bool(options.kubeconfig or options.context or not options.words)
+    return bool(options.kubeconfig or options.context or not options.paths)
 
 
 def _is_agent(reading: "Manifest") -> bool:
@@ -161,7 +158,7 @@ def _show(
 ) -> None:
     if options.output == "json":
         for reading, plan in found:
-            print(json.dumps(_as_json(reading, plan, unknown)))
+            print_value(SCHEMA, _as_json(reading, plan, unknown), JSON, indent=None)
         return
     _say(f"unknown   {each}" for each in unknown)
     for reading, plan in found:

@@ -1,7 +1,7 @@
 """Print what the operator would make of manifests, without a cluster.
 
   stoker render example/                           every object, for `kubectl apply -f -`
-  stoker render example/ -o out/                   one file for each, and the configuration to read
+  stoker render example/ --output-dir out/         one file for each, and the configuration to read
   stoker render example/ --workload main --unpack  one workload, with what its Secrets hold as text
   stoker render example/ --config-only             nothing but configurations
   helm template chart/ | stoker render -
@@ -14,8 +14,8 @@ Objects are those of an operator without flags; --flag gives it some. A workload
 operator does not look after is named, and nothing is made of it. Objects have no owner, as
 nobody knows the UID of a workload that is not in a cluster, unless the manifest has it.
 
-With -o the folder must be new, empty, or written by an earlier run, whose files are replaced; what
-is for reading lies in readable/, where `kubectl apply -f out/` does not look.
+The folder of --output-dir must be new, empty, or written by an earlier run, whose files are
+replaced; what is for reading lies in readable/, where `kubectl apply -f out/` does not look.
 
 Exit status: 0 if every resource was used as it is written, 1 if something was rejected, could not
 be built or could not be read (the rest is rendered), 2 if the command was not understood, there was
@@ -27,8 +27,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stoker.cli.options import flag_settings, path_arguments
-from stoker.cli.terminal import failed, harmless, print_utf8
+from stoker.cli.options import (
+    JSON,
+    flag_arguments,
+    flag_settings,
+    folder_argument,
+    path_arguments,
+)
+from stoker.cli.terminal import failed, harmless, print_list, print_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,21 +59,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="print what Secrets hold as text: for reading, kubectl does not take it",
     )
-    parser.add_argument(
-        "-o", "--output", metavar="DIR", help="write files to this folder instead of printing"
-    )
+    folder_argument(parser)
     parser.add_argument(
         "--workload", metavar="[NS/]NAME", help="only the workload of this name (default: all)"
     )
-    parser.add_argument(
-        "--flag",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="a flag of the operator about what it looks after or makes, as in"
-        " --flag controller-id=blue; may be repeated. `stoker operator --help` lists them in its"
-        " first two groups",
-    )
+    flag_arguments(parser)
     parser.add_argument(
         "--consolidate-monitors",
         action="store_true",
@@ -84,8 +80,8 @@ def run(options: argparse.Namespace) -> int:
     from stoker.offline.objects import decided, rendered
     from stoker.offline.world import world_of
 
-    if options.unpack and options.output is not None:
-        return failed(_NAME, "--unpack is for printing; -o writes what is for reading to readable/")
+    if options.unpack and options.output_dir:
+        return failed(_NAME, "--unpack is for printing; a folder has it in readable/")
     try:
         consolidating = ["consolidate-monitors"] if options.consolidate_monitors else []
         settings = _settings([*options.flag, *consolidating])
@@ -126,8 +122,11 @@ def _put_out(made: "list[Rendered]", options: argparse.Namespace) -> None:
     from stoker.offline.folder import write
     from stoker.offline.readable import files_of, manifest_text, readable_text
 
-    if options.output is not None:
-        write(Path(options.output), files_of(made))
+    if options.output_dir:
+        write(Path(options.output_dir), files_of(made))
+        return
+    if options.output == JSON and not options.config_only:
+        print_list([one for each in made for one in each.objects])
         return
     print_utf8()
     text_of = readable_text if options.unpack else manifest_text

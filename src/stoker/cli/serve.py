@@ -9,9 +9,9 @@ rejects, each resource with who scrapes it or why nobody does, and the configura
 values of Secrets. No cluster is needed, and nothing is written. A file that is saved shows a moment
 later; one that cannot be read keeps what it held before, and the page says so.
 
-An operator that was started with flags is described by --operator-flag, which may be repeated:
+An operator that was started with flags is described by --flag, which may be repeated:
 
-  stoker serve deploy/ --operator-flag namespaces=shop,monitoring
+  stoker serve deploy/ --flag namespaces=shop,monitoring
 
 Exit status: 0 when it is ended with Ctrl-C, 2 if it cannot be served or the command was not
 understood.
@@ -21,8 +21,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
-from stoker.cli.access import flag_arguments
-from stoker.cli.options import flag_settings
+from stoker.cli.options import flag_arguments, flag_settings
 from stoker.cli.terminal import failed, harmless
 
 if TYPE_CHECKING:
@@ -34,7 +33,10 @@ _ADDRESS = "127.0.0.1:8095"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `stoker serve`."""
-    parser.add_argument("path", metavar="DIR", help="a folder with manifests, or one file")
+    parser.add_argument(
+        "path", metavar="DIR", nargs="?", help="a folder with manifests, or one file"
+    )
+    parser.add_argument("-f", dest="file", metavar="DIR", help="the same as DIR")
     parser.add_argument(
         "--address",
         metavar="HOST:PORT",
@@ -59,12 +61,13 @@ def run(options: argparse.Namespace) -> int:
     from stoker.cli.flag_values import address
     from stoker.errors import StokerError
 
-    if not os.path.exists(options.path):
-        return failed(_NAME, f"{options.path}: there is no such folder")
+    path = options.path or options.file
+    if not path or not os.path.exists(path):
+        return failed(_NAME, f"{path}: there is no such folder" if path else "name a folder")
     try:
         where = address(options.address)
-        settings = flag_settings(options.operator_flag)
-        asyncio.run(_serve(options, where, settings))
+        settings = flag_settings(options.flag)
+        asyncio.run(_serve(path, options, where, settings))
     except ValueError as error:
         return failed(_NAME, f"--address: {error}")
     except StokerError as error:
@@ -73,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _serve(
-    options: argparse.Namespace, where: tuple[str, int], settings: "OperatorSettings"
+    path: str, options: argparse.Namespace, where: tuple[str, int], settings: "OperatorSettings"
 ) -> None:
     import asyncio
     import signal
@@ -84,7 +87,7 @@ async def _serve(
     from stoker.offline.pages import DirectoryPages
     from stoker.web.page import PageServer
 
-    pages = DirectoryPages(options.path, settings)
+    pages = DirectoryPages(path, settings)
     server = PageServer(pages, where, options.host)
     try:
         await server.start()
@@ -95,7 +98,7 @@ async def _serve(
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, reading.cancel)
-    print(f"{harmless(options.path)} is shown at {server.url}; Ctrl-C ends it", flush=True)
+    print(f"{harmless(path)} is shown at {server.url}; Ctrl-C ends it", flush=True)
     if options.open:
         await asyncio.to_thread(webbrowser.open, server.url)
     try:
