@@ -26,7 +26,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stoker.cli.options import JSON, folder_argument, path_arguments
-from stoker.cli.terminal import failed, harmless, print_list, print_utf8
+from stoker.cli.terminal import failed, harmless, print_utf8
+from stoker.cli.values import print_list
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

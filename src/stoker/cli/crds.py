@@ -20,7 +20,8 @@ import argparse
 from typing import TYPE_CHECKING
 
 from stoker.cli.options import JSON, YAML, kind_meant, output_argument
-from stoker.cli.terminal import failed, print_list
+from stoker.cli.terminal import failed
+from stoker.cli.values import print_list
 
 if TYPE_CHECKING:
     from stoker.api.crd import Kind

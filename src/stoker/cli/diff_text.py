@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from stoker.cli.options import TEXT
-from stoker.cli.terminal import harmless, print_value
+from stoker.cli.terminal import harmless
+from stoker.cli.values import print_value
 from stoker.compare.change import Change, Comparison, Pods, written_and_removed
 from stoker.compare.lines import FileDiff
 from stoker.compare.objects import Action, ObjectChange

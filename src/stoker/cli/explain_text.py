@@ -9,7 +9,8 @@ import msgspec
 from msgspec.structs import replace
 
 from stoker.cli.options import TEXT
-from stoker.cli.terminal import harmless, print_value
+from stoker.cli.terminal import harmless
+from stoker.cli.values import print_value
 from stoker.explain.answer import (
     Access,
     Count,

@@ -35,7 +35,8 @@ from stoker.cli.options import (
     path_arguments,
     renamed,
 )
-from stoker.cli.terminal import failed, harmless, print_value
+from stoker.cli.terminal import failed, harmless
+from stoker.cli.values import print_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

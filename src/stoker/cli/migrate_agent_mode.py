@@ -23,7 +23,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from stoker.cli.options import JSON, YAML, output_argument
-from stoker.cli.terminal import failed, harmless, print_value
+from stoker.cli.terminal import failed, harmless
+from stoker.cli.values import print_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -34,7 +34,8 @@ from stoker.cli.options import (
     folder_argument,
     path_arguments,
 )
-from stoker.cli.terminal import failed, harmless, print_list, print_utf8
+from stoker.cli.terminal import failed, harmless, print_utf8
+from stoker.cli.values import print_list
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,15 +1,8 @@
 """What commands say on a terminal: text from users is shown, never obeyed."""
 
-import json
 import sys
 import unicodedata
 from io import TextIOWrapper
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from stoker.api.core import Object
 
 _FAILED = 2
 
@@ -27,28 +20,6 @@ def print_utf8() -> None:
     """From now on print UTF-8, whatever the terminal speaks: so YAML is written."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
-
-
-def print_value(schema: str, value: dict[str, Any], form: str, indent: int | None = 2) -> None:
-    """Print a value as JSON or YAML; its first member says of which schema it is.
-
-    What the members of a schema mean is in docs/commands.md.
-    """
-    whole = {"schema": schema} | value
-    if form == "yaml":
-        import yaml
-
-        print_utf8()
-        dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-        text = yaml.dump(whole, Dumper=dumper, sort_keys=False, allow_unicode=True)
-        print("---", text, sep="\n", end="")
-    else:
-        print(json.dumps(whole, indent=indent))
-
-
-def print_list(objects: "Sequence[Object]") -> None:
-    """Print objects as kubectl prints several of them as JSON."""
-    print(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)}, indent=2))
 
 
 def harmless(text: str) -> str:

@@ -11,7 +11,7 @@ import platform
 from typing import Final
 
 from stoker.cli.options import JSON, TEXT, YAML, output_argument
-from stoker.cli.terminal import print_value
+from stoker.cli.values import print_value
 
 SCHEMA: Final = "stoker/version/v1"
 PEER: Final = "v0.94.1"
