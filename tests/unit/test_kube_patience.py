@@ -11,7 +11,9 @@ from typing import Any, cast
 import pytest
 
 from stoker.api.core import ObjectMeta
-from stoker.cluster.values import Patience, Values
+from stoker.cluster.pace import Pace
+from stoker.cluster.questions import Questions
+from stoker.cluster.values import Values
 from stoker.kube.client import Client
 from stoker.kube.endless import endless
 from stoker.kube.errors import Forbidden, TooManyRequests
@@ -101,8 +103,12 @@ async def _events(client: Client) -> None:
 
 
 async def _values(client: Client) -> None:
-    values = Values(client, lambda _key: False, Patience(), lambda _key: True)
+    values = Values(client, lambda _key: False, lambda: Ref("Secret", "a", "own"))
     await values._read_until_known(Ref("Secret", "a", "b"), start=False)
+
+
+async def _questions(client: Client) -> None:
+    Questions(lambda: client.request("GET", "/"), Pace()).go_on(lambda: True)
 
 
 async def _task(client: Client) -> None:
@@ -123,6 +129,7 @@ WAITERS: dict[str, Callable[[Client], Awaitable[None]]] = {
     "renewal of the lease": _renewal,
     "events": _events,
     "values": _values,
+    "questions of a start": _questions,
     "any other task": _task,
     "labels of namespaces": _namespaces,
 }

@@ -54,6 +54,7 @@ OURS = {
     "allocated_blocks": "gauge",
     "cache_bytes": "gauge cache",
     "cache_entries": "gauge cache",
+    "late_reads": "gauge",
     "task_faults_total": "counter task",
     "tasks": "gauge",
     "watch_silence_seconds": "gauge controller",

@@ -6,7 +6,6 @@ else; but of slow ones, too, a namespace has only so many.
 """
 
 import asyncio
-import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
@@ -39,8 +38,6 @@ class Lanes:
         self._lanes: dict[str, _Lane] = {}
         self._quick = asyncio.Semaphore(_OF_ALL)
         self._limits: Limits | None = None
-        self.answered = -math.inf
-        """When a read last ended quickly and well, by the loop's clock."""
 
     @asynccontextmanager
     async def turn(self, name: str, *, limited: bool = True) -> AsyncIterator[None]:
@@ -89,12 +86,9 @@ class Lanes:
             lane.slow += 1
             give_back()
 
-        loop = asyncio.get_running_loop()
-        timer = loop.call_later(_QUICK_SECONDS, note_slow)
+        timer = asyncio.get_running_loop().call_later(_QUICK_SECONDS, note_slow)
         try:
             yield
-            if not is_slow:
-                self.answered = loop.time()
         finally:
             timer.cancel()
             if is_slow:

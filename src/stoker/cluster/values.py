@@ -11,23 +11,28 @@ A read that fails or takes long concerns those alone who refer to the object. No
 it: it goes on beside (`late`), again and again where it fails, and who refers to the object is told
 when it has ended. Meanwhile the value that was read last counts, and where there is none, that the
 object cannot be read.
+
+At a start nothing was read before, and what is left out is lost to those who have it. There a read
+is waited for until it is slow, or fails, by itself (`pace`); if the server is in trouble for long,
+`load` fails, and everything stays as it is.
 """
 
 import asyncio
-import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from stoker.cluster.content import ABSENT, RESOURCES, Content, content_of, problem_of
+from stoker.cluster.pace import Pace
+from stoker.cluster.questions import Questions
 from stoker.cluster.turns import Lanes
 from stoker.kube.backoff import GRANT_SECONDS, Backoff
-from stoker.kube.client import Client
+from stoker.kube.client import METADATA_ONLY, Client
 from stoker.kube.errors import Forbidden, NotFound, Unavailable, asked_wait
 from stoker.kube.hedging import sooner_of_two
 from stoker.kube.versions import is_older
@@ -41,8 +46,10 @@ _ASKED_AGAIN: Final = 100
 _READS: Final = 2
 # After so many failures in a row a read is not waited for: another soon after the first may do.
 _FAILURES: Final = 2
-# So many slow reads of a namespace may be an accident.
-_FEW: Final = 4
+# One that is needed later, or may not exist, is waited for from its beginning so long.
+_STEADY_SECONDS: Final = 0.5
+# So long all that exists is waited for at a start; then somebody should hear of it.
+_START_SECONDS: Final = 60.0
 # One that nobody answers for so long at the start is sent once more beside the first.
 _ANSWERED_SECONDS: Final = 0.2
 # How often it is looked whether reads that are waited for still go well.
@@ -56,68 +63,43 @@ _NO_ANSWER_YET: Final = "the API server has not answered yet"
 _NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")
 
 
-class Patience(Struct, frozen=True):
-    """For how many seconds a read is waited for.
-
-    At the start for longer, as long as it neither is slow nor fails: what is in use must not be
-    left out because there is much to read. One that fails while others are answered is not waited
-    for, nor are many that are slow; where few are, the machine may be busy, and where nobody is
-    answered, the server may be about to get better.
-    """
-
-    steady: float = 0.5
-    start: float = 30.0
-    start_badly: float = 0.5
-    start_few: float = 2.5
-    start_unanswered: float = 5.0
-
-    def seconds(self, *, start: bool, well: bool, alone: bool, few: bool = False) -> float:
-        """How long that is, at the start or later, for one that goes well, or badly and alone.
-
-        `few`: it is slow as few others are, and does not fail.
-        """
-        if not start:
-            return self.steady if well else 0.0
-        if well:
-            return self.start
-        if not alone:
-            return self.start_unanswered
-        return self.start_few if few else self.start_badly
-
-
 class Values:
     """What was read of Secrets and ConfigMaps, for as long as somebody refers to it.
 
     `is_absent` tells whether an object is known not to exist; it need not be read then. `exists`
-    tells whether it is known to exist; at the start only those are waited for. Without `patience`
-    every read is waited for, and one that fails is an error.
+    tells whether it is known to exist; at a start only those are waited for. `own` names a Secret
+    of ours, which is asked for meanwhile to see whether the server answers us; it may be another
+    each time. Without it every read is waited for, and one that fails is an error.
     """
 
     def __init__(
         self,
         client: Client,
         is_absent: Callable[[Ref], bool],
-        patience: Patience | None = None,
+        own: Callable[[], Ref] | None = None,
         exists: Callable[[Ref], bool] = lambda _: True,
     ) -> None:
         self._exists = exists
         self._client = client
         self._is_absent = is_absent
-        self._patience = patience
+        self._own = own
+        self._pace = Pace()
+        self._questions = Questions(self._ask_own, self._pace, self._is_back)
+        # Set for a moment when the server answers again.
+        self._answers = asyncio.Event()
         self._lanes = Lanes()
         self._log = logger("values")
         self._contents: dict[Ref, Content] = {}
         # What is being read, and the versions that were told of it meanwhile.
         self._reads: dict[Ref, asyncio.Task[None]] = {}
         self._told: dict[Ref, str] = {}
-        # When each of these began.
+        # When each of these began, and those that a start cannot do without.
         self._begun: dict[Ref, float] = {}
+        self._needed: set[Ref] = set()
         # What is not waited for any longer, and why it could not be read so far.
         self._late: set[Ref] = set()
         self._problems: dict[Ref, str] = {}
         self._failures: Counter[Ref] = Counter()
-        # What failed after others had been answered.
-        self._failed_alone: set[Ref] = set()
         self._is_wanted: Callable[[Ref], bool] = lambda _: True
         self._arrived: Callable[[Ref], None] = lambda _: None
 
@@ -125,6 +107,11 @@ class Values:
     def entries(self) -> int:
         """How many were read."""
         return len(self._contents)
+
+    @property
+    def late(self) -> int:
+        """How many are being read that nobody waits for any longer."""
+        return len(self._late)
 
     def listen(self, is_wanted: Callable[[Ref], bool], arrived: Callable[[Ref], None]) -> None:
         """Tell this of reads that were late; those that nobody wants by then end."""
@@ -184,7 +171,7 @@ class Values:
     def begin(self, view: "ValueView", *, start: bool = False) -> None:
         """Begin to read what a view does not know, before somebody waits for it."""
         # What fails here could be told to nobody.
-        if self._patience is not None:
+        if self._own is not None:
             self._begin(view, start=start)
 
     def arrived(self, view: "ValueView") -> set[Ref]:
@@ -195,16 +182,22 @@ class Values:
         return found
 
     async def load(self, view: "ValueView", *, start: bool = False) -> set[Ref]:
-        """Read what a view was asked for and did not know; what was read, or is late."""
+        """Read what a view was asked for and did not know; what was read, or is late.
+
+        `Unavailable` at a start, where the server has not answered anybody for long.
+        """
         self._begin(view, start=start)
         wanted, view.unread = view.unread, set()
         view.read |= wanted
         reads = {key: self._reads[key] for key in wanted if key in self._reads}
-        if self._patience is None:
+        if self._own is None:
             await self._all_of(reads)
         else:
-            await self._wait_for(reads, self._patience, start=start)
-        self._late |= {key for key, read in reads.items() if not read.done()}
+            await self._wait_for(reads, start=start)
+        late = {key for key, read in reads.items() if not read.done()}
+        self._late |= late
+        if start:
+            self._needed -= late
         return wanted
 
     def keep_only(self, is_referenced: Callable[[Ref], bool]) -> None:
@@ -224,11 +217,35 @@ class Values:
     def _begin_one(self, key: Ref, *, start: bool) -> None:
         """Read an object, unless that is under way."""
         read = self._reads.get(key)
-        if read is None or read.done():
+        is_begun = read is not None and not read.done()
+        if start and self._own is not None and self._exists(key):
+            self._need(key, is_begun=is_begun)
+        if not is_begun:
             read = asyncio.create_task(self._read_until_known(key, start=start), name="read")
             self._reads[key] = read
             self._begun[key] = asyncio.get_running_loop().time()
             read.add_done_callback(lambda done: self._ended(key, done))
+
+    def _need(self, key: Ref, *, is_begun: bool) -> None:
+        """A start cannot do without this: it is seen whether others are answered before it."""
+        if key not in self._needed:
+            self._needed.add(key)
+            self._pace.begun(key, self._lane(key))
+            if is_begun:
+                self._pace.sent(key)
+        self._questions.go_on(lambda: bool(self._needed))
+
+    async def _ask_own(self) -> None:
+        """Have the server answer something that is ours, whatever it says.
+
+        Reads go over new connections, too, which are what a busy server takes longest for.
+        """
+        if self._own is not None:
+            kind, *place = self._own()
+            with suppress(NotFound, Forbidden):
+                await self._client.get(
+                    RESOURCES[kind], *place, accept=METADATA_ONLY, exempt=True, fresh=True
+                )
 
     async def _all_of(self, reads: "Mapping[Ref, asyncio.Task[None]]") -> None:
         """Wait for all, and raise the first failure."""
@@ -240,50 +257,32 @@ class Values:
             for key in reads:
                 self._stop(key)
 
-    async def _wait_for(
-        self,
-        reads: "Mapping[Ref, asyncio.Task[None]]",
-        patience: Patience,
-        *,
-        start: bool,
-    ) -> None:
-        """Wait for each a moment from its beginning, at the start longer if it goes well."""
+    async def _wait_for(self, reads: "Mapping[Ref, asyncio.Task[None]]", *, start: bool) -> None:
+        """Wait for each a moment from its beginning, at a start while it may be in good order."""
         loop = asyncio.get_running_loop()
-        while pending := {key for key, read in reads.items() if not read.done()}:
-            until = max(self._waited_until(key, patience, start=start) for key in pending)
-            left = until - loop.time()
-            if left <= 0:
-                return
-            await asyncio.wait({reads[key] for key in pending}, timeout=min(left, _LOOK_SECONDS))
+        give_up = loop.time() + _START_SECONDS
+        while waits := self._waits(reads, start=start):
+            if loop.time() >= give_up:
+                raise _unanswered(waits)
+            timeout = min(*waits.values(), _LOOK_SECONDS)
+            await asyncio.wait({reads[key] for key in waits}, timeout=timeout)
 
-    def _waited_until(self, key: Ref, patience: Patience, *, start: bool) -> float:
-        """Until when a read is waited for, as it goes now."""
-        exists, begun = self._exists(key), self._begun.get(key)
-        if begun is None:
-            # It was stopped meanwhile.
-            return 0.0
-        well = self._is_well(key) and (exists or not start)
-        seconds = patience.seconds(
-            start=start,
-            well=well,
-            alone=not exists or self._is_alone(key),
-            few=exists and self._is_one_of_few(key),
-        )
-        return begun + max(seconds, _LOOK_SECONDS)
-
-    def _is_alone(self, key: Ref) -> bool:
-        """Whether others are answered while this one is slow or fails."""
-        if self._failures.get(key, 0) < _FAILURES:
-            return self._lanes.answered >= self._begun[key]
-        return key in self._failed_alone
+    def _waits(self, reads: "Mapping[Ref, asyncio.Task[None]]", *, start: bool) -> dict[Ref, float]:
+        """What is waited for, as it goes now, and for how many seconds before the next look."""
+        pending = {key for key, read in reads.items() if not read.done()}
+        needed = pending & self._needed if start else set[Ref]()
+        waits = dict.fromkeys(needed - self._pace.left_behind(needed), _LOOK_SECONDS)
+        now = asyncio.get_running_loop().time()
+        for key in pending - needed:
+            patience = _STEADY_SECONDS if start or self._is_well(key) else _LOOK_SECONDS
+            left = self._begun.get(key, -_STEADY_SECONDS) + patience - now
+            if left > 0:
+                waits[key] = left
+        return waits
 
     def _is_well(self, key: Ref) -> bool:
         """Whether a read should succeed soon: it did not fail before, nor waits for slow ones."""
         return self._failures.get(key, 0) < _FAILURES and not self._lanes.slow(self._lane(key))
-
-    def _is_one_of_few(self, key: Ref) -> bool:
-        """Whether a read is slow, as few in its lane are, and does not fail."""
-        return self._failures.get(key, 0) < _FAILURES and self._lanes.slow(self._lane(key)) <= _FEW
 
     def _lane(self, key: Ref) -> str:
         """Where a read waits for its turn: what may not exist, behind nothing that does."""
@@ -303,10 +302,11 @@ class Values:
         if read is not None:
             read.cancel()
         self._late.discard(key)
+        self._needed.discard(key)
+        self._pace.ended(key, well=key in self._contents)
         self._told.pop(key, None)
         self._begun.pop(key, None)
         self._failures.pop(key, None)
-        self._failed_alone.discard(key)
         if self._problems.pop(key, None) and key in self._contents:
             self._log.info("can be read again", **asdict(key))
 
@@ -322,26 +322,41 @@ class Values:
             try:
                 limited = not at_once or key in self._problems
                 async with self._lanes.turn(self._lane(key), limited=limited):
+                    self._pace.sent(key)
                     self._contents[key] = await self._read_latest(key, start=start)
                 return
             except Exception as error:
-                if self._patience is None:
+                if self._own is None:
                     raise
                 self._note(key, problem_of(error))
                 away = isinstance(error, Unavailable) and error.status != _INTERNAL
                 wait = (_SOON if away else _AGAIN).delay(self._failures[key])
-                wait = max(wait, asked_wait(error))
-            await asyncio.sleep(wait)
+                asked = asked_wait(error)
+            await self._pause(key, asked, wait - asked)
             if key in self._late and not self._is_wanted(key):
                 return
+
+    async def _pause(self, key: Ref, asked: float, more: float) -> None:
+        """Wait before the next try as long as the server asked for, and then until it is back."""
+        await asyncio.sleep(asked)
+        if key not in self._needed:
+            await asyncio.sleep(max(0.0, more))
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(max(0.0, more)):
+                await self._answers.wait()
+
+    def _is_back(self) -> None:
+        """The server answers again: what a start cannot do without is asked for at once."""
+        self._answers.set()
+        self._answers.clear()
 
     def _note(self, key: Ref, problem: str) -> None:
         if self._problems.get(key) != problem:
             self._log.warn("cannot be read, trying again", **asdict(key), err=problem)
         self._problems[key] = problem
         self._failures[key] += 1
-        if self._lanes.answered >= self._begun.get(key, math.inf):
-            self._failed_alone.add(key)
+        self._pace.failed(key)
 
     async def _read_latest(self, key: Ref, *, start: bool) -> Content:
         """Read an object; stale if it changed again and again meanwhile."""
@@ -366,6 +381,13 @@ class Values:
             return ABSENT
         except Forbidden as error:
             return Content(problem=str(error), refused=asyncio.get_running_loop().time())
+
+
+def _unanswered(keys: Collection[Ref]) -> Unavailable:
+    """Nothing of this was answered, nor much else."""
+    first, others = min(keys), len(keys) - 1
+    said = "no answer yet" + (f", nor about {others} others that are needed" if others else "")
+    return Unavailable("get", RESOURCES[first.kind].path(first.namespace, first.name), said)
 
 
 def is_name(name: str) -> bool:

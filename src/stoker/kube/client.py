@@ -70,7 +70,7 @@ class Review(Struct, frozen=True):
 class Client(Transport):
     """An API server, as one identity."""
 
-    async def get(
+    async def get(  # noqa: PLR0913 - all but three have a default
         self,
         resource: ApiResource,
         namespace: str | None,
@@ -78,13 +78,15 @@ class Client(Transport):
         *,
         accept: str = JSON,
         exempt: bool = False,
+        fresh: bool = False,
     ) -> Object:
         """Read an object; with `accept=METADATA_ONLY` its metadata alone.
 
-        An exempt one does not count against the limit of this client.
+        An exempt one does not count against the limit of this client; a fresh one has a connection
+        of its own.
         """
         path = _path(resource, namespace, name, verb="get")
-        return await self._asked("GET", path, accept=accept, exempt=exempt)
+        return await self._asked("GET", path, accept=accept, exempt=exempt, fresh=fresh)
 
     async def find(
         self,

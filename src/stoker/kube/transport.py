@@ -71,16 +71,13 @@ class Transport:
         self._observe = observe
         self._waited = waited
         self._user_agent = user_agent
-        self._opened: aiohttp.ClientSession | None = None
+        # What is kept open, and what is opened for one request.
+        self._lasting: _Connections | None = None
+        self._fresh: _Connections | None = None
 
     async def __aenter__(self) -> Self:
-        self._connector = FencedConnector(limit=0, keepalive_timeout=30)
-        self._opened = aiohttp.ClientSession(
-            connector=self._connector,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            headers={"User-Agent": self._user_agent},
-            read_bufsize=2**18,
-        )
+        self._lasting = _Connections(self._user_agent, limit=0, keepalive_timeout=30)
+        self._fresh = _Connections(self._user_agent, limit=0, force_close=True)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -88,10 +85,8 @@ class Transport:
 
     async def close(self) -> None:
         """Close all connections, also those that a cancelled request left in its farewell."""
-        if self._opened:
-            await self._opened.close()
-            self._connector.abort()
-            await asyncio.sleep(0)
+        for connections in filter(None, (self._lasting, self._fresh)):
+            await connections.close()
 
     async def request(  # noqa: PLR0913 - all but two have a default
         self,
@@ -104,8 +99,9 @@ class Transport:
         accept: str = JSON,
         timeout: float = 30,  # noqa: ASYNC109 - of the connection too
         exempt: bool = False,
+        fresh: bool = False,
     ) -> bytes:
-        """Send a request and return the body of the answer."""
+        """Send a request and return the body of the answer; a `fresh` one over a new connection."""
         call = _Call(
             method=method,
             path=path,
@@ -114,6 +110,7 @@ class Transport:
             headers={"Accept": accept} | ({"Content-Type": content_type} if body else {}),
             timeout=aiohttp.ClientTimeout(total=timeout, sock_connect=CONNECT_SECONDS),
             exempt=exempt,
+            fresh=fresh,
         )
         with _translated(call):
             async with self._answered(call) as response:
@@ -214,12 +211,13 @@ class Transport:
                 self._waited(template, seconds)
 
     async def _begun(self, call: "_Call", headers: Headers) -> aiohttp.ClientResponse:
-        if not self._opened:
+        connections = self._fresh if call.fresh else self._lasting
+        if not connections:
             raise RuntimeError("the client is not open: use it as an async context manager")
         access = self.access
         url = URL(access.server + call.path, encoded=True).with_query(call.query)
         async with asyncio.timeout(call.begin):
-            return await self._opened.request(
+            return await connections.session.request(
                 call.method,
                 url,
                 data=call.data,
@@ -231,6 +229,24 @@ class Transport:
                 proxy=access.proxy.url if access.proxy else None,
                 proxy_headers=access.proxy.headers if access.proxy else None,
             )
+
+
+class _Connections:
+    """Connections that are opened and closed together."""
+
+    def __init__(self, user_agent: str, **options: Any) -> None:
+        self._connector = FencedConnector(**options)
+        self.session = aiohttp.ClientSession(
+            connector=self._connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers={"User-Agent": user_agent},
+            read_bufsize=2**18,
+        )
+
+    async def close(self) -> None:
+        await self.session.close()
+        self._connector.abort()
+        await asyncio.sleep(0)
 
 
 class _Call(Struct, kw_only=True):
@@ -247,6 +263,7 @@ class _Call(Struct, kw_only=True):
     begin: float | None = None
     body: bytes | None = None
     exempt: bool = False
+    fresh: bool = False
 
     @property
     def data(self) -> bytes | BytesIO | None:

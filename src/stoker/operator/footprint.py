@@ -25,6 +25,7 @@ _REMEMBERED: Final[dict[str, Remembered[Any, Any]]] = {
 def watch_footprint(metrics: OperatorMetrics, tools: Tools) -> None:
     """Have the metrics tell what is kept in memory."""
     metrics.gauge("tasks").follow(_tasks)
+    metrics.gauge("late_reads").follow(lambda: tools.values.late)
     metrics.gauge("allocated_blocks").follow(sys.getallocatedblocks)
     entries = metrics.gauge("cache_entries")
     for each in tools.caches.all:

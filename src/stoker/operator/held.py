@@ -45,7 +45,8 @@ class Held:
     """One workload. `find` gives a resource as it is now, None if there is none.
 
     `weigh` tells how many bytes of JSON a resource is. `placed` tells whether its rules have been
-    laid out over ConfigMaps, `judging` how many seconds the last `refresh` took.
+    laid out over ConfigMaps, `judging` how many seconds the last `refresh` took. It `is_starting`
+    until all that there is was taken up once.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class Held:
         self._find = find
         self._capabilities = capabilities
         self.kept: Kept | None = None
+        self.is_starting = True
         self.built = Built()
         self.placed = False
         self.judging = 0.0
@@ -89,8 +91,8 @@ class Held:
         missed, self._asked = self._asked | self._allowed(), view.asked
         for key in changes.values | missed:
             view.ask(key)
-        await self._values.load(view)
-        first = self.kept is None
+        first = self.is_starting
+        await self._values.load(view, start=first)
         kept = await self._set_workload(workload, changes, view)
         gone, present = self._stale(kept, changes, members)
         self._slow.difference_update(gone)
@@ -100,6 +102,7 @@ class Held:
         await self._read(kept, view, start=first)
         refused = filter(self._values.is_refused, view.asked | self._refused)
         self._asked, self._refused = frozenset(), frozenset(filter(kept.refers_to, refused))
+        self.is_starting = False
         return kept
 
     @property
@@ -137,14 +140,18 @@ class Held:
     async def _begun(self, workload: Workload, view: ValueView) -> Kept:
         while True:
             kept = await self._with_values(
-                view, lambda: kept_of(workload, self._capabilities, view, self._stand_ins)
+                view,
+                lambda: kept_of(workload, self._capabilities, view, self._stand_ins),
+                start=True,
             )
             if not view.unread:
                 self.kept = kept
                 return kept
             await self._values.load(view, start=True)
 
-    async def _with_values(self, view: ValueView, work: Callable[[], T]) -> T:
+    async def _with_values(
+        self, view: ValueView, work: Callable[[], T], *, start: bool = False
+    ) -> T:
         """Do this in a thread, and again if it fails for want of a value that is to be read."""
         while True:
             try:
@@ -152,7 +159,7 @@ class Held:
             except WorkloadError:
                 if not view.unread:
                     raise
-            await self._values.load(view)
+            await self._values.load(view, start=start)
 
     def _stale(
         self, kept: Kept, changes: Changes, members: frozenset[Ref]

@@ -90,7 +90,7 @@ class Reconciler:
     def set_aside(self, key: Ref) -> float | None:
         """After how many seconds a workload has something to do, if it has nothing now."""
         held, changes = self.held.get(key), self._triggers.noted(key)
-        if held is None or held.kept is None or changes is None:
+        if held is None or held.is_starting or changes is None:
             return None
         divided = held.shares.divide(changes)
         return divided.wait if divided.only_later else None
@@ -115,7 +115,7 @@ class Reconciler:
     def _divided(self, key: Ref) -> tuple[Changes, float | None]:
         """What a workload takes up now, and after how many seconds there is more."""
         changes, held = self._triggers.take(key), self.held.get(key)
-        if held is None or held.kept is None:
+        if held is None or held.is_starting:
             # At the start all of it counts: what is in use must not be left out for a while.
             return changes, None
         now, later, wait = held.shares.divide(changes)
@@ -149,7 +149,7 @@ class Reconciler:
         held = self.held.get(key)
         if held is None:
             held = self.held[key] = held_with(self._tools)
-        members, first = self._triggers.members.members(key), held.kept is None
+        members, first = self._triggers.members.members(key), held.is_starting
         begun, held.judging = time.monotonic(), 0.0
         try:
             with self._tools.writer.reading_ahead(self._existing(workload) if first else ()):

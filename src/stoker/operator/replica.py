@@ -23,7 +23,7 @@ from msgspec.structs import asdict, replace
 from stoker.api.prometheus import PrometheusAgent
 from stoker.build.names import FIELD_MANAGER
 from stoker.cluster.kinds import WORKLOADS
-from stoker.cluster.values import Patience, Values
+from stoker.cluster.values import Values
 from stoker.errors import StokerError, WorkloadError
 from stoker.kube.backoff import GRANT_SECONDS
 from stoker.kube.client import Client
@@ -45,6 +45,7 @@ from stoker.operator.leading import lead
 from stoker.operator.listeners import Listeners
 from stoker.operator.looking import Inside
 from stoker.operator.notebook import SUFFIX, Notebook
+from stoker.operator.own_secrets import own_secrets
 from stoker.operator.reconcile import Done, Reconciler
 from stoker.operator.refusals import Refusals
 from stoker.operator.replacing import Replacing
@@ -176,7 +177,9 @@ class Operator:
             client=client,
             status_client=status_client,
             caches=caches,
-            values=Values(client, caches.is_absent, Patience(), caches.exists),
+            values=Values(
+                client, caches.is_absent, own_secrets(caches, self._place), caches.exists
+            ),
             writer=Writer(client, caches.metadata, caches, replacing),
             notebook=notebook,
             settings=self._settings,

@@ -77,6 +77,13 @@ TABLE: Final = (
         ("endpoint",),
         "How long requests to the API server were held back here.",
     ),
+    MetricRow(
+        "late_reads",
+        Gauge,
+        (),
+        "Secrets and ConfigMaps that are being read and nobody waits for, since they are slow to "
+        "come or cannot be read; one of our own.",
+    ),
     MetricRow("list_operations_total", Counter, CONTROLLER, "Lists that were asked for."),
     MetricRow("list_operations_failed_total", Counter, CONTROLLER, "Lists that failed."),
     MetricRow("watch_operations_total", Counter, CONTROLLER, "Watches that were asked for."),
