@@ -299,7 +299,9 @@ def test_a_slow_answer_is_not_waited_for_by_others() -> None:
             spans.append(loop.time() - begun)
             assert accepted == {name: name != "bad" for name in names}
         assert world.arrived == []
+        assert world.values.late == 1
         await asyncio.sleep(25)
+        assert world.values.late == 0
         assert world.arrived == ["bad"]
         assert (await world.refresh("good", "bad", values={"bad"}))["bad"]
         return spans

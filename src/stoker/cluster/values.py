@@ -193,7 +193,11 @@ class Values:
         if self._own is None:
             await self._all_of(reads)
         else:
-            await self._wait_for(reads, start=start)
+            try:
+                await self._wait_for(reads, start=start)
+            except asyncio.CancelledError:
+                self._needed -= wanted
+                raise
         late = {key for key, read in reads.items() if not read.done()}
         self._late |= late
         if start:
@@ -202,7 +206,8 @@ class Values:
 
     def keep_only(self, is_referenced: Callable[[Ref], bool]) -> None:
         """Forget what nobody refers to any longer."""
-        for key in [key for key in (*self._contents, *self._late) if not is_referenced(key)]:
+        known = {*self._contents, *self._late, *self._needed}
+        for key in [key for key in known if not is_referenced(key)]:
             self._forget(key)
 
     # --- Reading ----------------------------------------------------------------------------------
