@@ -1,7 +1,7 @@
 """Runs measurements and prints a table for each; all of them, or those that are named.
 
-python -m bench [generate] [rules] [objects] [hostile] [decoding] [operator] [nodes] [watches]
-                [losses] [page] [idle] [walks]
+python -m bench [generate] [rules] [objects] [hostile] [decoding] [operator] [start] [nodes]
+                [watches] [losses] [page] [idle] [walks]
                 [--monitors N] [--page-resources N] [--peer PATH]
 """
 
@@ -20,6 +20,7 @@ from bench import (
     operator,
     page,
     rules,
+    start,
     walks,
     watches,
 )
@@ -64,6 +65,7 @@ MEASUREMENTS: dict[str, Callable[[argparse.Namespace], bool]] = {
     "walks": _walks,
     "decoding": _decoding,
     "operator": operator.report,
+    "start": start.report,
     "nodes": nodes.report,
     "watches": watches.report,
     "losses": losses.report,
@@ -80,6 +82,7 @@ def main() -> int:
         "--monitors", type=int, default=5000, help="ServiceMonitors on the cluster (5000)"
     )
     operator.arguments(parser)
+    start.arguments(parser)
     nodes.arguments(parser)
     watches.arguments(parser)
     page.arguments(parser)

@@ -1,8 +1,9 @@
-"""Lists all ServiceMonitors in one of two ways and prints what that cost. Run by `bench.decoding`.
+"""Lists objects in one of two ways and prints what that cost. Run by `bench.decoding`.
 
 A module of its own, so that the process imports what an operator would import and nothing else.
 
-    python -m bench.lister typed|json URL TOKEN CA_FILE
+    python -m bench.lister typed|json URL TOKEN CA_FILE         all ServiceMonitors
+    python -m bench.lister typed URL TOKEN CA_FILE all          all resources of any kind
 """
 
 import asyncio
@@ -22,21 +23,17 @@ PATH = "/apis/monitoring.coreos.com/v1/servicemonitors"
 Reader: TypeAlias = Callable[[bytes], tuple[list[Any], str]]
 
 
-def _reader(way: str) -> Reader:
+def _json(data: bytes) -> tuple[list[Any], str]:
+    page = json.loads(data)
+    return page["items"], page["metadata"].get("continue", "")
+
+
+def _typed(model: type[Any]) -> Reader:
     """A function from the bytes of a page to its objects and where to go on."""
-    if way == "json":
-
-        def plain(data: bytes) -> tuple[list[Any], str]:
-            page = json.loads(data)
-            return page["items"], page["metadata"].get("continue", "")
-
-        return plain
-
     from stoker.api.decode import decode_page
-    from stoker.api.monitors import ServiceMonitor
 
     def typed(data: bytes) -> tuple[list[Any], str]:
-        page, undecodable = decode_page(ServiceMonitor, data)
+        page, undecodable = decode_page(model, data)
         if undecodable:
             raise RuntimeError(f"undecodable: {undecodable[0]}")
         return page.items, page.metadata.continue_
@@ -44,28 +41,41 @@ def _reader(way: str) -> Reader:
     return typed
 
 
-async def _list(read: Reader, url: str, token: str, ca_file: str) -> list[Any]:
+def _readers(way: str, kinds: str) -> dict[str, Reader]:
+    """What is listed, by its path, and how it is read."""
+    if kinds == "all":
+        from stoker.cluster.kinds import RESOURCES
+
+        return {one.resource.path(None): _typed(one.model) for one in RESOURCES.values()}
+    if way == "json":
+        return {PATH: _json}
+    from stoker.api.monitors import ServiceMonitor
+
+    return {PATH: _typed(ServiceMonitor)}
+
+
+async def _list(readers: dict[str, Reader], url: str, token: str, ca_file: str) -> list[Any]:
     context = ssl.create_default_context(cafile=ca_file)
     headers = {"Authorization": f"Bearer {token}"}
     connector = aiohttp.TCPConnector(ssl=context)
     found: list[Any] = []
-    more = ""
     async with aiohttp.ClientSession(url, headers=headers, connector=connector) as session:
-        while True:
-            parameters = {"limit": str(PAGE)} | ({"continue": more} if more else {})
-            async with session.get(PATH, params=parameters) as response:
-                items, more = read(await response.read())
-            found.extend(items)
-            if not more:
-                return found
+        for path, read in readers.items():
+            more = "first"
+            while more:
+                go_on = {"continue": more} if more != "first" else {}
+                async with session.get(path, params={"limit": str(PAGE)} | go_on) as response:
+                    items, more = read(await response.read())
+                found.extend(items)
+    return found
 
 
 def main() -> None:
     """Measure one way in this process and print the figures as JSON."""
-    way, url, token, ca_file = sys.argv[1:]
-    read = _reader(way)
+    way, url, token, ca_file, *kinds = sys.argv[1:]
+    readers = _readers(way, "".join(kinds))
     wall, cpu = time.perf_counter(), time.process_time()
-    objects = asyncio.run(_list(read, url, token, ca_file))
+    objects = asyncio.run(_list(readers, url, token, ca_file))
     figures = {
         "objects": len(objects),
         "wall": time.perf_counter() - wall,

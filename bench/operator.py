@@ -148,13 +148,20 @@ def _prepare(cluster: Cluster, size: int) -> None:
     }
     path = f"/apis/{GROUP}/v1/namespaces/monitoring/prometheuses"
     cluster.api.request("POST", path, prometheus)
-    # An API server that has just been given definitions and objects works on them for a while, and
-    # prepares for a kind when it is first asked for it; the start of an operator is what is
-    # measured, not that.
+    await_served(cluster)
+    await_idle(cluster)
+
+
+def await_served(cluster: Cluster) -> None:
+    """Ask for each of our kinds until it is served.
+
+    An API server that has just been given definitions and objects works on them for a while, and
+    prepares for a kind when it is first asked for it; the start of an operator is what is measured,
+    not that.
+    """
     for kind in KINDS:
         path = f"/apis/{GROUP}/{kind.versions[0].name}/{kind.plural}?resourceVersion=0"
         until(f"{kind.plural} to be served", partial(_is_served, cluster, path))
-    await_idle(cluster)
 
 
 def _is_served(cluster: Cluster, path: str) -> bool:

@@ -2,11 +2,13 @@
 
 import asyncio
 import ssl
+from collections.abc import Iterable
 from typing import Any
 
 import aiohttp
 
 from stoker.api.crd import GROUP
+from stoker.kube.resources import resource_of
 from tools.cluster import Cluster
 
 NAMESPACES = 50
@@ -15,7 +17,12 @@ AT_ONCE = 16
 
 def create_monitors(cluster: Cluster, count: int) -> None:
     """Create the monitors on a running cluster that has the CRDs."""
-    asyncio.run(_create(cluster, count))
+    create_all(cluster, map(monitor, range(count)))
+
+
+def create_all(cluster: Cluster, objects: Iterable[dict[str, Any]]) -> None:
+    """Create objects on a running cluster, and the namespaces of the teams before."""
+    asyncio.run(_create(cluster, list(objects)))
 
 
 def monitor(number: int) -> dict[str, Any]:
@@ -38,28 +45,30 @@ def monitor(number: int) -> dict[str, Any]:
     }
 
 
-async def _create(cluster: Cluster, count: int) -> None:
+async def _create(cluster: Cluster, objects: list[dict[str, Any]]) -> None:
     context = ssl.create_default_context(cafile=str(cluster.ca_file))
     headers = {"Authorization": f"Bearer {cluster.token}"}
     connector = aiohttp.TCPConnector(ssl=context, limit=AT_ONCE)
     async with aiohttp.ClientSession(cluster.url, headers=headers, connector=connector) as session:
         for number in range(NAMESPACES):
             body = {"metadata": {"name": f"team-{number}"}}
-            await _post(session, "/api/v1/namespaces", body)
+            await _post(session, "/api/v1/namespaces", body, again=True)
         slots = asyncio.Semaphore(AT_ONCE)
-        await asyncio.gather(*(_create_one(session, slots, n) for n in range(count)))
+        await asyncio.gather(*(_create_one(session, slots, each) for each in objects))
 
 
 async def _create_one(
-    session: aiohttp.ClientSession, slots: asyncio.Semaphore, number: int
+    session: aiohttp.ClientSession, slots: asyncio.Semaphore, body: dict[str, Any]
 ) -> None:
-    body = monitor(number)
-    path = f"/apis/{GROUP}/v1/namespaces/{body['metadata']['namespace']}/servicemonitors"
+    path = resource_of(body).path(body["metadata"]["namespace"])
     async with slots:
         await _post(session, path, body)
 
 
-async def _post(session: aiohttp.ClientSession, path: str, body: dict[str, Any]) -> None:
+async def _post(
+    session: aiohttp.ClientSession, path: str, body: dict[str, Any], *, again: bool = False
+) -> None:
+    """Create an object; with `again`, unless there is one of its name."""
     async with session.post(path, json=body) as response:
-        if response.status >= 400:
+        if response.status >= 400 and not (again and response.status == 409):
             raise RuntimeError(f"{path}: {response.status} {await response.text()}")
