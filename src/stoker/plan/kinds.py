@@ -17,8 +17,11 @@ from stoker.plan.kept import Kept
 from stoker.plan.outline import (
     Outline,
     alertmanager_outline,
+    alertmanager_service,
     ruler_outline,
+    ruler_service,
     scraper_outline,
+    scraper_service,
 )
 from stoker.plan.ruler import KeptRuler, objects_of_ruler
 from stoker.plan.scraper import KeptScraper, scraper_objects
@@ -28,11 +31,15 @@ from stoker.settings import Capabilities, ObjectSettings
 
 
 class _Kind(Struct, frozen=True):
-    """What is kept of a workload, what objects it becomes, and what can be told of it before."""
+    """What is kept of a workload, what objects it becomes, and what can be told of it before.
+
+    `service` is that of the outline, alone: each workload of a namespace asks for that of all.
+    """
 
     keep: Callable[[Any, Capabilities, WholeAssets, StandIns | None], Kept]
     objects: Callable[[Any, Capabilities, ObjectSettings, Any, Built], list[Object]]
     outline: Callable[[Any, Capabilities, ObjectSettings], Outline]
+    service: Callable[[Any, Capabilities, ObjectSettings], Object | None]
 
 
 def _without_monitors(
@@ -42,14 +49,19 @@ def _without_monitors(
     return lambda workload, capabilities, assets, _: keep(workload, capabilities, assets)
 
 
-_SCRAPER: Final = _Kind(KeptScraper, scraper_objects, scraper_outline)
+_SCRAPER: Final = _Kind(KeptScraper, scraper_objects, scraper_outline, scraper_service)
 _KINDS: Final[dict[type, _Kind]] = {
     Prometheus: _SCRAPER,
     PrometheusAgent: _SCRAPER,
     Alertmanager: _Kind(
-        _without_monitors(KeptAlertmanager), objects_of_alertmanager, alertmanager_outline
+        _without_monitors(KeptAlertmanager),
+        objects_of_alertmanager,
+        alertmanager_outline,
+        alertmanager_service,
     ),
-    ThanosRuler: _Kind(_without_monitors(KeptRuler), objects_of_ruler, ruler_outline),
+    ThanosRuler: _Kind(
+        _without_monitors(KeptRuler), objects_of_ruler, ruler_outline, ruler_service
+    ),
 }
 
 
@@ -92,9 +104,11 @@ def shared_service_of(
     owners: Iterable[Workload], capabilities: Capabilities, settings: ObjectSettings
 ) -> Object:
     """The Service of workloads of one kind and namespace, of which one at least needs it."""
-    outlines = [outline_of(each, capabilities, settings) for each in sorted(owners, key=_age)]
-    merged = shared_service([each.service for each in outlines if each.service])
-    return merged | {"metadata": merged["metadata"] | {"namespace": outlines[0].namespace}}
+    oldest = sorted(owners, key=_age)
+    asked = (_KINDS[type(each)].service(each, capabilities, settings) for each in oldest)
+    merged = shared_service([each for each in asked if each])
+    namespace = oldest[0].metadata.namespace or ""
+    return merged | {"metadata": merged["metadata"] | {"namespace": namespace}}
 
 
 def _age(workload: Workload) -> tuple[str, str]:

@@ -51,7 +51,6 @@ def scraper_outline(
 ) -> Outline:
     """The outline of a Prometheus or PrometheusAgent."""
     scraper = scraper_of(prometheus, capabilities)
-    shared = not scraper.daemon_set and not scraper.spec.service_name
     pods = _selector(names.selector_labels(scraper, None))
     return Outline(
         namespace=scraper.namespace,
@@ -59,10 +58,19 @@ def scraper_outline(
         pods=pods,
         labels=names.selector_labels(scraper, _FIRST_SHARD, settings.labels),
         scale=Scale(pods, None if scraper.daemon_set else shard_count(scraper)),
-        service=governing_service(prometheus, scraper, settings) if shared else None,
+        service=scraper_service(prometheus, capabilities, settings),
         rules="" if scraper.agent else names.prefix_of(scraper),
         configuration=names.config_secret_name(scraper),
     )
+
+
+def scraper_service(
+    prometheus: AnyPrometheus, capabilities: Capabilities, settings: ObjectSettings
+) -> Object | None:
+    """The Service that a Prometheus or PrometheusAgent shares with others."""
+    scraper = scraper_of(prometheus, capabilities)
+    shared = not scraper.daemon_set and not scraper.spec.service_name
+    return governing_service(prometheus, scraper, settings) if shared else None
 
 
 def _scraper_parts(scraper: Scraper) -> tuple[Part, ...]:
@@ -96,17 +104,34 @@ def ruler_outline(owner: ThanosRuler, _: Capabilities, settings: ObjectSettings)
 def _alert_outline(site: AlertSite, scale: Scale | None, *, rules: str) -> Outline:
     spec = site.spec
     part = Part(name=alertnames.prefix_of(site), found=None, replicas=replicas_of(spec))
-    service = service_of(site.program.service, site.owner, site.settings, spec.port_name)
     return Outline(
         namespace=site.namespace,
         parts=(part,),
         pods=_selector(alertnames.own_labels(site)),
         labels=alertnames.selector_labels(site),
         scale=scale,
-        service=None if spec.service_name else service,
+        service=_alert_service(site),
         rules=rules,
         configuration=alertnames.config_secret_name(site),
     )
+
+
+def alertmanager_service(
+    owner: Alertmanager, _: Capabilities, settings: ObjectSettings
+) -> Object | None:
+    """The Service that an Alertmanager shares with others."""
+    return _alert_service(AlertSite(owner, settings))
+
+
+def ruler_service(owner: ThanosRuler, _: Capabilities, settings: ObjectSettings) -> Object | None:
+    """The Service that a ThanosRuler shares with others."""
+    return _alert_service(AlertSite(owner, settings))
+
+
+def _alert_service(site: AlertSite) -> Object | None:
+    if site.spec.service_name:
+        return None
+    return service_of(site.program.service, site.owner, site.settings, site.spec.port_name)
 
 
 def _selector(labels: dict[str, str]) -> str:
