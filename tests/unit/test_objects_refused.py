@@ -41,6 +41,7 @@ class Cluster:
 
     def __init__(self, existing: list[Object], *, checks: set[str], writes: set[str]) -> None:
         self.written: list[str] = []
+        self.most = self._at_once = 0
         self._checks, self._writes = checks, writes
         by_name = {each["metadata"]["name"]: each for each in existing}
         store: Any = SimpleNamespace(
@@ -50,8 +51,10 @@ class Cluster:
         caches = SimpleNamespace(owned=owned, exists=lambda identity: identity.name in by_name)
         self.tools: Any = SimpleNamespace(writer=self, caches=caches, client=None)
 
-    async def check(self, wanted: Object) -> None:
-        """Refuse what is to be refused beforehand."""
+    async def check(self, wanted: Object, *, alone: bool) -> None:
+        """Refuse what is to be refused beforehand; what is alone is not asked for."""
+        if alone:
+            return
         if wanted["metadata"]["name"] in self._checks:
             raise refusal()
 
@@ -62,6 +65,10 @@ class Cluster:
     async def write(self, wanted: Object) -> None:
         """Refuse what is to be refused, and note the rest."""
         name = wanted["metadata"]["name"]
+        self._at_once += 1
+        self.most = max(self.most, self._at_once)
+        await asyncio.sleep(0)
+        self._at_once -= 1
         if name in self._writes:
             raise refusal()
         self.written.append(name)
@@ -107,7 +114,7 @@ def test_nothing_is_written_that_pods_could_not_do_with(
 
 def test_where_there_are_no_pods_yet_nobody_can_misread_anything() -> None:
     """All but what runs them is made."""
-    cluster = Cluster([], checks={"main"}, writes=set())
+    cluster = Cluster([], checks={"main"}, writes={"main"})
     assert cluster.put(CONFIG, a_set("main")).errors
     assert cluster.written == ["config"]
     problem = WorkloadError("spec.storage", "there is no StorageClass `x`")
@@ -134,6 +141,17 @@ def test_rules_that_are_refused_are_those_of_before() -> None:
         cluster = Cluster(existing, checks=set(), writes={"rules"})
         cluster.put(rules, CONFIG, a_set("main"))
         assert cluster.written == written
+
+
+def test_config_maps_are_written_at_once_and_what_comes_after_waits_for_them() -> None:
+    """Four of them, in their place between what is before and behind; one that fails stops none."""
+    maps = [an_object("ConfigMap", f"rules-{number}") for number in range(6)]
+    cluster = Cluster([*maps], checks=set(), writes={"rules-1"})
+    cluster.put(an_object("Secret", "files"), *maps, CONFIG)
+    assert cluster.most == 4
+    assert cluster.written[0] == "files"
+    assert cluster.written[-1] == "config"
+    assert sorted(cluster.written[1:-1]) == [f"rules-{number}" for number in (0, 2, 3, 4, 5)]
 
 
 def test_what_may_go_well_the_next_time_is_no_refusal() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from stoker.api.core import Object, ObjectMeta
-from stoker.kube.errors import ApiError, Conflict, Forbidden, NotFound, Unavailable
+from stoker.kube.errors import AlreadyExists, ApiError, Conflict, Forbidden, NotFound, Unavailable
 from stoker.kube.resources import SECRET
 from stoker.operator.writer import Writer
 from stoker.ref import Ref
@@ -37,6 +37,16 @@ class Server:
         if self.live is None:
             raise NotFound("get", "/secret", "", status=404)
         return self.live
+
+    async def make(self, wanted: Object, **_: Any) -> Object:
+        """Make it, if it is not there; or say no. The metadata alone comes back."""
+        if self.live is not None:
+            self.calls.append("there")
+            raise AlreadyExists("create", "/secret", "", status=409)
+        if self.refusal:
+            self.calls.append("refused")
+            raise self.refusal
+        return {"metadata": (await self._made("make", wanted))["metadata"]}
 
     async def replace(self, wanted: Object, **_: Any) -> Object:
         """Make it as wanted, if its version is the one that is named; or say no."""
@@ -295,3 +305,86 @@ def test_a_restart_that_a_user_asked_for_is_not_undone(
         return server.calls
 
     assert virtual_time.run(run()) == calls
+
+
+# --- What is not there ----------------------------------------------------------------------------
+
+LARGE: Object = WANTED | {"data": {"a": "x" * 100_000}}
+
+
+def absent_from_the_caches(server: Server) -> Writer:
+    """A writer whose caches say that nothing is there."""
+    return Writer(server, server.current, absent=lambda _: True)  # type: ignore[arg-type]
+
+
+def test_what_the_caches_know_to_be_missing_is_not_asked_for() -> None:
+    """One request instead of two, for each object of a new workload."""
+
+    async def run() -> list[str]:
+        server = Server()
+        assert await absent_from_the_caches(server).write(WANTED)
+        return server.calls
+
+    assert virtual_time.run(run()) == ["apply"]
+
+
+def test_what_was_looked_for_in_vain_is_not_asked_for_again() -> None:
+    """Whether a set would be taken is asked before, and finds that it is not there."""
+
+    async def run() -> list[str]:
+        server, writer = made()
+        with pytest.raises(NotFound):
+            await writer.look(SECRET, "shop", "config")
+        await writer.write(WANTED)
+        server.live = None
+        writer.forget_all()
+        with pytest.raises(NotFound):
+            await writer.look(SECRET, "shop", "config")
+        await asyncio.sleep(2)
+        await writer.write(WANTED)
+        return server.calls
+
+    assert virtual_time.run(run()) == ["get", "apply", "get", "get", "apply"]
+
+
+def test_a_large_object_that_is_not_there_is_made_in_binary_form() -> None:
+    """And is right then; a server that does not know the form gets an apply."""
+
+    async def run(refusal: ApiError | None) -> list[str]:
+        server, writer = made()
+        server.refusal = refusal
+        assert await writer.write(LARGE)
+        assert not await writer.write(dict(LARGE))
+        return server.calls
+
+    assert virtual_time.run(run(None)) == ["get", "make"]
+    unsupported = ApiError("create", "/secret", "", status=415)
+    assert virtual_time.run(run(unsupported)) == ["get", "refused", "apply"]
+
+
+def test_a_large_object_that_is_there_after_all_is_looked_at() -> None:
+    """The caches may be late; what they do not show is not overwritten unseen."""
+
+    async def run() -> tuple[list[str], Object | None]:
+        server = Server()
+        server.live = WANTED | {"metadata": WANTED["metadata"] | {"resourceVersion": "0"}}
+        writer = Writer(server, lambda _: None, absent=lambda _: True)  # type: ignore[arg-type]
+        assert await writer.write(LARGE)
+        return server.calls, server.live
+
+    calls, live = virtual_time.run(run())
+    assert calls == ["there", "get", "apply"]
+    assert live
+    assert live["data"] == LARGE["data"]
+
+
+def test_a_set_that_is_alone_is_not_tried_before_it_is_made() -> None:
+    """It is refused when it is made, which keeps nothing else from being written."""
+
+    async def run(*, alone: bool) -> list[str]:
+        server, writer = made()
+        await writer.check(WANTED, alone=alone)
+        return server.calls
+
+    assert virtual_time.run(run(alone=True)) == ["get"]
+    assert virtual_time.run(run(alone=False)) == ["get", "apply"]

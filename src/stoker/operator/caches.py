@@ -77,7 +77,7 @@ class Caches:
         self.value_scope = _together(
             reference_scope(name, settings.namespaces, everywhere=everywhere) for name in WORKLOADS
         )
-        own = _together(map(self.workload_scope, WORKLOADS))
+        self._own = own = _together(map(self.workload_scope, WORKLOADS))
         self.owned: dict[str, Cached] = {
             "Secret": self._heads(
                 kube.SECRET, self.value_scope, selectors.secret_labels, selectors.secret_fields
@@ -172,7 +172,7 @@ class Caches:
         reflector = self._of_kind(kind)
         still = reflector.saw(live)
         # What a selector of the user's leaves out is there, though nobody tells us of it.
-        return still or self._is_selective(reflector)
+        return still or self._is_selective(reflector, self.value_scope)
 
     async def ask(self, client: Client, resource: ApiResource, metadata: ObjectMeta) -> None:
         """Take up how an object is now: something is newer than what the watch has told."""
@@ -204,16 +204,19 @@ class Caches:
         return self.metadata(identity) is not None
 
     def is_absent(self, identity: Ref) -> bool:
-        """Whether a Secret or ConfigMap is known not to exist, since it would be watched."""
+        """Whether an object that may be ours is known not to exist, since it would be watched."""
         kind, namespace, name = identity
-        reflector = self.owned[kind]
-        if self._is_selective(reflector) or not self.value_scope.covers(namespace):
+        reflector, scope = self.owned[kind], self._scope_of(kind)
+        if self._is_selective(reflector, scope) or not scope.covers(namespace):
             return False
         return reflector.store.ready.is_set() and reflector.store.get(namespace, name) is None
 
-    def _is_selective(self, reflector: Cached) -> bool:
-        """Whether objects may be left out by what a user has selected."""
-        narrowed = _narrowed(reflector.scope, self.value_scope)
+    def _scope_of(self, kind: str) -> Namespaces:
+        return self._own if kind == "Service" else self.value_scope
+
+    def _is_selective(self, reflector: Cached, scope: Namespaces) -> bool:
+        """Whether objects may be left out by what a user has selected, or by a label."""
+        narrowed = _narrowed(reflector.scope, scope)
         return bool(reflector.scope.label_selector) or narrowed
 
     def _selectable(self, name: str, kind: ResourceKind) -> Cached:

@@ -7,8 +7,10 @@ do with. And where something that is mounted is refused, what is written after i
 is not written either.
 """
 
+import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import groupby, islice
 from typing import Final
 
 from msgspec import Struct
@@ -27,6 +29,8 @@ RUNNING: Final = ("StatefulSet", "DaemonSet")
 """The kinds of what runs pods."""
 
 _MOUNTED: Final = ("ConfigMap", "Secret")
+# So many ConfigMaps are written at once: a server does several as quickly as one.
+_AT_ONCE: Final = 4
 # More than these nobody reads.
 _MOST_TOLD: Final = 3
 _REQUEST_REFUSED: Final = range(400, 409)
@@ -92,35 +96,45 @@ class Objects:
             raise next(iter(errors.values()))
         mounted = self._mounted_by(errors)
         stopped = False
-        for each in wanted:
-            identity = ref_of_manifest(each)
-            depends = each["kind"] in (*_MOUNTED, *RUNNING)
-            if identity in errors or (stopped and depends):
+        for some in _together(wanted):
+            depends = some[0]["kind"] in (*_MOUNTED, *RUNNING)
+            if stopped and depends:
                 continue
-            try:
-                if identity in only_made:
-                    await self._tools.writer.create(each)
-                else:
-                    await self._tools.writer.write(each)
-            except ApiError as error:
-                if not is_refusal(error):
-                    raise
-                errors[identity] = error
+            taken = [each for each in some if ref_of_manifest(each) not in errors]
+            said = await asyncio.gather(*(self._written(each, only_made) for each in taken))
+            for each, error in zip(taken, said, strict=True):
+                if error is None:
+                    continue
+                if not isinstance(error, ApiError) or not is_refusal(error):
+                    raise error
+                errors[ref_of_manifest(each)] = error
                 stopped |= self._is_relied_on(each)
         return Refused(errors, mounted, stopped)
+
+    async def _written(self, wanted: Object, only_made: AbstractSet[Ref]) -> Exception | None:
+        """Write an object; what went wrong comes back, so that others are written to their end."""
+        try:
+            if ref_of_manifest(wanted) in only_made:
+                await self._tools.writer.create(wanted)
+            else:
+                await self._tools.writer.write(wanted)
+        except Exception as error:
+            return error
+        return None
 
     async def _untaken(
         self, wanted: Sequence[Object], problem: WorkloadError | None
     ) -> dict[Ref, StokerError]:
         """What runs pods and would be refused; what is asked for beforehand is asked for here."""
         errors: dict[Ref, StokerError] = {}
-        for each in wanted:
-            if each["kind"] not in RUNNING:
-                continue
+        sets = [each for each in wanted if each["kind"] in RUNNING]
+        # Without pods nobody reads the configuration, so it does no harm to write it first.
+        alone = not any(map(self._running, sets))
+        for each in sets:
             try:
                 if problem is not None:
                     raise problem
-                await self._tools.writer.check(each)
+                await self._tools.writer.check(each, alone=alone)
                 begun = self._tools.writer.is_replacing(ref_of_manifest(each))
                 found = self._running(each)
                 await grow_claims(self._tools.client, each, found, replacing=begun)
@@ -171,6 +185,14 @@ class Objects:
             for found in sets
             for kind, name in mounted(_template(found.spec))
         )
+
+
+def _together(wanted: Sequence[Object]) -> Iterator[Sequence[Object]]:
+    """What is written at the same time: ConfigMaps that stand together, some at once."""
+    for is_map, some in groupby(wanted, lambda each: each["kind"] == "ConfigMap"):
+        remaining = iter(some)
+        while found := list(islice(remaining, _AT_ONCE if is_map else 1)):
+            yield found
 
 
 def can_do_with(found: Running, wanted: Object) -> bool:

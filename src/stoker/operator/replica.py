@@ -83,7 +83,7 @@ _CONSOLIDATION_WORKERS: Final = 2
 _PASSING: Final = (Conflict, TooManyRequests, Unavailable)
 # Attempts, the last of them about two seconds after the first.
 _PATIENCE: Final = 3
-# How long the first look at all workloads may hold up the sweep for bindings that are left over.
+# How long the first look at all workloads may hold up what is said of them and of resources.
 _FIRST_SECONDS: Final = 10.0
 # So often a right is named that is missing for what is tried all the time.
 _NAMED_AGAIN: Final = 60.0
@@ -180,7 +180,7 @@ class Operator:
             values=Values(
                 client, caches.is_absent, own_secrets(caches, self._place), caches.exists
             ),
-            writer=Writer(client, caches.metadata, caches, replacing),
+            writer=Writer(client, caches.metadata, caches, replacing, caches.is_absent),
             notebook=notebook,
             settings=self._settings,
             capabilities=capabilities,
@@ -301,9 +301,21 @@ class Operator:
                     tasks.create_task(endless(work, told), name=name)
                 for job in self._jobs:
                     for _ in range(job.workers):
-                        tasks.create_task(worker(job))
+                        tasks.create_task(self._worker(job))
         finally:
             self._set_ready(False)
+
+    async def _worker(self, job: Job[Any]) -> None:
+        """Work on a job; what is said of workloads waits for their first configurations."""
+        if job.queue in (self._statuses.queue, self._bindings.queue):
+            await self._first_turns()
+        await worker(job)
+
+    async def _first_turns(self) -> None:
+        """Wait until all workloads were looked at since we lead, but not for ever."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_FIRST_SECONDS):
+                await self._begun.wait()
 
     def _endless_work(self) -> dict[str, Work]:
         """What goes on beside the queues, by name."""
@@ -335,9 +347,7 @@ class Operator:
 
     async def _sweep(self) -> None:
         """Look at all bindings, after the configurations: with thousands it takes a while."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_FIRST_SECONDS):
-                await self._begun.wait()
+        await self._first_turns()
         for key in self._first:
             self._announcements.delayed(key, _NO_TURN, Because.RECONCILIATION_PENDING)
         self._bindings.look_at_all()
