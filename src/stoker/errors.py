@@ -6,6 +6,7 @@
     │   ├── ResourceError    a configuration resource cannot be used by a workload
     │   │   └── OverBudgetError  it costs more than one may
     │   └── WorkloadError    a workload cannot be configured at all
+    │       └── UnknownError     … or can: what it names was not there to be read
     ├── YamlError        a document is not YAML that Kubernetes reads (yamltree)
     ├── AccessError      we cannot tell where the API server is or who we are (kube.errors)
     ├── NotLeading       a write was held back: another process may lead (kube.errors)
@@ -56,6 +57,10 @@ class ResourceError(FieldError):
 
 class WorkloadError(FieldError):
     """A workload cannot be configured at all: its last good configuration stays."""
+
+
+class UnknownError(WorkloadError):
+    """Whether a workload can be configured is not known: what it names was not there to be read."""
 
 
 class OverBudgetError(ResourceError):

@@ -174,14 +174,24 @@ def test_what_is_selected_deselected_rejected_and_accepted_is_told(diff: Diff) -
     """Each with its name, the rejected with the reason."""
     some = prometheus(serviceMonitorSelector={"matchLabels": {"team": "a"}})
     team = {"team": "a"}
-    broken = {"basicAuth": LOGIN}
+    broken = {"interval": "1s", "scrapeTimeout": "2s"}
     old = [some, monitor("a", team), monitor("b"), monitor("c", team), monitor("d", team, **broken)]
     new = [some, monitor("a"), monitor("b", team), monitor("c", team, **broken), monitor("d", team)]
     _, first, *_ = diff(old, new)
     assert "; selected: ServiceMonitor shop/b;" in first
     assert "; deselected: ServiceMonitor shop/a;" in first
-    assert "; rejected: ServiceMonitor shop/c: spec.endpoints[0].basicAuth" in first
+    assert "; rejected: ServiceMonitor shop/c: spec.endpoints[0].scrapeTimeout" in first
     assert first.endswith("; accepted: ServiceMonitor shop/d")
+
+
+def test_what_is_not_among_the_manifests_is_unknown(diff: Diff) -> None:
+    """Before and after; it is not called rejected, and nothing is called accepted later."""
+    private = monitor("a", basicAuth=LOGIN)
+    _, first, *_ = diff([prometheus()], [prometheus(), private])
+    assert "; unknown: ServiceMonitor shop/a: spec.endpoints[0].basicAuth.username: Secret" in first
+    assert "rejected" not in first
+    _, first, *_ = diff([prometheus(), private], [prometheus(), monitor("a")])
+    assert "accepted" not in first
 
 
 def test_rule_files_are_compared_as_texts(diff: Diff) -> None:

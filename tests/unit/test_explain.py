@@ -289,13 +289,24 @@ def test_a_rejected_resource_is_told_with_the_path(tmp_path: Path) -> None:
     assert len(found.standings[0].findings) == 1
 
 
-def test_a_missing_secret_is_named(tmp_path: Path) -> None:
-    """The usual cause of a rejection."""
-    login = {"username": {"name": "login", "key": "user"}}
+def test_a_secret_that_is_elsewhere_is_named(tmp_path: Path) -> None:
+    """A cluster may have it, so nobody is to blame; one that lacks a key is surely no use."""
+    login = {word: {"name": "login", "key": "user"} for word in ("username", "password")}
     found = explained(
         tmp_path, SHOP, prometheus(), monitor(port={"port": "metrics", "basicAuth": login})
     )
-    assert "basicAuth.username: there is no Secret shop/login" in found.headline
+    assert found.standings[0].state is State.UNCLEAR
+    assert found.good
+    assert "basicAuth.username: Secret shop/login is not among the manifests" in found.headline
+    empty = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"namespace": "shop", "name": "login"},
+    }
+    port = {"port": "metrics", "basicAuth": login}
+    found = explained(tmp_path, SHOP, prometheus(), monitor(port=port), empty)
+    assert found.standings[0].state is State.REJECTED
+    assert "Secret shop/login has no key `user`" in found.headline
 
 
 def test_what_the_version_ignores_is_told(tmp_path: Path) -> None:
@@ -351,12 +362,12 @@ class Forbidding(Contents, frozen=True):
 
 def test_what_may_not_be_read_is_not_blamed_on_the_resource(tmp_path: Path) -> None:
     """It is unclear, unless the operator, which may read more, accepted it."""
-    login = {"username": {"name": "login", "key": "user"}}
+    login = {word: {"name": "login", "key": "user"} for word in ("username", "password")}
     private = monitor(port={"port": "metrics", "basicAuth": login}, generation=1)
     view = replace(viewed(tmp_path, SHOP, prometheus(), private), assets=Forbidding())
     found = told(view)
     assert found.standings[0].state is State.UNCLEAR
-    assert "cannot be judged from here: Secret shop/login cannot be read" in found.headline
+    assert "basicAuth.username: Secret shop/login cannot be read" in found.headline
     assert told(with_status(view, "True")).standings[0].state is State.USED
     assert told(with_status(view, "True", generation=0)).standings[0].state is State.UNCLEAR
 

@@ -70,10 +70,6 @@ metadata: {name: login, namespace: shop}
 stringData: {user: ann}
 """
 BAD = {
-    "a Secret that is not there": (
-        "port: web, basicAuth: {username: {name: nowhere, key: user}}",
-        "spec.endpoints[0].basicAuth.username: there is no Secret shop/nowhere",
-    ),
     "a key that is not there": (
         "port: web, basicAuth: {username: {name: login, key: nobody}}",
         "spec.endpoints[0].basicAuth.username: Secret shop/login has no key `nobody`",
@@ -107,6 +103,35 @@ def test_one_bad_monitor_is_left_out_and_named(
     assert f"rejected  ServiceMonitor shop/bad: {reason}" in summary
 
 
+def test_what_is_not_among_the_manifests_is_unknown(tmp_path: Path, capsys: Render) -> None:
+    """A cluster may have it: it is left out, and nobody is to blame."""
+    login = "username: {name: nowhere, key: user}, password: {name: nowhere, key: word}"
+    private = f"port: web, basicAuth: {{{login}}}"
+    text = WORKLOAD + monitor("good") + monitor("private", endpoint=private)
+    status, output, summary = rendered(tmp_path, capsys, text)
+    assert status == 0
+    assert jobs(output) == ["serviceMonitor/shop/good/0"]
+    assert ": 1 used, 0 rejected, 1 unknown" in summary
+    missing = "basicAuth.username: Secret shop/nowhere is not among the manifests"
+    assert f"unknown   ServiceMonitor shop/private: spec.endpoints[0].{missing}" in summary
+    certain = (
+        "port: web, interval: 1s, scrapeTimeout: 9s, basicAuth: {username: {name: gone, key: a}}"
+    )
+    status, _, summary = rendered(tmp_path, capsys, WORKLOAD + monitor("bad", endpoint=certain))
+    assert status == 1
+    assert "0 used, 1 rejected" in summary
+
+
+def test_a_workload_that_cannot_be_judged_is_no_fault(tmp_path: Path, capsys: Render) -> None:
+    """What it names may be in the cluster; nothing is made, and nothing is called used."""
+    spec = "additionalScrapeConfigs: {name: more, key: jobs}"
+    text = WORKLOAD.replace("version: v3.5.0", spec) + monitor("cart")
+    status, output, summary = rendered(tmp_path, capsys, text)
+    assert (status, output) == (0, "")
+    assert "unknown   Prometheus monitoring/main: spec.additionalScrapeConfigs: Secret" in summary
+    assert "  held      ServiceMonitor shop/cart" in summary
+
+
 def test_forbidden_files_are_a_reason(tmp_path: Path, capsys: Render) -> None:
     """Where the workload denies access to its files."""
     denied = WORKLOAD.replace(
@@ -134,7 +159,6 @@ def test_what_a_version_does_not_know_is_told(tmp_path: Path, capsys: Render) ->
     [
         ("version: latest", "spec.version: `latest` is not a version such as v3.5.0"),
         ("scrapeClasses: [{name: a, default: true}, {name: b, default: true}]", "scrapeClasses"),
-        ("additionalScrapeConfigs: {name: more, key: jobs}", "there is no Secret monitoring/more"),
     ],
 )
 def test_a_workload_that_cannot_be_configured_says_why(

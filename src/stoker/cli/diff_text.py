@@ -96,6 +96,7 @@ def _change(change: Change) -> dict[str, Any]:
         "selected": change.selected,
         "deselected": change.deselected,
         "rejected": change.rejected,
+        "unknown": change.unknown,
         "accepted": change.accepted,
         "blocked": change.blocked,
         "notes": change.notes,

@@ -7,8 +7,9 @@
   helm template chart/ | stoker render -
 
 Objects go to standard output. What was selected, what was rejected and why, and which fields the
-workload's version ignores go to standard error. Secrets and ConfigMaps that resources refer to must
-be among the manifests; their values appear in the output as they would in the cluster's Secrets.
+workload's version ignores go to standard error. Values of Secrets and ConfigMaps among the
+manifests appear in the output as they would in the cluster's Secrets. What refers to others is
+unknown, which is no fault: a cluster may have them. It is left out.
 
 Objects are those of an operator without flags; --flag gives it some. A workload that such an
 operator does not look after is named, and nothing is made of it. Objects have no owner, as

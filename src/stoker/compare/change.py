@@ -16,6 +16,7 @@ from stoker.compare.objects import (
 )
 from stoker.compare.plan import Planned
 from stoker.ref import Ref, by_path, ref_of_manifest
+from stoker.validate.verdicts import Outcome
 from stoker.view.wording import counted
 
 _SHOWN = 3
@@ -34,9 +35,9 @@ class Change(Struct, frozen=True, kw_only=True, rename="camel"):
     """What happens to one workload.
 
     `selected` and `deselected` are resources that the workload takes now or no longer; `rejected`
-    those that it refuses now, with the reason; `accepted` those that it refused. `configuration`
-    is the diff of what its pods read, `objects` are those that are written or removed; `blocked`
-    says why nothing is written, where that is new.
+    those that it refuses now, with the reason, `unknown` those of which that cannot be told;
+    `accepted` those that it refused. `configuration` is the diff of what its pods read, `objects`
+    are those that are written or removed; `blocked` says why nothing is written, where that is new.
     """
 
     workload: str
@@ -46,6 +47,7 @@ class Change(Struct, frozen=True, kw_only=True, rename="camel"):
     selected: tuple[str, ...] = ()
     deselected: tuple[str, ...] = ()
     rejected: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
     accepted: tuple[str, ...] = ()
     blocked: str = ""
     notes: tuple[str, ...] = ()
@@ -54,7 +56,7 @@ class Change(Struct, frozen=True, kw_only=True, rename="camel"):
     @property
     def is_nothing(self) -> bool:
         """Whether nothing happens at all."""
-        resources = (self.selected, self.deselected, self.rejected, self.accepted)
+        resources = (self.selected, self.deselected, self.rejected, self.unknown, self.accepted)
         return not (self.objects or self.configuration or self.blocked or any(resources))
 
     @property
@@ -165,16 +167,22 @@ def _resources(before: Planned | None, after: Planned | None) -> dict[str, tuple
     had, has = (each.members if each else frozenset() for each in (before, after))
     # Nothing comes into use where nothing is written.
     both = [key for key in new if key in old] if after and not after.blocked else []
-    refused = [key for key, each in new.items() if not each.accepted]
+
+    def left_out(outcome: Outcome) -> Iterator[str]:
+        """Those of which the same was not said before."""
+        wanted = (key for key, each in new.items() if each.outcome is outcome)
+        for key in sorted(wanted, key=by_path):
+            if key not in old or old[key].message != new[key].message:
+                yield f"{key}: {new[key].message}"
+
     return {
         "selected": _names(has - had),
         "deselected": _names(had - has),
-        "rejected": tuple(
-            f"{key}: {new[key].message}"
-            for key in sorted(refused, key=by_path)
-            if key not in old or old[key].accepted or old[key].message != new[key].message
+        "rejected": tuple(left_out(Outcome.REJECTED)),
+        "unknown": tuple(left_out(Outcome.UNKNOWN)),
+        "accepted": _names(
+            key for key in both if new[key].accepted and old[key].outcome is Outcome.REJECTED
         ),
-        "accepted": _names(key for key in both if new[key].accepted and not old[key].accepted),
     }
 
 
@@ -210,7 +218,7 @@ def _parts(change: Change) -> Iterator[str]:
     if any(each.replaced for each in change.objects):
         yield "a StatefulSet is replaced"
     yield _PODS[change.pods]
-    for word in ("selected", "deselected", "rejected", "accepted"):
+    for word in ("selected", "deselected", "rejected", "unknown", "accepted"):
         found: tuple[str, ...] = getattr(change, word)
         if found:
             more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""

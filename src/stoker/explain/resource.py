@@ -56,7 +56,7 @@ def explained(view: View, resource: Resource) -> Explanation:
         kind=type(resource).__name__,
         namespace=metadata.namespace or "",
         name=metadata.name or "",
-        good=not problem,
+        good=problem in ("", _unknown(told)),
         headline=problem or _summary(resource, told, found_by_users) + remark(resource, found),
         standings=told,
         searches=searches,
@@ -93,9 +93,19 @@ def _selection_problem(resource: Resource, told: tuple[Standing, ...]) -> str:
     rejecting = [each for each in selecting if each.state is State.REJECTED]
     if rejecting:
         return f"rejected by {rejecting[0].workload}: {rejecting[0].reason}"
+    if unknown := _unknown(told):
+        return unknown
     if all(each.state is not State.USED for each in selecting):
         return f"selected by {selecting[0].workload}, but {selecting[0].reason}"
     return ""
+
+
+def _unknown(told: tuple[Standing, ...]) -> str:
+    """That nobody could tell from here what becomes of it; empty if anything is known."""
+    selecting = [each for each in told if each.selects]
+    if not selecting or any(each.state is not State.UNCLEAR for each in selecting):
+        return ""
+    return f"selected by {selecting[0].workload}, but {selecting[0].reason}"
 
 
 def _nothing_runs(found: list[tuple[Workload, Standing]]) -> str:

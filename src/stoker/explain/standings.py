@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from stoker.errors import UnknownError
 from stoker.explain.answer import Standing, TargetError, Targets
 from stoker.explain.nearness import distance
 from stoker.explain.selecting import can_select, first_reason
@@ -9,6 +10,7 @@ from stoker.plan import Plan
 from stoker.ref import ref_of
 from stoker.select.choice import UNMANAGED, Resource, choices, is_unmanaged
 from stoker.select.workload import Workload
+from stoker.validate.verdicts import Outcome, Verdict
 from stoker.view.reconciled import fatal_among, why_not_reconciled
 from stoker.view.states import Cause, Reason, State, binding_of
 from stoker.view.view import View
@@ -50,8 +52,8 @@ def _passed_over(workload: Workload, reason: Reason) -> Standing:
 
 def _judged(view: View, workload: Workload, resource: Resource) -> Standing:
     found, unread = view.tried(workload, [resource])
-    findings = tuple(str(each) for verdict in found.verdicts.values() for each in verdict.findings)
-    state, reason = _outcome(view, found, findings, unread)
+    verdict = found.verdicts.get(ref_of(resource))
+    state, reason = _outcome(view, found, verdict, unread)
     reported = _reported(workload, resource)
     if state is State.UNCLEAR and reported == _ACCEPTED:
         # The operator may read more than we.
@@ -63,22 +65,21 @@ def _judged(view: View, workload: Workload, resource: Resource) -> Standing:
         state=state,
         cause=reason.cause,
         reason=reason.text,
-        findings=findings if state is State.REJECTED else (),
+        findings=tuple(map(str, verdict.findings)) if verdict and state is State.REJECTED else (),
         ignored=tuple(f"{each.path}: {each.reason}" for each in ignored),
-        notes=tuple(_notes(found, unread)),
+        notes=tuple(_notes(found)),
         reported=reported,
         targets=_targets(workload, resource),
     )
 
 
-def _outcome(
-    view: View, found: Plan, findings: tuple[str, ...], unread: str
-) -> tuple[State, Reason]:
+def _outcome(view: View, found: Plan, verdict: Verdict | None, unread: str) -> tuple[State, Reason]:
     workload = found.workload
-    if findings and unread:
-        return State.UNCLEAR, Reason(Cause.UNREADABLE, f"cannot be judged from here: {unread}")
-    if findings:
-        return State.REJECTED, Reason(Cause.REJECTED, findings[0])
+    if verdict and verdict.findings:
+        if verdict.outcome is Outcome.UNKNOWN:
+            told = f"cannot be judged from here: {verdict.first}"
+            return State.UNCLEAR, Reason(Cause.UNREADABLE, told)
+        return State.REJECTED, Reason(Cause.REJECTED, str(verdict.first))
     if workload.spec.paused:
         return State.HELD, Reason(Cause.PAUSED, _PAUSED)
     if problem := _problem(found, unread):
@@ -96,10 +97,10 @@ def _problem(found: Plan, unread: str) -> str:
     return f"does not run: {fatal}" if fatal else ""
 
 
-def _notes(found: Plan, unread: str) -> Iterable[str]:
+def _notes(found: Plan) -> Iterable[str]:
     yield from map(str, found.notes)
-    if found.unmade and unread:
-        yield f"whether it can be configured at all cannot be told from here: {unread}"
+    if isinstance(found.unmade, UnknownError):
+        yield f"whether it can be configured at all cannot be told from here: {found.unmade}"
 
 
 def _reported(workload: Workload, resource: Resource) -> str:

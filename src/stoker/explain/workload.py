@@ -5,10 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
+from stoker.errors import UnknownError
 from stoker.explain.answer import Count, Explanation
 from stoker.explain.reach import reach_of
 from stoker.plan import OWN, Plan, in_sight
-from stoker.ref import ref_of
+from stoker.ref import Ref, ref_of
 from stoker.select.choice import (
     SELECTED_KINDS,
     UNMANAGED,
@@ -20,6 +21,7 @@ from stoker.select.choice import (
 )
 from stoker.select.workload import AnyPrometheus, Workload
 from stoker.validate.findings import Finding, json_name
+from stoker.validate.verdicts import Outcome, Verdict
 from stoker.view.not_ours import not_managed
 from stoker.view.reconciled import AT_REST, fatal_among, is_at_rest, why_not_reconciled
 from stoker.view.view import View
@@ -51,13 +53,25 @@ def explained_workload(view: View, owner: Workload) -> Explanation:
     tally = Tally(
         version=found.version,
         selected=Counter(type(each).__name__ for each in selected(view, owner, seen)),
-        rejected=Counter(key.kind for key, each in found.verdicts.items() if not each.accepted),
+        rejected=Counter(key.kind for key, _ in _left_out(found, Outcome.REJECTED)),
         there=Counter(type(each).__name__ for each in seen),
         problem=problem,
-        unread=unread,
+        unread=unread or _unknown(found),
         odd=odd_of(found.notes),
     )
     return explained_plan(view, found, tally)
+
+
+def _left_out(found: Plan, outcome: Outcome) -> list[tuple[Ref, Verdict]]:
+    return [(key, each) for key, each in found.verdicts.items() if each.outcome is outcome]
+
+
+def _unknown(found: Plan) -> str:
+    """What of it, or of what it selects, cannot be told; empty if nothing."""
+    if isinstance(found.unmade, UnknownError):
+        return str(found.unmade)
+    told = (f"{key}: {each.message}" for key, each in _left_out(found, Outcome.UNKNOWN))
+    return next(told, "")
 
 
 def selected(view: View, owner: Workload, seen: Iterable[Resource]) -> list[Resource]:
@@ -77,7 +91,7 @@ def explained_plan(view: View, found: Plan, tally: Tally) -> Explanation:
         headline=headline,
         counts=counts_of(owner, tally),
         rejected=tuple(
-            f"{key}: {each.message}" for key, each in found.verdicts.items() if not each.accepted
+            f"{key}: {each.message}" for key, each in _left_out(found, Outcome.REJECTED)
         ),
         ignored=tuple(f"{each.path}: {each.reason}" for each in found.ignored.get(OWN, ())),
         conditions=tuple(_conditions(owner)),

@@ -24,7 +24,7 @@ from stoker.api.monitors import ServiceMonitor
 from stoker.api.prometheus_common import PrometheusCommonSpec
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.api.workload import WorkloadSpec
-from stoker.errors import WorkloadError
+from stoker.errors import UnknownError, WorkloadError
 from stoker.generate.block import scalar
 from stoker.generate.draft import Ignored
 from stoker.generate.prometheus import (
@@ -54,7 +54,7 @@ from stoker.select.choice import SELECTORS, Monitor
 from stoker.select.references import References
 from stoker.select.workload import Scraper
 from stoker.validate.budget import stopped
-from stoker.validate.findings import Finding, Reason
+from stoker.validate.findings import Finding, Reason, nothing_known
 from stoker.validate.unforeseen import unforeseen
 from stoker.validate.verdicts import Verdict, judge, select
 
@@ -294,7 +294,8 @@ class KeptConfiguration:
 
     def _frame(self, assets: Assets) -> Frame:
         if self._own.findings:
-            raise WorkloadError("", "; ".join(map(str, self._own.findings)))
+            error = UnknownError if nothing_known(self._own.findings) else WorkloadError
+            raise error("", "; ".join(map(str, self._own.findings)))
         if self._workload.agent:
             return agent_frame(self._workload, assets, self._additional)
         return server_frame(self._workload, assets, self._additional, self._rule_config_maps)
@@ -302,7 +303,7 @@ class KeptConfiguration:
     def _usable(self) -> _Ends:
         ends = self._made_ends
         if isinstance(ends, WorkloadError):
-            raise WorkloadError(ends.path, ends.reason)
+            raise type(ends)(ends.path, ends.reason)
         return ends
 
     # --- One resource -----------------------------------------------------------------------------

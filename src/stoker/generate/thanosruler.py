@@ -11,12 +11,13 @@ from msgspec.structs import replace
 
 from stoker.api.prometheus_common import PrometheusCommonSpec
 from stoker.api.thanosruler import ThanosRuler
-from stoker.errors import WorkloadError
+from stoker.errors import UnknownError, WorkloadError
 from stoker.generate.block import text_of
 from stoker.generate.draft import Draft, Ignored
 from stoker.generate.remote import remote_write
 from stoker.select.assets import Assets, Missing, Reference, Source, source_of
 from stoker.select.workload import Scraper
+from stoker.validate.findings import Reason, nothing_known
 from stoker.validate.scope import Reading
 from stoker.validate.workload import remote_writes
 from stoker.version import Version, parse_version
@@ -86,8 +87,11 @@ def remote_write_file(ruler: ThanosRuler, assets: Assets, version: Version) -> R
     reader = _reader(ruler, library)
     entries = ruler.spec.remote_write or ()
     scope = Reading(reader, assets, reader.namespace)
-    for finding in remote_writes(entries, scope, _PATH):
-        raise WorkloadError(finding.path, finding.message)
+    found = tuple(remote_writes(entries, scope, _PATH))
+    # What is certainly wrong comes first.
+    for finding in sorted(found, key=lambda each: each.reason is Reason.NOT_KNOWN):
+        error = UnknownError if nothing_known(found) else WorkloadError
+        raise error(finding.path, finding.message)
     text, draft = _written(ruler, assets, library)
     return RemoteWriteFile(
         text,

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from stoker.api.core import Object
 from stoker.consolidate import manifest_of
+from stoker.errors import UnknownError
 from stoker.offline.surroundings import view_of
 from stoker.offline.world import World
 from stoker.plan import Existing, Facts, Plan, outline_of, plan, stand_ins_of_plan
@@ -23,6 +24,7 @@ from stoker.select.assets import SECRET
 from stoker.select.choice import UNMANAGED, is_unmanaged
 from stoker.select.workload import Workload
 from stoker.settings import OperatorSettings
+from stoker.validate.verdicts import Outcome
 from stoker.view.not_ours import why_not_ours
 
 _SHARED: Final = ("Service", "ScrapeConfig")
@@ -44,11 +46,12 @@ class Rendered(Struct, frozen=True):
 
     @property
     def is_faulty(self) -> bool:
-        """Whether something of it, or of what it selects, is not used as it is written."""
+        """Whether something of it, or of what it selects, is surely not used as it is written."""
         if self.plan.not_ours:
             return False
-        rejected = any(not verdict.accepted for verdict in self.plan.verdicts.values())
-        return bool(self.problem or self.plan.problem) or rejected
+        outcomes = {verdict.outcome for verdict in self.plan.verdicts.values()}
+        unmade = self.plan.unmade if not isinstance(self.plan.unmade, UnknownError) else None
+        return bool(self.problem or unmade or self.plan.unbuilt) or Outcome.REJECTED in outcomes
 
 
 def decided(

@@ -69,8 +69,8 @@ class World(Struct):
 
     @property
     def assets(self) -> Contents:
-        """The values of all Secrets and ConfigMaps."""
-        return Contents(self.contents)
+        """The values of all Secrets and ConfigMaps; a cluster may have others."""
+        return Contents(self.contents, partial=True)
 
 
 def world_of(readings: Iterable[Document]) -> World:

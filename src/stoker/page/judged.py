@@ -13,7 +13,7 @@ from stoker.select.workload import Workload
 from stoker.settings import OperatorSettings
 from stoker.status.conditions import FALSE, TRUE, UNKNOWN
 from stoker.validate.findings import Finding
-from stoker.validate.verdicts import Verdict
+from stoker.validate.verdicts import Outcome, Verdict
 from stoker.view.reconciled import fatal_among
 from stoker.view.states import State, binding_of
 
@@ -66,7 +66,8 @@ class Judged(Struct, frozen=True, kw_only=True):
         """Whether it took a resource, and why not."""
         found = self.verdicts.get(key)
         if found is not None and not found[0].accepted:
-            return State.REJECTED, str(found[0].findings[0])
+            unknown = found[0].outcome is Outcome.UNKNOWN
+            return State.UNCLEAR if unknown else State.REJECTED, str(found[0].first)
         if self.held:
             return State.HELD, self.held
         return (State.USED, "") if found else reported(self.workload, resource)

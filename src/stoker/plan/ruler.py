@@ -137,7 +137,7 @@ class KeptRuler:
         if problem:
             raise WorkloadError("spec.enforcedNamespaceLabel", problem)
         if isinstance(self._remote_write, WorkloadError):
-            raise WorkloadError(self._remote_write.path, self._remote_write.reason)
+            raise type(self._remote_write)(self._remote_write.path, self._remote_write.reason)
         return self._remote_write
 
 

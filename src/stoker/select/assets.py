@@ -54,11 +54,15 @@ class Source(Struct, frozen=True, order=True):
 
 
 class Missing(Struct, frozen=True):
-    """Why there is no value: the object or the key is not there, or it may not be read."""
+    """Why there is no value: the object or the key is not there, or it may not be read.
+
+    `unsure`: whoever asks sees less than an operator would, so nothing follows from it.
+    """
 
     source: Source
     object_exists: bool
     problem: str = ""
+    unsure: bool = False
 
     def __str__(self) -> str:
         of = self.source
@@ -68,6 +72,8 @@ class Missing(Struct, frozen=True):
             return f"{of.kind} {of.namespace}/{name} cannot be read: {self.problem}"
         if self.object_exists:
             return f"{of.kind} {of.namespace}/{name} has no key `{key}`"
+        if self.unsure:
+            return f"{of.kind} {of.namespace}/{name} is not among the manifests"
         return f"there is no {of.kind} {of.namespace}/{name}"
 
 
@@ -110,15 +116,19 @@ class Noted:
 
 
 class Contents(Struct, frozen=True):
-    """Assets from dictionaries: for each object {key: text, or bytes}."""
+    """Assets from dictionaries: for each object {key: text, or bytes}.
+
+    With `partial` there may be others elsewhere: of manifests, a cluster may have more.
+    """
 
     objects: dict[Ref, Mapping[str, str | bytes]] = {}
+    partial: bool = False
 
     def value(self, source: Source) -> str | Missing:
         """The text behind a key, or why there is none."""
         found = self.objects.get(source.ref)
         if found is None:
-            return Missing(source, object_exists=False)
+            return Missing(source, object_exists=False, unsure=self.partial)
         value = found.get(source.key)
         # What is no text can be of no use in a configuration.
         return value if isinstance(value, str) else Missing(source, object_exists=True)

@@ -8,7 +8,7 @@ one word that the peer has for all of them, `InvalidConfiguration`.
 Messages never hold what was read from a Secret, and no URL, which may have a password in it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from functools import cache
 from typing import Any, Final, TypeAlias
@@ -34,6 +34,7 @@ class Reason(StrEnum):
     CONFIG_MAP_NOT_FOUND = "ConfigMapNotFound"
     KEY_NOT_FOUND = "KeyNotFound"
     NOT_READABLE = "NotReadable"
+    NOT_KNOWN = "NotKnown"
     SCRAPE_CLASS_NOT_FOUND = "ScrapeClassNotFound"
     UNSUPPORTED_VERSION = "UnsupportedVersion"
     FILE_ACCESS_FORBIDDEN = "FileAccessForbidden"
@@ -65,6 +66,12 @@ class Finding(Struct, frozen=True):
 
 
 Findings: TypeAlias = Iterator[Finding]
+
+
+def nothing_known(findings: Iterable[Finding]) -> bool:
+    """Whether there are findings, and none of them is more than that something is not known."""
+    reasons = {each.reason for each in findings}
+    return reasons == {Reason.NOT_KNOWN}
 
 
 @cache

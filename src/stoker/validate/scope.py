@@ -106,6 +106,8 @@ class Reading:
 
 
 def _reason(missing: Missing) -> Reason:
+    if missing.unsure:
+        return Reason.NOT_KNOWN
     if missing.problem:
         return Reason.NOT_READABLE
     return Reason.KEY_NOT_FOUND if missing.object_exists else _NOT_FOUND[missing.source.kind]

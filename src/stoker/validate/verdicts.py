@@ -5,6 +5,7 @@ else, so it can be kept as long as these stay.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
 from itertools import chain
 from typing import Any, Final
 
@@ -20,7 +21,7 @@ from stoker.select.assets import Assets, Missing, Source
 from stoker.select.choice import Monitor, NamespaceLabels, applicable
 from stoker.select.workload import Scraper
 from stoker.validate.budget import over_budget, stopped
-from stoker.validate.findings import INVALID_CONFIGURATION, Finding, Findings
+from stoker.validate.findings import INVALID_CONFIGURATION, Finding, Findings, Reason, nothing_known
 from stoker.validate.monitors import pod_monitor, probe, service_monitor
 from stoker.validate.scope import Reading
 from stoker.validate.scrapeconfig import scrape_config
@@ -32,6 +33,14 @@ _CHECKS: Final[dict[type, Callable[[Any, Reading], Findings]]] = {
     Probe: probe,
     ScrapeConfig: scrape_config,
 }
+
+
+class Outcome(StrEnum):
+    """What becomes of a resource; unknown where that hangs on what was not there to be read."""
+
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+    UNKNOWN = "unknown"
 
 
 class Verdict(Struct, frozen=True):
@@ -51,6 +60,20 @@ class Verdict(Struct, frozen=True):
     def accepted(self) -> bool:
         """Whether the resource goes into the configuration."""
         return not self.findings
+
+    @property
+    def first(self) -> Finding:
+        """The finding that says most: what is certain comes before what is not known."""
+        return next(
+            (e for e in self.findings if e.reason is not Reason.NOT_KNOWN), self.findings[0]
+        )
+
+    @property
+    def outcome(self) -> Outcome:
+        """The same, for whoever sees less than an operator would."""
+        if self.accepted:
+            return Outcome.ACCEPTED
+        return Outcome.UNKNOWN if nothing_known(self.findings) else Outcome.REJECTED
 
     @property
     def reason(self) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from stoker.build.sets import replicas_of
+from stoker.errors import UnknownError
 from stoker.plan import Plan
 from stoker.select.workload import Workload
 from stoker.status.conditions import FALSE, GOES_ON, RECONCILED
@@ -23,7 +24,7 @@ def why_not_reconciled(found: Plan, unread: str = "") -> str:
 
     With something `unread`, a configuration that cannot be made says nothing.
     """
-    unmade = None if unread else found.unmade
+    unmade = None if unread or isinstance(found.unmade, UnknownError) else found.unmade
     return str(unmade or found.unbuilt or "") or reported_failure(found.workload)
 
 

@@ -95,7 +95,7 @@ class View(Struct, frozen=True, kw_only=True):
 
 
 class Noting(Struct):
-    """Assets that note what could not be read, so that nobody is blamed for it."""
+    """Assets that note what could not be read, which the operator may read: it is not known."""
 
     assets: WholeAssets
     unreadable: list[Missing] = []
@@ -104,6 +104,7 @@ class Noting(Struct):
         """The text behind a key, or why there is none."""
         found = self.assets.value(source)
         if isinstance(found, Missing) and found.problem:
+            found = replace(found, unsure=True)
             self.unreadable.append(found)
         return found
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from stoker.api.alertmanager import Alertmanager, GlobalConfiguration
-from stoker.errors import FieldError, ResourceError, WorkloadError
+from stoker.errors import FieldError, ResourceError, UnknownError, WorkloadError
 from stoker.generate.alertmanager.draft import TEMPLATES, AlertDraft
 from stoker.generate.alertmanager.fallback import receiver_problem, with_bot_url
 from stoker.generate.alertmanager.global_section import global_block
@@ -223,7 +223,8 @@ def base_of(alertmanager: Alertmanager, root: Config | None, assets: Assets) -> 
     source = config_source(alertmanager)
     found = assets.value(source)
     if isinstance(found, Missing) and found.problem:
-        raise WorkloadError("spec.configSecret", str(found))
+        error = UnknownError if found.unsure else WorkloadError
+        raise error("spec.configSecret", str(found))
     text = DEFAULT_CONFIGURATION if isinstance(found, Missing) or not found else found
     if spec.alertmanager_config_selector is None:
         return Base(verbatim=text, reads={source: found})

@@ -16,7 +16,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from stoker.api.alertmanager import Alertmanager
-from stoker.errors import OverBudgetError, ResourceError, WorkloadError
+from stoker.errors import OverBudgetError, ResourceError, UnknownError, WorkloadError
 from stoker.generate.alertmanager.config import (
     AlertTerms,
     Base,
@@ -47,7 +47,7 @@ from stoker.validate.alertmanager.config import Config, alertmanager_config
 from stoker.validate.alertmanager.global_section import global_settings
 from stoker.validate.alertmanager.scope import AlertScope
 from stoker.validate.budget import Meter, stopped
-from stoker.validate.findings import Finding, Reason
+from stoker.validate.findings import Finding, Reason, nothing_known
 from stoker.validate.unforeseen import unforeseen
 from stoker.validate.verdicts import Verdict
 
@@ -221,7 +221,8 @@ class KeptAlerting:
         if configuration.global_ is not None:
             found += global_settings(configuration.global_, scope, f"{path}.global")
         if found:
-            raise WorkloadError(path, "; ".join(map(str, found)))
+            error = UnknownError if nothing_known(found) else WorkloadError
+            raise error(path, "; ".join(map(str, found)))
 
     def _rebase(self, assets: Assets, *, again: bool = False) -> None:
         """Make the base again, and the pieces if they depend on what is different in it."""
@@ -237,7 +238,7 @@ class KeptAlerting:
 
     def _usable(self) -> Base:
         if isinstance(self._base, WorkloadError):
-            raise WorkloadError(self._base.path, self._base.reason)
+            raise type(self._base)(self._base.path, self._base.reason)
         return self._base
 
     def _layout(self) -> list[str]:

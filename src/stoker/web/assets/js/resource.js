@@ -39,7 +39,7 @@ export function render({ explanation, labels }) {
 // One word for the whole: the best that a workload makes of it, unless something is wrong there.
 function word({ good, standings, searches }) {
   const states = new Set(standings.map((each) => each.state));
-  if (good) return states.has("used") ? "used" : "good";
+  if (good) return ["used", "unclear"].find((each) => states.has(each)) ?? "good";
   if (states.has("used") && !states.has("rejected")) {
     const idle = searches.some((each) => each.targets === 0)
       || standings.some((each) => each.state === "used" && each.targets?.discovered === 0);
