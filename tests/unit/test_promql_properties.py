@@ -21,6 +21,7 @@ from stoker.promql import (
 from stoker.promql.cursor import MOST_LEVELS, Cursor
 from stoker.promql.nodes import Matcher, Selector, walk
 from stoker.promql.parse import read
+from stoker.promql.syntax import KEYWORDS
 from stoker.promql.tokens import Token, phrases, tokens
 from tests.unit.promql_expressions import FEATURES, Grammar
 
@@ -198,8 +199,27 @@ def test_what_has_a_shape_that_is_taken_is_taken(chance: random.Random, values: 
 def test_texts_that_are_compared_are_no_part_of_a_shape() -> None:
     """An empty one is, and so is what a text is matched with."""
     shapes = {shape_of(f'a{{b="{text}",c!="x=",d=~"y="}}') for text in ("1", "2 =", "{}")}
-    assert shapes == {'a{b="x",c!="x",d=~"y="}'}
+    assert shapes == {'x{b="x",c!="x",d=~"y="}'}
     assert len({shape_of(text) for text in ('a{b=""}', 'a{b="1"}', 'a{b=~"1"}', "a{b='1'}")}) == 4
+
+
+def test_names_of_metrics_are_no_part_of_a_shape() -> None:
+    """Where it is clear that they are such; recorded ones are of another sort."""
+    shapes = {shape_of(f'rate({name}{{b="1"}}[5m]) / {name}[5m]') for name in ("a", "sums", "inf_")}
+    assert shapes == {'rate(x{b="x"}[5m]) / x[5m]'}
+    assert shape_of('a:b{c="1"} / up') == 'x:x{c="x"} / up'
+    assert shape_of("é_b{} 1a{} .b{}") == "é_b{} 1a{} .b{}"
+
+
+LOOKS_NAMED = ('{}{{a="b"}}', "{}[5m]", "rate({}[5m])", "a {}[5m]", "a[{}[1m]")
+
+
+@pytest.mark.parametrize("around", ["{}", "a + {}", "sum by {}", "a offset {}", "a @ {}"])
+def test_words_of_the_language_are_part_of_a_shape(around: str) -> None:
+    """Not all of them can be metrics: a shape that is taken stands for what is taken."""
+    for word in (*KEYWORDS, *(each.upper() for each in KEYWORDS), "x:y"):
+        for text in (around.format(each.format(word)) for each in LOOKS_NAMED):
+            assert parsed(shape_of(text)) is None or parsed(text) is not None
 
 
 @pytest.mark.parametrize(
