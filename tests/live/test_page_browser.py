@@ -241,6 +241,24 @@ def test_what_does_not_exist_is_told_with_a_near_name(browser: Browser, site: Se
         page.says("3 targets")
 
 
+def test_a_part_that_is_marked_unfolds(page: Page) -> None:
+    """Also where it was on the screen before, folded."""
+    whole = "#/workload/Prometheus/monitoring/main?tab=configuration"
+    go(page, whole, "scrape_configs")
+    go(page, f"{whole}&of=ServiceMonitor/shop/cart", "this resource")
+    page.until("it to unfold", "document.querySelector('.part.marked').open")
+
+
+def test_narrow_screens_have_no_empty_block(page: Page) -> None:
+    """Where a row of figures is not full, the rest of it looks as the figures do."""
+    page.size(390, 844)
+    ground = "getComputedStyle(document.querySelector('.totals')).backgroundColor"
+    assert page.evaluate("document.querySelectorAll('.totals li').length % 2") == 1
+    assert page.evaluate(
+        f"{ground} === getComputedStyle(document.body.querySelector('.card')).backgroundColor"
+    )
+
+
 # --- What changes ---------------------------------------------------------------------------------
 
 

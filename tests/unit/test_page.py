@@ -126,9 +126,13 @@ def test_the_overview_tells_every_workload_and_counts_resources(folder: Path) ->
             "revision": 1,
             "note": "",
         }
+        assert (found["state"], found["headline"]) == (
+            "problem",
+            "2 workloads of 2 need a look; of 5 resources 1 is rejected and 1 is not selected",
+        )
         rows = {each["name"]: each for each in found["workloads"]}
         assert rows["main"]["state"] == "problem"
-        assert rows["main"]["headline"].startswith("runs, but 1 resource")
+        assert rows["main"]["headline"] == "runs, but of 4 resources 1 is rejected"
         assert rows["main"]["counts"][0] == {
             "kind": "ServiceMonitor",
             "selected": 3,
@@ -139,6 +143,7 @@ def test_the_overview_tells_every_workload_and_counts_resources(folder: Path) ->
         assert found["resources"] == {
             "total": 5,
             "used": 3,
+            "down": 0,
             "noTargets": 0,
             "rejected": 1,
             "held": 0,
@@ -234,6 +239,19 @@ def test_objects_are_explained_as_by_the_command(folder: Path) -> None:
         assert main["explanation"]["headline"] == main["workload"]["headline"]
         assert main["explanation"]["rejected"][0].startswith("ServiceMonitor shop/broken: ")
         assert main["resources"]["total"] == 4
+
+    asked(folder, question)
+
+
+@pytest.mark.parametrize(("name", "known"), [("state", "no targets"), ("kind", "PodMonitor")])
+def test_a_filter_that_there_is_not_is_refused(folder: Path, name: str, known: str) -> None:
+    """An empty list would look as if there were nothing; what there is, is found."""
+
+    async def question(ask: Ask) -> None:
+        told = (await ask(f"/api/resources?{name}=bogus"))["error"]
+        assert told.startswith(f"there is no {name} `bogus`: ")
+        assert known in told
+        assert "items" in await ask(f"/api/resources?{name}={quote(known)}")
 
     asked(folder, question)
 

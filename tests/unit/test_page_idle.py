@@ -109,11 +109,13 @@ def test_they_are_found_and_counted_by_it(desk: Desk) -> None:
 
 
 def test_they_are_in_the_configuration(desk: Desk) -> None:
-    """It is used, after all; and the workload is well."""
+    """It is used, after all; but the workload is not called well."""
     judged = desk.judged["Prometheus monitoring/main"]
     names = {each.name for each in desk.index.used_by(judged.title)}
     assert {"cart", "crat", "tart"} <= names
-    assert desk.row(judged).state == "good"
+    row = desk.row(judged)
+    assert (row.state, row.headline) == ("problem", "runs, but of 8 resources 4 have no targets")
+    assert desk.explained(judged).headline == row.headline
 
 
 def test_the_own_page_says_the_same(desk: Desk) -> None:
@@ -155,9 +157,12 @@ def test_a_workload_that_finds_none_outweighs_one_that_does(tmp_path: Path) -> N
 # --- Where the operator counts targets ------------------------------------------------------------
 
 
-def counted(discovered: int | None) -> ServiceMonitor:
+def counted(discovered: int | None, healthy: int = 0) -> ServiceMonitor:
     """A monitor, and how many targets its status says it has."""
-    seen = {"discovered": discovered, "healthy": 0, "observedAt": "2026-01-02T03:04:05Z"}
+    seen: Object = {"discovered": discovered, "observedAt": "2026-01-02T03:04:05Z"}
+    seen["healthy"] = healthy
+    if discovered and not healthy:
+        seen["errors"] = [{"message": "connection refused", "count": discovered}]
     condition = {"type": "Accepted", "status": "True", "lastTransitionTime": "2026-01-02T03:04:05Z"}
     binding = {
         "group": "monitoring.coreos.com", "resource": "prometheuses", "name": "main",
@@ -169,7 +174,7 @@ def counted(discovered: int | None) -> ServiceMonitor:
 
 @pytest.mark.parametrize("known", [True, False], ids=["leader", "standby"])
 @pytest.mark.parametrize(
-    ("discovered", "state"), [(0, State.NO_TARGETS), (3, State.USED), (None, State.USED)]
+    ("discovered", "state"), [(0, State.NO_TARGETS), (3, State.DOWN), (None, State.USED)]
 )
 def test_what_the_status_counts_is_told(
     discovered: int | None, state: State, known: bool, tmp_path: Path
@@ -183,15 +188,24 @@ def test_what_the_status_counts_is_told(
         judged = replace(judged, verdicts={})
     found, reason = judged.made_of(seen.resources[0])
     assert found is state
-    assert reason == (
-        "" if discovered != 0 else "it has found no targets, as of 2026-01-02T03:04:05Z"
+    assert (
+        reason
+        == {
+            0: "it has found no targets, as of 2026-01-02T03:04:05Z",
+            3: "all 3 targets are down, as of 2026-01-02T03:04:05Z: connection refused",
+            None: "",
+        }[discovered]
     )
+    if known and discovered is not None:
+        row = desk.row(judged)
+        assert row.state == "problem"
+        assert row.headline.startswith("runs, but of 1 resource 1 has ")
 
 
-def explained(folder: Path, discovered: int) -> Explanation:
+def explained(folder: Path, discovered: int, healthy: int = 0) -> Explanation:
     """What is said of a monitor whose status counts targets."""
     view = viewed(folder, SHOP, prometheus(), monitor())
-    return told(replace(view, resources=(counted(discovered),)))
+    return told(replace(view, resources=(counted(discovered, healthy),)))
 
 
 def test_the_first_line_says_that_prometheus_has_none(tmp_path: Path) -> None:
@@ -201,7 +215,8 @@ def test_the_first_line_says_that_prometheus_has_none(tmp_path: Path) -> None:
     assert found.headline == f"selected, but without targets: {when}"
     assert not found.good
     assert (found.standings[0].state, found.standings[0].cause) == (State.USED, Cause.NONE)
-    assert explained(tmp_path, 3).good
+    assert explained(tmp_path, 3, 3).good
+    assert "cannot scrape 3 of 3 targets: connection refused" in explained(tmp_path, 3).headline
 
 
 def test_a_judged_workload_is_asked_for_its_own_reason() -> None:

@@ -11,7 +11,7 @@ from stoker.explain.workload import explained_workload
 from stoker.ref import Ref, ref_of
 from stoker.select.choice import Resource
 from stoker.select.workload import Workload
-from stoker.spelling import nearest
+from stoker.view.meant import meant
 from stoker.view.view import View
 
 IS_WORKLOAD = frozenset(kind.name for kind in WORKLOADS)
@@ -89,10 +89,7 @@ def not_found(kind: str, key: str, known: Iterable[str], unseen: str = "") -> st
     names = sorted(known)
     if not names:
         return f"{start}; {unseen or f'there are no {kind} objects at all'}"
-    _, _, name = key.rpartition("/")
-    same = [each for each in names if each.rpartition("/")[2] == name]
-    guess = nearest(key, names) or (same[0] if same else "")
-    if guess:
+    if guess := meant(key, names):
         return f"{start}; did you mean {guess}?"
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
     return f"{start}; there are {', '.join(names[:5])}{more}"

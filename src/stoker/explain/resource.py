@@ -139,7 +139,7 @@ def _unreached_problem(told: tuple[Standing, ...], searches: Sequence[Search]) -
     if None in found:
         some = "how many targets is not known"
     elif every > number:
-        some = f"{every - number} of {every} targets"
+        some = f"{every - number:,} of {every:,} targets"
     else:
         where = "no agent is where its targets are"
         return f"selected by {_users(told)}, but {where}: {unreached_words(lost)}"
@@ -162,9 +162,12 @@ def _scrape_problem(told: tuple[Standing, ...]) -> str:
         if not found.discovered:
             who = f"{each.workload} has found none, as of {found.observed_at}"
             return f"selected, but without targets: {who}"
-        if found.errors:
-            failing = f"{found.discovered - found.healthy} of {counted(found.discovered, 'target')}"
-            return f"{each.workload} cannot scrape {failing}: {found.errors[0].message}"
+        if found.errors or not found.healthy:
+            why = f": {found.errors[0].message}" if found.errors else ""
+            failing = (
+                f"{found.discovered - found.healthy:,} of {counted(found.discovered, 'target')}"
+            )
+            return f"{each.workload} cannot scrape {failing}{why}"
     return ""
 
 
@@ -196,7 +199,7 @@ def _number(counts: Iterable[int | None]) -> str:
     if not known or len(known) < len(found):
         return "how many targets is not known"
     least, most = min(known), max(known)
-    return f"{least} to {most} targets" if least < most else counted(most, "target")
+    return f"{least:,} to {most:,} targets" if least < most else counted(most, "target")
 
 
 # --- The parts ------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
 from msgspec import Struct
 
@@ -24,21 +25,25 @@ from stoker.validate.findings import Finding, json_name
 from stoker.validate.verdicts import Outcome, Verdict
 from stoker.view.not_ours import not_managed
 from stoker.view.reconciled import AT_REST, fatal_among, is_at_rest, why_not_reconciled
+from stoker.view.states import State, in_numbers, unscraped
 from stoker.view.view import View
 from stoker.view.wording import counted, selector_words
+
+_WITHOUT: Final = (State.REJECTED, State.DOWN, State.NO_TARGETS)
 
 
 class Tally(Struct, frozen=True, kw_only=True):
     """What becomes of a workload in numbers, which are by the kinds of resources.
 
-    `there` is how many there are to choose from. `problem` is why it is not reconciled, `unread`
-    why not everything can be judged; empty where there is nothing to say. `odd` is the first
-    reason why it runs hardly as it was meant.
+    `made` is by what it makes of them, `there` is how many there are to choose from. `problem` is
+    why it is not reconciled, `unread` why not everything can be judged; empty where there is
+    nothing to say. `odd` is the first reason why it runs hardly as it was meant.
     """
 
     version: str = ""
     selected: Mapping[str, int] = {}
     rejected: Mapping[str, int] = {}
+    made: Mapping[State, int] = {}
     there: Mapping[str, int] = {}
     problem: str = ""
     unread: str = ""
@@ -54,6 +59,7 @@ def explained_workload(view: View, owner: Workload) -> Explanation:
         version=found.version,
         selected=Counter(type(each).__name__ for each in selected(view, owner, seen)),
         rejected=Counter(key.kind for key, _ in _left_out(found, Outcome.REJECTED)),
+        made=Counter(_state_of(owner, each) for each in found.verdicts.values()),
         there=Counter(type(each).__name__ for each in seen),
         problem=problem,
         unread=unread or _unknown(found),
@@ -72,6 +78,14 @@ def _unknown(found: Plan) -> str:
         return str(found.unmade)
     told = (f"{key}: {each.message}" for key, each in _left_out(found, Outcome.UNKNOWN))
     return next(told, "")
+
+
+def _state_of(owner: Workload, verdict: Verdict) -> State:
+    """What a workload makes of a resource, as far as verdicts and counted targets say."""
+    if not verdict.accepted:
+        return State.UNCLEAR if verdict.outcome is Outcome.UNKNOWN else State.REJECTED
+    found = unscraped(owner, verdict.resource)
+    return found[0] if found else State.USED
 
 
 def selected(view: View, owner: Workload, seen: Iterable[Resource]) -> list[Resource]:
@@ -129,7 +143,7 @@ def counts_of(owner: Workload, tally: Tally) -> tuple[Count, ...]:
 
 
 def _problem(view: View, owner: Workload, tally: Tally) -> str:
-    reason, rejected = not_managed(view, owner), sum(tally.rejected.values())
+    reason = not_managed(view, owner)
     if reason or _rivalry(view, owner):
         return f"not looked after: {reason.text}" if reason else _rivalry(view, owner)
     if owner.spec.paused:
@@ -138,10 +152,17 @@ def _problem(view: View, owner: Workload, tally: Tally) -> str:
         return f"not reconciled: {tally.problem}"
     if is_unmanaged(owner, view.settings):
         return UNMANAGED
-    if rejected:
-        return f"runs, but {counted(rejected, 'resource')} of those it selects are rejected"
+    if tally.made.get(State.REJECTED):
+        return _partly(tally)
     failing = next((each for each in _conditions(owner) if "=False" in each), "")
-    return f"its condition {failing}" if failing else tally.odd
+    return f"its condition {failing}" if failing else tally.odd or _partly(tally)
+
+
+def _partly(tally: Tally) -> str:
+    """What it runs without; empty if that is nothing."""
+    told = in_numbers(tally.made, _WITHOUT)
+    every = counted(sum(tally.selected.values()), "resource")
+    return f"runs, but of {every} {told}" if told else ""
 
 
 def _rivalry(view: View, owner: Workload) -> str:
@@ -176,7 +197,7 @@ def _why_none(wanted: Choice, path: str, there: int) -> str:
         where = f"namespaces with {selector_words(wanted.namespaces)}"
         if not wanted.namespaces.requirements and not wanted.namespaces.nothing:
             where = "all namespaces"
-    return f"asks for {selector_words(wanted.labels)} in {where}; there are {there} in all"
+    return f"asks for {selector_words(wanted.labels)} in {where}; there are {there:,} in all"
 
 
 def _conditions(owner: Workload) -> Iterator[str]:

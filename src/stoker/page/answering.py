@@ -26,6 +26,7 @@ from stoker.page.index import Query
 from stoker.page.judged import Judged
 from stoker.page.parts import part_of, parts_of
 from stoker.page.refused import beside_refused, refused_resource, refused_workload
+from stoker.page.wellness import wellness_of
 from stoker.ref import Ref
 from stoker.select.choice import Resource
 from stoker.view.configuration import Layout
@@ -78,11 +79,15 @@ class Answering(ABC):
     async def overview(self) -> Overview:
         """Everything at a glance."""
         desk = await self._desk()
+        rows, problems = tuple(await self._rows(desk)), tuple(self._problems())
+        state, headline = wellness_of(rows, desk.index.totals, len(problems))
         return Overview(
             source=self._origin(desk),
-            workloads=tuple(await self._rows(desk)),
+            state=state,
+            headline=headline,
+            workloads=rows,
             resources=desk.index.totals,
-            problems=tuple(self._problems()),
+            problems=problems,
         )
 
     async def resources(self, query: Query) -> Items:

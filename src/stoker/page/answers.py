@@ -54,6 +54,7 @@ class Totals(_Answer, frozen=True, kw_only=True):
 
     total: int
     used: int
+    down: int
     no_targets: int
     rejected: int
     held: int
@@ -70,9 +71,11 @@ class Problem(_Answer, frozen=True, kw_only=True):
 
 
 class Overview(_Answer, frozen=True, kw_only=True):
-    """Everything at a glance."""
+    """Everything at a glance; `state` is good, problem or unknown, `headline` says it in words."""
 
     source: Origin
+    state: str
+    headline: str
     workloads: tuple[Row, ...]
     resources: Totals
     problems: tuple[Problem, ...] = ()

@@ -23,6 +23,7 @@ from stoker.select.assets import Assets
 from stoker.select.choice import Resource
 from stoker.spelling import nearest
 from stoker.view.configuration import Layout, Materials, layout_of
+from stoker.view.meant import meant
 from stoker.view.view import View
 
 _KINDS = tuple(kind.name for kind in KINDS)
@@ -98,7 +99,7 @@ class Desk(Struct, frozen=True, kw_only=True):
         if len(known) > _MOST_COMPARED:
             near = [each for each in known if each.partition("/")[0] == namespace]
             known = (near or known)[:_MOST_COMPARED]
-        return Unknown(error=not_found(kind, key, known), meant=nearest(key, known))
+        return Unknown(error=not_found(kind, key, known), meant=meant(key, known))
 
     def _keys(self, kind: str) -> Iterator[str]:
         for each in self.view.workloads:
@@ -112,6 +113,7 @@ class Desk(Struct, frozen=True, kw_only=True):
             version=judged.version,
             selected=self.index.selected(judged.title),
             rejected=self.index.rejected(judged.title),
+            made=self.index.made(judged.title),
             there=self.index.kinds,
             problem=judged.problem,
             odd=odd_of(judged.notes),

@@ -1,7 +1,7 @@
 """Resources that are used, and for which nothing is scraped, where that is known without asking.
 
 Among manifests it is known from Services and pods beside them. Of a cluster it is known where the
-operator counts targets: the status of a resource says it then.
+operator counts targets: the status of a resource says it then (`view.states.unscraped`).
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,7 +12,6 @@ from stoker.explain.targets import search_of
 from stoker.ref import Ref, ref_of
 from stoker.select.choice import Resource
 from stoker.select.workload import AnyPrometheus, Workload, scraper_of
-from stoker.view.states import binding_of
 from stoker.view.view import View
 
 Idle: TypeAlias = tuple[Ref, str]
@@ -31,12 +30,3 @@ def idle_among(view: View, workload: Workload, used: Iterable[Resource]) -> Iter
             yield ref_of(resource), search.problems[0]
         elif search.unreached:
             yield ref_of(resource), f"no agent is there: {unreached_words(search.unreached)}"
-
-
-def none_discovered(workload: Workload, resource: Resource) -> str:
-    """That a workload has no targets for a resource; empty if it has some, or nobody counts."""
-    binding = binding_of(workload, resource)
-    counts = binding.targets if binding else None
-    if counts is None or counts.discovered:
-        return ""
-    return f"it has found no targets, as of {counts.observed_at}"

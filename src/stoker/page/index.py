@@ -96,6 +96,7 @@ class Index:
         self._states: Counter[State] = Counter()
         self._selected: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._rejected: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self._made: defaultdict[str, Counter[State]] = defaultdict(Counter)
         for entry in self.entries:
             self._count(entry, 1)
 
@@ -104,6 +105,7 @@ class Index:
         self._states[entry.state] += number
         for title, state in entry.marks:
             self._selected[title][entry.ref.kind] += number
+            self._made[title][state] += number
             if state is State.REJECTED:
                 self._rejected[title][entry.ref.kind] += number
 
@@ -131,20 +133,13 @@ class Index:
         made.kinds, made._states = self.kinds.copy(), self._states.copy()
         for mine, its in ((self._selected, made._selected), (self._rejected, made._rejected)):
             its.update((title, counts.copy()) for title, counts in mine.items())
+        made._made.update((title, counts.copy()) for title, counts in self._made.items())
         return made
 
     @property
     def totals(self) -> Totals:
         """All resources by their states."""
-        return Totals(
-            total=len(self.entries),
-            used=self._states[State.USED],
-            no_targets=self._states[State.NO_TARGETS],
-            rejected=self._states[State.REJECTED],
-            held=self._states[State.HELD],
-            unclear=self._states[State.UNCLEAR],
-            not_selected=self._states[State.NOT_SELECTED],
-        )
+        return totals_of(self._states)
 
     def found(self, query: Query) -> Found:
         """What a query asks for."""
@@ -170,9 +165,13 @@ class Index:
         """How many of them it rejects, by kind."""
         return self._rejected.get(workload, {})
 
+    def made(self, workload: str) -> Mapping[State, int]:
+        """What it makes of all of them, by state."""
+        return self._made.get(workload, {})
+
     def used_by(self, workload: str) -> list[Ref]:
         """What is in the configuration of a workload, or will be when it is not held any more."""
-        wanted = (State.USED, State.NO_TARGETS, State.HELD)
+        wanted = (State.USED, State.DOWN, State.NO_TARGETS, State.HELD)
         return [each.ref for each in self.entries if each.state_for(workload) in wanted]
 
     def _matching(self, query: Query) -> Iterable[Entry]:
@@ -185,6 +184,14 @@ class Index:
         if not words:
             return found
         return (each for each in found if all(word in each.words for word in words))
+
+
+def totals_of(states: Mapping[State, int]) -> Totals:
+    """Numbers of resources by state."""
+    return Totals(
+        total=sum(states.values()),
+        **{each.name.lower(): states.get(each, 0) for each in State},
+    )
 
 
 class IndexMaker:

@@ -6,7 +6,6 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 
 from stoker.generate.draft import Ignored
-from stoker.page.idle import none_discovered
 from stoker.ref import Ref, ref_of
 from stoker.select.choice import UNMANAGED, Resource, choices, is_unmanaged
 from stoker.select.workload import Workload
@@ -15,14 +14,21 @@ from stoker.status.conditions import FALSE, TRUE, UNKNOWN
 from stoker.validate.findings import Finding
 from stoker.validate.verdicts import Outcome, Verdict
 from stoker.view.reconciled import fatal_among
-from stoker.view.states import State, binding_of
+from stoker.view.states import State, binding_of, unscraped
 
 Judgement: TypeAlias = tuple[Verdict, tuple[Ignored, ...]]
 
 _NOT_JUDGED: Final = "it has not been judged yet"
 _REPORTED: Final = {TRUE: State.USED, FALSE: State.REJECTED, UNKNOWN: State.HELD}
 # The worst that a workload makes of a resource is what is told of it.
-_BY_GRAVITY: Final = (State.REJECTED, State.NO_TARGETS, State.USED, State.HELD, State.UNCLEAR)
+_BY_GRAVITY: Final = (
+    State.REJECTED,
+    State.DOWN,
+    State.NO_TARGETS,
+    State.USED,
+    State.HELD,
+    State.UNCLEAR,
+)
 
 
 class Judged(Struct, frozen=True, kw_only=True):
@@ -57,10 +63,11 @@ class Judged(Struct, frozen=True, kw_only=True):
 
     def _made_of(self, key: Ref, resource: Resource) -> tuple[State, str]:
         state, reason = self._taken(key, resource)
-        idle = "" if state is not State.USED else self.idle.get(key)
-        if idle is None:
-            idle = none_discovered(self.workload, resource)
-        return (State.NO_TARGETS, idle) if idle else (state, reason)
+        if state is not State.USED:
+            return state, reason
+        if key in self.idle:
+            return State.NO_TARGETS, self.idle[key]
+        return unscraped(self.workload, resource) or (state, reason)
 
     def _taken(self, key: Ref, resource: Resource) -> tuple[State, str]:
         """Whether it took a resource, and why not."""

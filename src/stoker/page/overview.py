@@ -13,6 +13,7 @@ from stoker.generate.sharding import shard_count
 from stoker.page.answers import Item, Items, Row, Scraped
 from stoker.page.index import Entry, Found, Query
 from stoker.page.judged import Judged
+from stoker.page.wellness import GOOD, PROBLEM, UNKNOWN
 from stoker.ref import ref_of
 from stoker.select.choice import Resource
 from stoker.select.workload import AnyPrometheus, Workload, scraper_of
@@ -36,7 +37,7 @@ def row_of(view: View, judged: Judged, tally: Tally) -> Row:
         namespace=owner.metadata.namespace or "",
         name=owner.metadata.name or "",
         version=tally.version or owner.spec.version or "",
-        state="problem" if not good else "good" if known else "unknown",
+        state=PROBLEM if not good else GOOD if known else UNKNOWN,
         headline=headline,
         counts=counts_of(owner, tally),
         ready=_ready(owner),
@@ -60,7 +61,7 @@ def bounded(explanation: Explanation) -> Explanation:
     more = len(explanation.rejected) - _MOST_REASONS
     if more <= 0:
         return explanation
-    note = f"{more} more are rejected; the list below has all of them"
+    note = f"{more:,} more are rejected; the list below has all of them"
     return replace(
         explanation,
         rejected=explanation.rejected[:_MOST_REASONS],

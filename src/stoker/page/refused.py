@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from stoker.explain.answer import Explanation
 from stoker.explain.ask import beside_unusable, unusable
 from stoker.page.answers import Items, Problem, ResourceAnswer, Row, WorkloadAnswer
+from stoker.page.wellness import PROBLEM
 
 
 def refused_resource(
@@ -39,7 +40,7 @@ def refused_workload(
         namespace=namespace,
         name=name,
         version="",
-        state="problem",
+        state=PROBLEM,
         headline=found.explanation.headline,
     )
     return WorkloadAnswer(

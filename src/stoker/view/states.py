@@ -1,7 +1,9 @@
 """What a workload makes of a resource: the words for it, and what the status of a resource says."""
 
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from functools import cache
+from typing import Final
 
 from msgspec import Struct
 
@@ -12,14 +14,36 @@ from stoker.select.workload import Workload
 
 
 class State(StrEnum):
-    """What a workload makes of a resource; without targets is one that is used all the same."""
+    """What a workload makes of a resource; one without targets, or down, is used all the same.
+
+    Down is one whose targets cannot be scraped, none of them.
+    """
 
     USED = "used"
     NO_TARGETS = "no targets"
+    DOWN = "down"
     REJECTED = "rejected"
     HELD = "held"
     UNCLEAR = "unclear"
     NOT_SELECTED = "not selected"
+
+
+_SAID: Final = {
+    State.REJECTED: ("is rejected", "are rejected"),
+    State.DOWN: ("has only targets that are down", "have only targets that are down"),
+    State.NO_TARGETS: ("has no targets", "have no targets"),
+    State.HELD: ("is held", "are held"),
+    State.UNCLEAR: ("is unclear", "are unclear"),
+    State.NOT_SELECTED: ("is not selected", "are not selected"),
+}
+NOT_WELL: Final = tuple(_SAID)
+"""All states but that of a resource that is used, and to some avail; the worst first."""
+
+
+def in_numbers(numbers: Mapping[State, int], states: Iterable[State] = NOT_WELL) -> str:
+    """How many resources are in each of some states, in words; empty where there are none."""
+    told = [f"{numbers[e]:,} {_SAID[e][numbers[e] > 1]}" for e in states if numbers.get(e)]
+    return " and ".join([", ".join(told[:-1]), told[-1]] if len(told) > 1 else told)
 
 
 class Cause(StrEnum):
@@ -64,3 +88,19 @@ def binding_of(workload: Workload, resource: Resource) -> Binding | None:
         if (binding.resource, binding.namespace, binding.name) == wanted:
             return binding
     return None
+
+
+def unscraped(workload: Workload, resource: Resource) -> tuple[State, str] | None:
+    """That the status of a resource counts no targets of a workload, or none that can be scraped.
+
+    None where it counts some, or nobody counts.
+    """
+    binding = binding_of(workload, resource)
+    counts = binding.targets if binding else None
+    if counts is None or counts.healthy:
+        return None
+    if not counts.discovered:
+        return State.NO_TARGETS, f"it has found no targets, as of {counts.observed_at}"
+    number = f"all {counts.discovered:,} targets are" if counts.discovered > 1 else "its target is"
+    why = f": {counts.errors[0].message}" if counts.errors else ""
+    return State.DOWN, f"{number} down, as of {counts.observed_at}{why}"

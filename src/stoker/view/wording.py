@@ -53,5 +53,5 @@ def listed(words: Iterable[str], empty: str = "none") -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """A number with its noun."""
-    return f"{number} {noun}" + ("" if number == 1 else "s")
+    """A number, as people read it, with its noun."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")

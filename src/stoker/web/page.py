@@ -29,6 +29,8 @@ from stoker.page.answers import (
     WorkloadAnswer,
 )
 from stoker.page.index import Query
+from stoker.select.choice import SELECTED_KINDS
+from stoker.view.states import State
 from stoker.web.gate import HEADERS, Gate, as_json, page_file
 
 _LONGEST_QUERY: Final = 1000
@@ -36,6 +38,10 @@ _SAME_SECONDS: Final = 0.1
 _PAUSE_SECONDS: Final = 0.5
 _SILENCE_SECONDS: Final = 15.0
 _MOST_LISTENERS: Final = 64
+_FILTERS: Final = {
+    "kind": tuple(kind.name for kind in SELECTED_KINDS),
+    "state": tuple(each.value for each in State),
+}
 
 
 class Pages(Protocol):
@@ -235,6 +241,10 @@ def _query(request: web.Request) -> Query:
     kind, _, key = workload.partition("/")
     if len(given.get("q", "")) > _LONGEST_QUERY:
         raise web.HTTPBadRequest(text="q is too long")
+    for name, known in _FILTERS.items():
+        word = given.get(name, "")
+        if word and word not in known:
+            raise web.HTTPBadRequest(text=f"there is no {name} `{word}`: {', '.join(known)}")
     return Query(
         q=given.get("q", ""),
         kind=given.get("kind", ""),

@@ -92,7 +92,11 @@ function arrive(before) {
 let marked;
 function reveal(wanted) {
   marked = wanted;
-  main.querySelector(".part.marked")?.scrollIntoView({ block: "start" });
+  const part = main.querySelector(".part.marked");
+  if (!part) return;
+  // It may have been on the screen already, folded by the reader or never unfolded.
+  part.open = true;
+  part.scrollIntoView({ block: "start" });
 }
 
 function failure(error, { segments: [, kind = ""] }) {

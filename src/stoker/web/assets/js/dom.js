@@ -39,7 +39,7 @@ const SHAPES = {
 
 const LOOKS = {
   "good": "good", "used": "good",
-  "problem": "warn", "rejected": "bad", "no targets": "warn",
+  "problem": "warn", "rejected": "bad", "down": "bad", "no targets": "warn",
   "held": "wait", "not selected": "none", "unclear": "unknown", "unknown": "unknown",
 };
 

@@ -10,7 +10,7 @@ import { aside, columns, named, pager } from "./parts.js";
 
 const PAGE = 100;
 const TYPING = 120;
-const STATES = ["used", "no targets", "rejected", "held", "unclear", "not selected"];
+const STATES = ["used", "down", "no targets", "rejected", "held", "unclear", "not selected"];
 const KINDS = [
   "ServiceMonitor", "PodMonitor", "Probe", "ScrapeConfig", "PrometheusRule", "AlertmanagerConfig",
 ];

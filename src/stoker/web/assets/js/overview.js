@@ -1,7 +1,7 @@
 // #/: all workloads and how they are, what there is in all, and what could not be read.
 
 import { ask, url } from "./api.js";
-import { count, counted, h, prose, state } from "./dom.js";
+import { count, h, prose, state } from "./dom.js";
 import { object, of } from "./links.js";
 import { aside, facts, more, named, search, section } from "./parts.js";
 
@@ -17,12 +17,12 @@ export function title() {
   return "Overview";
 }
 
-export function render({ source, workloads, resources, problems }) {
+export function render({ source, headline, workloads, resources, problems }) {
   const place = source.kind === "directory" ? "Directory" : "Cluster";
   return [
     h("header", { class: "head" },
       h("p", { class: "eyebrow" }, place, h("code", {}, source.name)),
-      h("h1", { tabindex: "-1" }, headline(workloads, problems.length))),
+      h("h1", { tabindex: "-1" }, headline)),
     source.note && h("p", { class: "banner", role: "status" }, prose(source.note)),
     totals(resources),
     unusable(problems),
@@ -30,22 +30,13 @@ export function render({ source, workloads, resources, problems }) {
   ];
 }
 
-function headline(workloads, problems) {
-  const [all, bad] = [workloads.length, workloads.filter((each) => each.state !== "good").length];
-  const unread = problems ? `, and ${counted(problems, "object")} cannot be used` : "";
-  if (!all) return `There is no workload yet${unread}`;
-  if (bad === 1) return `1 workload of ${count(all)} needs a look${unread}`;
-  if (bad) return `${count(bad)} workloads of ${count(all)} need a look${unread}`;
-  if (all === 1) return `The one workload is well${unread}`;
-  return `All ${count(all)} workloads are well${unread}`;
-}
-
 // --- Resources by state --------------------------------------------------------------------------
 
-function totals({ total, used, noTargets, rejected, held, unclear, notSelected }) {
+function totals({ total, used, down, noTargets, rejected, held, unclear, notSelected }) {
   return h("nav", { "aria-label": "Resources by state" }, h("ul", { class: "totals" },
     figure(total, "resources", ""),
     figure(used, "used", "used"),
+    down ? figure(down, "down", "down") : null,
     noTargets ? figure(noTargets, "no targets", "no targets") : null,
     figure(rejected, "rejected", "rejected"),
     held ? figure(held, "held", "held") : null,

@@ -41,6 +41,8 @@ function word({ good, standings, searches }) {
   const states = new Set(standings.map((each) => each.state));
   if (good) return ["used", "unclear"].find((each) => states.has(each)) ?? "good";
   if (states.has("used") && !states.has("rejected")) {
+    const down = ({ targets }) => targets?.discovered > 0 && targets.healthy === 0;
+    if (standings.some((each) => each.state === "used" && down(each))) return "down";
     const idle = searches.some((each) => each.targets === 0)
       || standings.some((each) => each.state === "used" && each.targets?.discovered === 0);
     return idle ? "no targets" : "problem";

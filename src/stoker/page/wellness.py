@@ -1,0 +1,52 @@
+"""How everything is, in one word and one sentence: the page and `stoker status` say the same."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from stoker.page.answers import Row, Totals
+from stoker.view.states import NOT_WELL, in_numbers
+from stoker.view.wording import counted
+
+GOOD: Final = "good"
+PROBLEM: Final = "problem"
+UNKNOWN: Final = "unknown"
+
+
+def wellness_of(rows: Sequence[Row], totals: Totals, unusable: int) -> tuple[str, str]:
+    """Whether all is well (good, problem or unknown), and everything in a sentence.
+
+    `unusable` is how many objects cannot be used as they are written.
+    """
+    parts = [_workloads(rows), *_resources(totals)]
+    if unusable:
+        parts.append(f"{counted(unusable, 'object')} cannot be used")
+    return _state(rows, totals, unusable), "; ".join(parts)
+
+
+def _state(rows: Sequence[Row], totals: Totals, unusable: int) -> str:
+    doubtful = totals.unclear
+    if unusable or totals.total - totals.used - doubtful or _number(rows, PROBLEM):
+        return PROBLEM
+    return UNKNOWN if doubtful or _number(rows, UNKNOWN) or not rows else GOOD
+
+
+def _number(rows: Sequence[Row], state: str) -> int:
+    return sum(1 for each in rows if each.state == state)
+
+
+def _workloads(rows: Sequence[Row]) -> str:
+    every, bad = len(rows), len(rows) - _number(rows, GOOD)
+    if not every:
+        return "There is no workload yet"
+    if bad:
+        number = "1 workload" if bad == 1 else f"{bad:,} workloads"
+        return f"{number} of {every:,} {'needs' if bad == 1 else 'need'} a look"
+    return "The one workload is well" if every == 1 else f"All {every:,} workloads are well"
+
+
+def _resources(totals: Totals) -> Iterator[str]:
+    told = in_numbers({each: getattr(totals, each.name.lower()) for each in NOT_WELL})
+    if told:
+        yield f"of {counted(totals.total, 'resource')} {told}"
+    elif totals.total:
+        yield f"{counted(totals.total, 'resource')} {'is' if totals.total == 1 else 'are'} used"
