@@ -10,10 +10,10 @@ import yaml
 from stoker.__main__ import main
 from stoker.explain.answer import Explanation
 from stoker.explain.ask import explanation
+from stoker.explain.idle import idle_among
 from stoker.offline.manifests import read
 from stoker.offline.surroundings import view_of
 from stoker.offline.world import world_of
-from stoker.page.idle import idle_among
 from stoker.settings import OperatorSettings
 from tests.builders import node, thing
 

@@ -5,9 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from stoker.errors import UnknownError
 from stoker.explain.answer import Count, Explanation
+from stoker.explain.idle import idle_of
 from stoker.explain.reach import reach_of
 from stoker.plan import OWN, Plan, in_sight
 from stoker.ref import Ref, ref_of
@@ -25,6 +27,7 @@ from stoker.validate.findings import Finding, json_name
 from stoker.validate.verdicts import Outcome, Verdict
 from stoker.view.not_ours import not_managed
 from stoker.view.reconciled import AT_REST, fatal_among, is_at_rest, why_not_reconciled
+from stoker.view.sorted import Sorted
 from stoker.view.states import State, in_numbers, unscraped
 from stoker.view.view import View
 from stoker.view.wording import counted, selector_words
@@ -59,7 +62,7 @@ def explained_workload(view: View, owner: Workload) -> Explanation:
         version=found.version,
         selected=Counter(type(each).__name__ for each in selected(view, owner, seen)),
         rejected=Counter(key.kind for key, _ in _left_out(found, Outcome.REJECTED)),
-        made=Counter(_state_of(owner, each) for each in found.verdicts.values()),
+        made=_made(view, found),
         there=Counter(type(each).__name__ for each in seen),
         problem=problem,
         unread=unread or _unknown(found),
@@ -80,8 +83,17 @@ def _unknown(found: Plan) -> str:
     return next(told, "")
 
 
+def _made(view: View, found: Plan) -> Mapping[State, int]:
+    """What becomes of resources; of their targets what can be told without reading anything."""
+    sorted_once = replace(view, surroundings=Sorted(view.surroundings), brief=True)
+    idle = idle_of(sorted_once, found) if view.at_hand else {}
+    return Counter(
+        State.NO_TARGETS if key in idle else _state_of(found.workload, each)
+        for key, each in found.verdicts.items()
+    )
+
+
 def _state_of(owner: Workload, verdict: Verdict) -> State:
-    """What a workload makes of a resource, as far as verdicts and counted targets say."""
     if not verdict.accepted:
         return State.UNCLEAR if verdict.outcome is Outcome.UNKNOWN else State.REJECTED
     found = unscraped(owner, verdict.resource)

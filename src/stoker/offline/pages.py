@@ -5,7 +5,7 @@ Reading and deciding happen in a thread; the page is answered meanwhile with wha
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeVar
 
 from msgspec import Struct
@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from stoker.consolidate import stand_ins_of
 from stoker.explain.answer import Explanation
+from stoker.explain.idle import idle_of
 from stoker.explain.resource import explained
 from stoker.explain.workload import selected
 from stoker.logs import logger
@@ -22,7 +23,6 @@ from stoker.offline.world import World
 from stoker.page.answering import AT_ONCE, Answering
 from stoker.page.answers import BusyError, Items, Origin, Problem, Row
 from stoker.page.desk import Desk
-from stoker.page.idle import idle_among
 from stoker.page.index import IndexMaker, Query
 from stoker.page.judged import Judged, held_by
 from stoker.page.overview import items_of
@@ -185,16 +185,8 @@ def _judged(view: View, workload: Workload, mine: Sequence[Resource]) -> Judged:
         ignored=made.ignored.get(OWN, ()),
         notes=made.notes,
         rule_files=_rule_files(made),
-        idle=_idle(view, made),
+        idle=idle_of(view, made),
     )
-
-
-def _idle(view: View, made: Plan) -> Mapping[Ref, str]:
-    """What a workload would use for nothing; of one that cannot be configured nobody knows."""
-    if made.unmade:
-        return {}
-    used = (each.resource for each in made.verdicts.values() if each.accepted)
-    return dict(idle_among(view, made.workload, used))
 
 
 def _rule_files(made: Plan) -> int:

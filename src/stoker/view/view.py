@@ -31,8 +31,8 @@ class View(Struct, frozen=True, kw_only=True):
     `rivals` are the operators that look after the same workload, by its kind, namespace and name;
     `rivals_unknown` says why a workload that is not there may have some. With `brief`, for
     thousands of resources at a time, what was probably meant is not looked for, and of what matches
-    more than a few Services or pods the targets are not counted. `reaches` keeps what was found out
-    of agents on nodes.
+    more than a few Services or pods the targets are not counted. `at_hand` says that surroundings
+    need not be read first. `reaches` keeps what was found out of agents on nodes.
     """
 
     workloads: tuple[Workload, ...]
@@ -46,6 +46,7 @@ class View(Struct, frozen=True, kw_only=True):
     rivals: Mapping[Ref, tuple[str, ...]] = {}
     rivals_unknown: str = ""
     brief: bool = False
+    at_hand: bool = False
     reaches: dict[int, Any] = {}
 
     @property

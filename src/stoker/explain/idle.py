@@ -4,17 +4,26 @@ Among manifests it is known from Services and pods beside them. Of a cluster it 
 operator counts targets: the status of a resource says it then (`view.states.unscraped`).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from stoker.explain.reach import reach_of, unreached_words
 from stoker.explain.targets import search_of
+from stoker.plan import Plan
 from stoker.ref import Ref, ref_of
 from stoker.select.choice import Resource
 from stoker.select.workload import AnyPrometheus, Workload, scraper_of
 from stoker.view.view import View
 
 Idle: TypeAlias = tuple[Ref, str]
+
+
+def idle_of(view: View, made: Plan) -> Mapping[Ref, str]:
+    """What a workload would use for nothing; of one that cannot be configured nobody knows."""
+    if made.unmade:
+        return {}
+    used = (each.resource for each in made.verdicts.values() if each.accepted)
+    return dict(idle_among(view, made.workload, used))
 
 
 def idle_among(view: View, workload: Workload, used: Iterable[Resource]) -> Iterator[Idle]:
