@@ -4,6 +4,7 @@ docs/reference/            every field of every kind, flags, metrics, versions
 charts/stoker-crds/files/  the definitions, as the chart carries them
 charts/stoker/             the rules of the operator's roles, which are those of deploy/
 docs/architecture.md       the list of all modules
+tests/promised/            names that programs rely on: what has come is added, nothing is taken out
 """
 
 import json
@@ -19,7 +20,7 @@ from stoker.cli.flag_table import GROUPS, Flag
 from stoker.web.metric_table import PREFIX, TABLE
 from stoker.web.metrics import Family
 from stoker.web.webhook_metrics import WebhookMetrics
-from tools import compatibility, modules
+from tools import compatibility, modules, promises
 
 ROOT = Path(__file__).parent.parent
 PAGES = Path("docs/reference")
@@ -40,7 +41,7 @@ def made() -> dict[Path, str]:
     files[PAGES / "compatibility.md"] = compatibility.page()
     files[RULES] = rules_template()
     files[modules.PAGE] = modules.page()
-    return files | definitions()
+    return files | definitions() | promises.made()
 
 
 def found() -> Iterator[Path]:
