@@ -52,3 +52,28 @@ def parse_version(text: str) -> Version:
 
 def _identifier(word: str) -> Identifier:
     return (0, int(word), "") if word.isdigit() else (1, 0, word)
+
+
+def needs_version(program: str, since: str) -> str:
+    """What is said of something that only newer versions of a program know."""
+    return f"needs {program} {since} or newer"
+
+
+class Versioned(Struct, frozen=True, kw_only=True):
+    """Something that not every version of a program knows: a row of a table begins with it.
+
+    `since` is the first version that knows it, `until` the first that no longer does.
+    """
+
+    since: str = ""
+    until: str = ""
+
+    def known_to(self, version: Version) -> bool:
+        """Whether a version knows it."""
+        if self.since and version < parse_version(self.since):
+            return False
+        return not (self.until and version >= parse_version(self.until))
+
+    def lacking(self, program: str) -> str:
+        """Why a version does not know it, in words."""
+        return needs_version(program, self.since) if self.since else f"gone in {self.until}"

@@ -8,34 +8,23 @@ from collections.abc import Callable
 from posixpath import normpath
 from typing import Any, Final, TypeAlias
 
-from msgspec import Struct
-
 from stoker.api.workload import Argument
 from stoker.build.paths import CONFIG_FILE, DATA, WEB_PORT
 from stoker.select.workload import Scraper
-from stoker.version import Version, parse_version
+from stoker.version import Version, Versioned
 
 Value: TypeAlias = str | bool | tuple[str, ...] | None
 
 
-class Flag(Struct, frozen=True):
+class Flag(Versioned, frozen=True):
     """A flag of a program.
 
     `value` gives what follows the `=`, or whether a switch is set; None or nothing leaves it out,
     and several values make the flag that often.
-    `since` is the first version that knows the flag, `until` the first that no longer does.
     """
 
     name: str
     value: Callable[[Any], Value]
-    since: str = ""
-    until: str = ""
-
-    def known_to(self, version: Version) -> bool:
-        """Whether a version knows this flag."""
-        if self.since and version < parse_version(self.since):
-            return False
-        return not (self.until and version >= parse_version(self.until))
 
 
 def flags_set(table: tuple[Flag, ...], subject: Any, version: Version) -> list[Argument]:

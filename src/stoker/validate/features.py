@@ -13,27 +13,19 @@ from msgspec import Struct
 from stoker.api.prometheus import PrometheusAgentSpec
 from stoker.api.prometheus_common import PrometheusCommonSpec
 from stoker.validate.findings import Finding, Findings, Reason, json_names
-from stoker.version import Version, parse_version
+from stoker.version import Version, Versioned, parse_version
 
 
-class Feature(Struct, frozen=True):
-    """A flag: the first version that knows it, the first that no longer does, and who uses it.
+class Feature(Versioned, frozen=True):
+    """A feature flag, and who uses it.
 
     From version `idle` on it is known and does nothing: what it was for is always so, or a field
     does it `instead`.
     """
 
-    since: str
-    until: str = ""
     idle: str = ""
     instead: str = ""
     server_only: bool = False
-
-    def known_to(self, version: Version) -> bool:
-        """Whether a version knows the flag."""
-        if version < parse_version(self.since):
-            return False
-        return not (self.until and version >= parse_version(self.until))
 
     def idle_in(self, version: Version) -> bool:
         """Whether a version knows the flag for nothing."""
@@ -45,47 +37,49 @@ NEWEST_KNOWN: Final = "3.15.0"
 
 _UNTIL_3: Final = "3.0.0"
 FEATURES: Final[dict[str, Feature]] = {
-    "agent": Feature("2.32.0", _UNTIL_3),
-    "auto-gomaxprocs": Feature("2.35.0", _UNTIL_3),
-    "auto-gomemlimit": Feature("2.50.0", _UNTIL_3),
-    "auto-reload-config": Feature("3.0.0"),
-    "concurrent-rule-eval": Feature("2.51.0", server_only=True),
-    "created-timestamp-zero-ingestion": Feature("2.50.0"),
-    "delayed-compaction": Feature("2.55.0", server_only=True),
-    "exemplar-storage": Feature("2.26.0"),
-    "expand-external-labels": Feature("2.27.0", _UNTIL_3),
-    "extra-scrape-metrics": Feature("2.30.0"),
-    "fast-startup": Feature("3.11.0", server_only=True),
-    "histograms-st-encoding": Feature("3.14.0", server_only=True),
-    "memory-snapshot-on-shutdown": Feature("2.30.0", server_only=True),
-    "metadata-wal-records": Feature("2.54.0"),
-    "native-histograms": Feature("2.40.0", idle="3.9.0", instead="scrapeNativeHistograms"),
-    "new-service-discovery-manager": Feature("2.31.0", _UNTIL_3),
-    "no-default-scrape-port": Feature("2.38.0", _UNTIL_3),
-    "old-ui": Feature("3.0.0", server_only=True),
-    "ooo-native-histograms": Feature("3.0.0", idle="3.4.0", server_only=True),
-    "openmetrics2": Feature("3.15.0"),
-    "otlp-deltatocumulative": Feature("3.2.0"),
-    "otlp-native-delta-ingestion": Feature("3.4.0"),
-    "otlp-write-receiver": Feature("2.47.0", _UNTIL_3),
-    "promql-at-modifier": Feature("2.25.0", _UNTIL_3, "2.33.0", server_only=True),
-    "promql-binop-fill-modifiers": Feature("3.10.0", server_only=True),
-    "promql-delayed-name-removal": Feature("2.55.0", server_only=True),
-    "promql-duration-expr": Feature("3.4.0", idle="3.14.0", server_only=True),
-    "promql-experimental-functions": Feature("2.49.0", server_only=True),
-    "promql-extended-range-selectors": Feature("3.7.0", server_only=True),
-    "promql-negative-offset": Feature("2.26.0", _UNTIL_3, "2.33.0", server_only=True),
-    "promql-per-step-stats": Feature("2.35.0", server_only=True),
-    "remote-write-receiver": Feature("2.25.0", _UNTIL_3),
-    "search-api": Feature("3.13.0", server_only=True),
-    "st-storage": Feature("3.10.0"),
-    "st-synthesis": Feature("3.12.0"),
-    "type-and-unit-labels": Feature("3.5.0"),
-    "use-start-timestamps": Feature("3.12.0", server_only=True),
-    "use-uncached-io": Feature("3.5.0", server_only=True),
-    "utf8-names": Feature("2.55.0", _UNTIL_3),
-    "xor2-encoding": Feature("3.11.0", server_only=True),
-    "zstd-scrape": Feature("3.15.0"),
+    "agent": Feature(since="2.32.0", until=_UNTIL_3),
+    "auto-gomaxprocs": Feature(since="2.35.0", until=_UNTIL_3),
+    "auto-gomemlimit": Feature(since="2.50.0", until=_UNTIL_3),
+    "auto-reload-config": Feature(since="3.0.0"),
+    "concurrent-rule-eval": Feature(since="2.51.0", server_only=True),
+    "created-timestamp-zero-ingestion": Feature(since="2.50.0"),
+    "delayed-compaction": Feature(since="2.55.0", server_only=True),
+    "exemplar-storage": Feature(since="2.26.0"),
+    "expand-external-labels": Feature(since="2.27.0", until=_UNTIL_3),
+    "extra-scrape-metrics": Feature(since="2.30.0"),
+    "fast-startup": Feature(since="3.11.0", server_only=True),
+    "histograms-st-encoding": Feature(since="3.14.0", server_only=True),
+    "memory-snapshot-on-shutdown": Feature(since="2.30.0", server_only=True),
+    "metadata-wal-records": Feature(since="2.54.0"),
+    "native-histograms": Feature(since="2.40.0", idle="3.9.0", instead="scrapeNativeHistograms"),
+    "new-service-discovery-manager": Feature(since="2.31.0", until=_UNTIL_3),
+    "no-default-scrape-port": Feature(since="2.38.0", until=_UNTIL_3),
+    "old-ui": Feature(since="3.0.0", server_only=True),
+    "ooo-native-histograms": Feature(since="3.0.0", idle="3.4.0", server_only=True),
+    "openmetrics2": Feature(since="3.15.0"),
+    "otlp-deltatocumulative": Feature(since="3.2.0"),
+    "otlp-native-delta-ingestion": Feature(since="3.4.0"),
+    "otlp-write-receiver": Feature(since="2.47.0", until=_UNTIL_3),
+    "promql-at-modifier": Feature(since="2.25.0", until=_UNTIL_3, idle="2.33.0", server_only=True),
+    "promql-binop-fill-modifiers": Feature(since="3.10.0", server_only=True),
+    "promql-delayed-name-removal": Feature(since="2.55.0", server_only=True),
+    "promql-duration-expr": Feature(since="3.4.0", idle="3.14.0", server_only=True),
+    "promql-experimental-functions": Feature(since="2.49.0", server_only=True),
+    "promql-extended-range-selectors": Feature(since="3.7.0", server_only=True),
+    "promql-negative-offset": Feature(
+        since="2.26.0", until=_UNTIL_3, idle="2.33.0", server_only=True
+    ),
+    "promql-per-step-stats": Feature(since="2.35.0", server_only=True),
+    "remote-write-receiver": Feature(since="2.25.0", until=_UNTIL_3),
+    "search-api": Feature(since="3.13.0", server_only=True),
+    "st-storage": Feature(since="3.10.0"),
+    "st-synthesis": Feature(since="3.12.0"),
+    "type-and-unit-labels": Feature(since="3.5.0"),
+    "use-start-timestamps": Feature(since="3.12.0", server_only=True),
+    "use-uncached-io": Feature(since="3.5.0", server_only=True),
+    "utf8-names": Feature(since="2.55.0", until=_UNTIL_3),
+    "xor2-encoding": Feature(since="3.11.0", server_only=True),
+    "zstd-scrape": Feature(since="3.15.0"),
 }
 # Prometheus ends at once with flags of the mode that it does not run in.
 _OF_SERVERS: Final = (
@@ -103,14 +97,14 @@ _APART: Final = ("otlp-deltatocumulative", "otlp-native-delta-ingestion")
 
 # Alertmanager ends at once with a feature that it does not know, and with both of the last two.
 ALERTMANAGER_FEATURES: Final[dict[str, Feature]] = {
-    "alert-names-in-metrics": Feature("0.31.0"),
-    "auto-gomaxprocs": Feature("0.28.0", "0.33.0"),
-    "auto-gomemlimit": Feature("0.28.0"),
-    "event-recorder": Feature("0.33.0"),
-    "group-key-in-metrics": Feature("0.33.0"),
-    "receiver-name-in-metrics": Feature("0.26.0"),
-    "classic-mode": Feature("0.27.0"),
-    "utf8-strict-mode": Feature("0.27.0"),
+    "alert-names-in-metrics": Feature(since="0.31.0"),
+    "auto-gomaxprocs": Feature(since="0.28.0", until="0.33.0"),
+    "auto-gomemlimit": Feature(since="0.28.0"),
+    "event-recorder": Feature(since="0.33.0"),
+    "group-key-in-metrics": Feature(since="0.33.0"),
+    "receiver-name-in-metrics": Feature(since="0.26.0"),
+    "classic-mode": Feature(since="0.27.0"),
+    "utf8-strict-mode": Feature(since="0.27.0"),
 }
 NEWEST_ALERTMANAGER: Final = "0.34.0"
 """The version up to which that table knows every feature."""
