@@ -19,7 +19,7 @@ from stoker.ref import Ref
 from stoker.select.assets import CONFIG_MAP, SECRET, Contents
 from stoker.select.workload import Scraper
 from stoker.settings import Capabilities
-from stoker.validate.scope import Reading
+from stoker.validate.reading import ScraperReading
 from stoker.validate.workload import workload as workload_findings
 from stoker.yamltree import parse
 from tests.conformance.cases import Case
@@ -62,7 +62,7 @@ def _replayed(case: Case, *, agent: bool) -> Outcome:
 def _fault(given: dict[str, Any], *, agent: bool) -> str | None:
     """What is wrong with the workload itself, which we find before anything is written."""
     workload = workload_of(given, agent=agent)
-    scope = Reading(workload, contents_of(given), workload.namespace)
+    scope = ScraperReading(workload, contents_of(given), workload.namespace)
     return next(map(str, workload_findings(workload.spec, scope)), None)
 
 

@@ -41,7 +41,7 @@ from stoker.validate import workload as own
 from stoker.validate.findings import Finding
 from stoker.validate.monitors import interval_and_timeout, probe_targets
 from stoker.validate.relabel import relabelings
-from stoker.validate.scope import Reading
+from stoker.validate.reading import ScraperReading
 from stoker.validate.verdicts import Selection, Verdict, judge
 from tests.conformance.cases import Case
 from tests.conformance.compare import differences, without_nulls
@@ -57,9 +57,9 @@ def asking(workload: dict[str, Any] | None = None) -> Scraper:
     return Scraper(namespace=namespace, name=name, spec=decoded.spec)
 
 
-def scope(given: dict[str, Any], namespace: str = "") -> Reading:
+def scope(given: dict[str, Any], namespace: str = "") -> ScraperReading:
     """What the checks of a case may use."""
-    return Reading(asking(given.get("workload")), contents_of(given), namespace)
+    return ScraperReading(asking(given.get("workload")), contents_of(given), namespace)
 
 
 def verdict_outcome(case: Case, findings: Iterable[Finding]) -> Outcome:
@@ -132,7 +132,7 @@ def settings(case: Case, context: Context) -> Outcome:
     return verdict_outcome(case, check(value, ""))
 
 
-Referring = Callable[[Any, Reading, str], Iterable[Finding]]
+Referring = Callable[[Any, ScraperReading, str], Iterable[Finding]]
 _READERS: Final[dict[str, tuple[Any, Referring]]] = {
     "AddAuthorizationCredentials": (Authorization, http.authorization),
     "AddSafeAuthorizationCredentials": (Authorization, http.authorization),
@@ -169,7 +169,7 @@ def references(case: Case, context: Context) -> Outcome:
     return outcome_of(_unlike_reads(expect, used, value))
 
 
-def _unlike_reads(expect: dict[str, Any], used: Reading, value: Any) -> Iterator[str]:
+def _unlike_reads(expect: dict[str, Any], used: ScraperReading, value: Any) -> Iterator[str]:
     read = sorted({f"{one.kind}/{one.namespace}/{one.name}" for one in used.reads})
     yield from differences(expect.get("references", read), read, "references")
     if "tlsAssets" in expect:

@@ -18,7 +18,7 @@ from stoker.generate.draft import Draft
 from stoker.generate.scrapeconfig import scrape_config_job
 from stoker.select.assets import Contents
 from stoker.select.workload import Scraper
-from stoker.validate.scope import Reading
+from stoker.validate.reading import ScraperReading
 from stoker.validate.scrapeconfig import scrape_config
 from tests.live.enforcing import (
     Json,
@@ -175,5 +175,5 @@ def test_nobody_can_forbid_the_name_of_the_enforced_label() -> None:
     job = scrape_config_job(config, Draft(workload, Contents(), TENANT))
     (refusal,) = refusals([text_of({"scrape_configs": [job]})])
     assert '"a-b" is invalid' in refusal
-    (finding,) = scrape_config(config, Reading(workload, Contents(), TENANT))
+    (finding,) = scrape_config(config, ScraperReading(workload, Contents(), TENANT))
     assert finding.path == "spec.nameValidationScheme"

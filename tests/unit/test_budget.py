@@ -369,9 +369,9 @@ def test_files_to_mount_are_counted() -> None:
 
 def test_a_workload_has_no_budget() -> None:
     """Its owner may write what it takes."""
-    from stoker.validate.scope import Reading
+    from stoker.validate.reading import ScraperReading
 
-    scope = Reading(workload(values_read=1), Contents(SECRET), "tenant")
+    scope = ScraperReading(workload(values_read=1), Contents(SECRET), "tenant")
     found: Any = typed(monitor({"bearerTokenSecret": TOKEN}))
     assert scope.value(found.spec.endpoints[0].bearer_token_secret) == "v" * 30
 

@@ -51,7 +51,7 @@ REASONS = {
     "stoker.generate.block._key_text": SHORT,
     "stoker.validate.syntax._milliseconds": SHORT,
     "stoker.version.parse_version": SHORT,
-    "stoker.validate.scope._at_least": "versions that could be read, and words of ours",
+    "stoker.validate.reading._at_least": "versions that could be read, and words of ours",
     "stoker.validate.templates._setting": "versions that could be read",
     "stoker.generate.sharding._modulo": "the number of shards of a workload",
     "stoker.generate.sharding._only_active": "the number of shards of a workload",

@@ -24,7 +24,7 @@ from stoker.errors import ResourceError
 from stoker.generate.block import Block
 from stoker.generate.discovery import DISCOVERIES
 from stoker.validate.findings import Reason
-from stoker.validate.scope import Reading
+from stoker.validate.reading import ScraperReading
 from stoker.validate.scrapeconfig import scrape_config
 from tests.unit.discovery_examples import CREDENTIALS, EXAMPLES, HTTP, LOGINS, OAUTH2, key
 from tests.unit.test_generate_scrapeconfig import (
@@ -183,7 +183,7 @@ def taken(field: str, entry: dict[str, Any], version: str) -> dict[str, Any]:
     """The spec with one entry, less what is refused because the version does not know it."""
     name = discovery_fields()[field].encode_name
     config = {"metadata": {"namespace": "team", "name": "it"}, "spec": {name: [entry]}}
-    scope = Reading(draft_for(f"v{version}").scraper, SECRETS, "team")
+    scope = ScraperReading(draft_for(f"v{version}").scraper, SECRETS, "team")
     findings = scrape_config(convert(ScrapeConfig, config), scope)
     refused = {one.path for one in findings if one.reason is Reason.UNSUPPORTED_VERSION}
     if f"spec.{name}" in refused:

@@ -34,7 +34,7 @@ from stoker.validate.http import oauth2_settings, one_kind_of_credentials, tls_s
 from stoker.validate.monitors import pod_monitor, probe, service_monitor
 from stoker.validate.pem import ca_problem, pair_problem
 from stoker.validate.relabel import relabelings
-from stoker.validate.scope import Reading
+from stoker.validate.reading import ScraperReading
 from stoker.validate.scrapeconfig import DISCOVERIES, scrape_config
 from stoker.validate.syntax import (
     Url,
@@ -112,9 +112,9 @@ def asking(spec: PrometheusCommonSpec) -> Scraper:
     return Scraper(namespace="shop", name="main", spec=spec)
 
 
-def scope(**spec: Any) -> Reading:
+def scope(**spec: Any) -> ScraperReading:
     """What checks may use, for a Prometheus with these settings."""
-    return Reading(asking(convert(PrometheusCommonSpec, spec)), ASSETS, "shop")
+    return ScraperReading(asking(convert(PrometheusCommonSpec, spec)), ASSETS, "shop")
 
 
 def found(kind: str, spec: dict[str, Any], **settings: Any) -> dict[str, Reason]:
@@ -648,7 +648,7 @@ def test_a_scrape_config_cannot_forbid_the_names_of_its_prometheus(
 def workload_paths(**spec: Any) -> dict[str, Reason]:
     """What is found in a server's own settings."""
     model = convert(PrometheusSpec, spec)
-    return _by_path(workload_findings(model, Reading(asking(model), ASSETS, "shop")))
+    return _by_path(workload_findings(model, ScraperReading(asking(model), ASSETS, "shop")))
 
 
 @pytest.mark.parametrize("mode", [None, "StatefulSet", "DaemonSet"])
@@ -659,7 +659,7 @@ def test_the_gate_of_agents_on_every_node_does_what_it_says(mode: str | None, ru
     facts = capabilities_with(operator_settings([gates]))
     spec = PrometheusAgentSpec(mode=mode)
     found = workload_findings(
-        spec, Reading(replace(asking(spec), capabilities=facts), ASSETS, "shop")
+        spec, ScraperReading(replace(asking(spec), capabilities=facts), ASSETS, "shop")
     )
     refused = mode == "DaemonSet" and not runs
     assert [each.path for each in found] == (["spec.mode"] if refused else [])

@@ -8,7 +8,7 @@ from stoker.api.decode import convert
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.validate.discovery import DISCOVERIES
 from stoker.validate.findings import Finding, Reason
-from stoker.validate.scope import Reading
+from stoker.validate.reading import ScraperReading
 from stoker.validate.scrapeconfig import scrape_config
 from tests.unit.discovery_examples import EXAMPLES
 from tests.unit.test_generate_scrapeconfig import SECRETS, discovery_fields, draft_for
@@ -22,10 +22,10 @@ def found(field: str, entry: dict[str, Any], **settings: Any) -> dict[str, Reaso
     return {path.removeprefix(f"{field}[0]").removeprefix("."): why for path, why in seen.items()}
 
 
-def in_team(field: str, entry: dict[str, Any], version: str) -> tuple[list[Finding], Reading]:
+def in_team(field: str, entry: dict[str, Any], version: str) -> tuple[list[Finding], ScraperReading]:
     """What is found where the Secrets of the examples are, and what was used for it."""
     config = {"metadata": {"namespace": "team", "name": "it"}, "spec": {field: [entry]}}
-    scope = Reading(draft_for(version).scraper, SECRETS, "team")
+    scope = ScraperReading(draft_for(version).scraper, SECRETS, "team")
     return list(scrape_config(convert(ScrapeConfig, config), scope)), scope
 
 

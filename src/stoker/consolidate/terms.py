@@ -20,7 +20,7 @@ from stoker.errors import below
 from stoker.generate.sharding import zones
 from stoker.select.workload import Scraper
 from stoker.settings import Capabilities
-from stoker.version import parse_version
+from stoker.version import needs_version, parse_version
 
 _ENDPOINTS: Final = "Endpoints"
 _SLICES: Final = "EndpointSlice"
@@ -120,7 +120,7 @@ def _problems(scraper: Scraper) -> Iterator[Inexpressible]:
     if scraper.daemon_set:
         yield Inexpressible("spec.mode", "an agent on each node scrapes no ScrapeConfigs")
     if scraper.version < parse_version(_OLDEST):
-        yield Inexpressible("spec.version", f"needs Prometheus {_OLDEST} or newer")
+        yield Inexpressible("spec.version", needs_version("Prometheus", _OLDEST))
     if zones(scraper):
         reason = "targets of a ScrapeConfig are not divided by their zone"
         yield Inexpressible("spec.shardingStrategy", reason)

@@ -18,7 +18,7 @@ from stoker.generate.remote import remote_write
 from stoker.select.assets import Assets, Missing, Reference, Source, source_of
 from stoker.select.workload import Scraper
 from stoker.validate.findings import Reason, nothing_known
-from stoker.validate.scope import Reading
+from stoker.validate.reading import ScraperReading
 from stoker.validate.workload import remote_writes
 from stoker.version import Version, parse_version
 
@@ -86,7 +86,7 @@ def remote_write_file(ruler: ThanosRuler, assets: Assets, version: Version) -> R
     library = library_version(version)
     reader = _reader(ruler, library)
     entries = ruler.spec.remote_write or ()
-    scope = Reading(reader, assets, reader.namespace)
+    scope = ScraperReading(reader, assets, reader.namespace)
     found = tuple(remote_writes(entries, scope, _PATH))
     # What is certainly wrong comes first.
     for finding in sorted(found, key=lambda each: each.reason is Reason.NOT_KNOWN):

@@ -25,11 +25,11 @@ from stoker.api.common import (
 from stoker.api.core import SecretKeySelector
 from stoker.api.scrapeconfig.client import GrantOAuth2, HttpHeader
 from stoker.errors import below
-from stoker.select.assets import source_of
 from stoker.validate.findings import Finding, Findings, Reason, json_name, json_names
 from stoker.validate.pem import ca_problem, pair_problem
-from stoker.validate.scope import Reading
+from stoker.validate.reading import CheckReading
 from stoker.validate.syntax import Url, web_url_problem
+from stoker.version import needs_version
 
 _TLS_VERSIONS: Final = ("TLS10", "TLS11", "TLS12", "TLS13")
 
@@ -91,54 +91,54 @@ def _files_of(tls: SafeTlsConfig) -> set[str]:
     return {name for name, path in named.items() if path}
 
 
-def tls_references(tls: SafeTlsConfig | None, scope: Reading, path: str) -> Findings:
+def tls_references(tls: SafeTlsConfig | None, reading: CheckReading, path: str) -> Findings:
     """The material is there and loads; it becomes files."""
     if tls is None:
         return
     if is_set(tls.ca):
-        yield from scope.unresolved(tls.ca, below(path, "ca"))
-        yield from _unreadable_ca(tls, scope, below(path, "ca"))
+        yield from reading.unresolved(tls.ca, below(path, "ca"))
+        yield from _unreadable_ca(tls, reading, below(path, "ca"))
     if is_set(tls.cert):
-        yield from scope.unresolved(tls.cert, below(path, "cert"))
+        yield from reading.unresolved(tls.cert, below(path, "cert"))
     if tls.key_secret is not None:
-        yield from scope.unresolved(tls.key_secret, below(path, "keySecret"))
-    yield from _unreadable_pair(tls, scope, path)
+        yield from reading.unresolved(tls.key_secret, below(path, "keySecret"))
+    yield from _unreadable_pair(tls, reading, path)
 
 
-def _unreadable_ca(tls: SafeTlsConfig, scope: Reading, path: str) -> Findings:
-    text = scope.value(tls.ca)
+def _unreadable_ca(tls: SafeTlsConfig, reading: CheckReading, path: str) -> Findings:
+    text = reading.value(tls.ca)
     if text is None:
         return
-    scope.keep_file(tls.ca, text)
+    reading.keep_file(tls.ca, text)
     problem = ca_problem(text)
     if problem:
         yield Finding(path, Reason.INVALID_CERTIFICATE, problem)
 
 
-def _unreadable_pair(tls: SafeTlsConfig, scope: Reading, path: str) -> Findings:
-    certificate = scope.value(tls.cert) if is_set(tls.cert) else None
-    key = scope.value(tls.key_secret)
+def _unreadable_pair(tls: SafeTlsConfig, reading: CheckReading, path: str) -> Findings:
+    certificate = reading.value(tls.cert) if is_set(tls.cert) else None
+    key = reading.value(tls.key_secret)
     if certificate is not None:
-        scope.keep_file(tls.cert, certificate)
+        reading.keep_file(tls.cert, certificate)
     if key is not None:
-        scope.keep_file(tls.key_secret, key)
+        reading.keep_file(tls.key_secret, key)
     if certificate is not None and key is not None:
         problem = pair_problem(certificate, key)
         if problem:
             yield Finding(path, Reason.INVALID_CERTIFICATE, problem)
 
 
-def tls_config(tls: SafeTlsConfig | None, scope: Reading, path: str) -> Findings:
+def tls_config(tls: SafeTlsConfig | None, reading: CheckReading, path: str) -> Findings:
     """Everything about TLS settings."""
     yield from tls_settings(tls, path)
-    yield from tls_references(tls, scope, path)
+    yield from tls_references(tls, reading, path)
 
 
-def basic_auth(auth: BasicAuth | None, scope: Reading, path: str) -> Findings:
+def basic_auth(auth: BasicAuth | None, reading: CheckReading, path: str) -> Findings:
     """User name and password are there."""
     if auth is not None:
-        yield from scope.unresolved(auth.username, below(path, "username"))
-        yield from scope.unresolved(auth.password, below(path, "password"))
+        yield from reading.unresolved(auth.username, below(path, "username"))
+        yield from reading.unresolved(auth.password, below(path, "password"))
 
 
 def authorization_settings(auth: SafeAuthorization | None, path: str) -> Findings:
@@ -152,11 +152,11 @@ def authorization_settings(auth: SafeAuthorization | None, path: str) -> Finding
         yield conflict(path, "`credentials` and `credentialsFile` exclude each other")
 
 
-def authorization(auth: SafeAuthorization | None, scope: Reading, path: str) -> Findings:
+def authorization(auth: SafeAuthorization | None, reading: CheckReading, path: str) -> Findings:
     """Everything about an `Authorization` header; it may have no credentials."""
     yield from authorization_settings(auth, path)
     if auth is not None:
-        yield from scope.unresolved_if_named(auth.credentials, below(path, "credentials"))
+        yield from reading.unresolved_if_named(auth.credentials, below(path, "credentials"))
 
 
 def proxy_settings(proxy: Any, path: str) -> Findings:
@@ -176,12 +176,12 @@ def proxy_settings(proxy: Any, path: str) -> Findings:
         yield Finding(below(path, "proxyUrl"), Reason.INVALID_VALUE, problem)
 
 
-def proxy_references(proxy: Any, scope: Reading, path: str) -> Findings:
+def proxy_references(proxy: Any, reading: CheckReading, path: str) -> Findings:
     """The values of headers are there."""
     for name, values in (proxy.proxy_connect_header or {}).items():
         for index, value in enumerate(values):
             where = f"{below(path, 'proxyConnectHeader')}[{name}][{index}]"
-            yield from scope.unresolved(value, where)
+            yield from reading.unresolved(value, where)
 
 
 def oauth2_settings(oauth2: OAuth2 | None, path: str) -> Findings:
@@ -199,17 +199,17 @@ def oauth2_settings(oauth2: OAuth2 | None, path: str) -> Findings:
     yield from proxy_settings(oauth2, path)
 
 
-def oauth2_references(oauth2: OAuth2 | None, scope: Reading, path: str) -> Findings:
+def oauth2_references(oauth2: OAuth2 | None, reading: CheckReading, path: str) -> Findings:
     """Client id and secret, certificates and headers are there."""
     if oauth2 is None:
         return
-    yield from scope.unresolved(oauth2.client_id, below(path, "clientId"))
-    if scope.value(oauth2.client_id) == "":
+    yield from reading.unresolved(oauth2.client_id, below(path, "clientId"))
+    if reading.value(oauth2.client_id) == "":
         yield Finding(below(path, "clientId"), Reason.INVALID_VALUE, "the value is empty")
     if not signs_tokens(oauth2):
-        yield from scope.unresolved(oauth2.client_secret, below(path, "clientSecret"))
-    yield from tls_references(oauth2.tls_config, scope, below(path, "tlsConfig"))
-    yield from proxy_references(oauth2, scope, path)
+        yield from reading.unresolved(oauth2.client_secret, below(path, "clientSecret"))
+    yield from tls_references(oauth2.tls_config, reading, below(path, "tlsConfig"))
+    yield from proxy_references(oauth2, reading, path)
 
 
 def signs_tokens(oauth2: OAuth2) -> bool:
@@ -220,22 +220,24 @@ def signs_tokens(oauth2: OAuth2) -> bool:
 _SIGNED_TOKENS: Final = "3.8.0"
 
 
-def grant(oauth2: GrantOAuth2, scope: Reading, path: str) -> Findings:
+def grant(oauth2: GrantOAuth2, reading: CheckReading, path: str) -> Findings:
     """Tokens can be signed, where they shall be: by the version, and with a key."""
     if not signs_tokens(oauth2):
         return
-    if not scope.knows(_SIGNED_TOKENS):
-        message = f"`JWTBearer` needs Prometheus {_SIGNED_TOKENS} or newer"
+    if not reading.knows(_SIGNED_TOKENS):
+        message = f"`JWTBearer` {needs_version('Prometheus', _SIGNED_TOKENS)}"
         yield Finding(below(path, "grantType"), Reason.UNSUPPORTED_VERSION, message)
-    yield from scope.unresolved(oauth2.client_certificate_key, below(path, "clientCertificateKey"))
+    yield from reading.unresolved(
+        oauth2.client_certificate_key, below(path, "clientCertificateKey")
+    )
 
 
-def oauth2(value: OAuth2 | None, scope: Reading, path: str) -> Findings:
+def oauth2(value: OAuth2 | None, reading: CheckReading, path: str) -> Findings:
     """Everything about an OAuth 2.0 client."""
     yield from oauth2_settings(value, path)
-    yield from oauth2_references(value, scope, path)
+    yield from oauth2_references(value, reading, path)
     if isinstance(value, GrantOAuth2):
-        yield from grant(value, scope, path)
+        yield from grant(value, reading, path)
 
 
 # Headers that Prometheus sets itself, or that say how the connection is used.
@@ -264,7 +266,7 @@ _RESERVED_HEADERS: Final = frozenset(
 _HEADER: Final = re.compile("[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
-def http_headers(headers: dict[str, HttpHeader], scope: Reading, path: str) -> Findings:
+def http_headers(headers: dict[str, HttpHeader], reading: CheckReading, path: str) -> Findings:
     """Names of headers that may be set, and values that are there."""
     for name, header in headers.items():
         where = f"{path}[{name}]"
@@ -273,26 +275,26 @@ def http_headers(headers: dict[str, HttpHeader], scope: Reading, path: str) -> F
         if name.lower() in _RESERVED_HEADERS:
             yield Finding(where, Reason.INVALID_VALUE, "this header cannot be set")
         for index, secret in enumerate(header.secrets or ()):
-            yield from scope.unresolved(secret, f"{where}.secrets[{index}]")
+            yield from reading.unresolved(secret, f"{where}.secrets[{index}]")
 
 
-def sigv4(value: Sigv4 | None, scope: Reading, path: str) -> Findings:
+def sigv4(value: Sigv4 | None, reading: CheckReading, path: str) -> Findings:
     """Both AWS keys or none."""
     if value is None:
         return
-    named = [source_of(key, scope.namespace) for key in (value.access_key, value.secret_key)]
+    named = [reading.names(key) for key in (value.access_key, value.secret_key)]
     if any(named) and not all(named):
         yield conflict(path, "`accessKey` and `secretKey` need each other")
-    yield from scope.unresolved_if_named(value.access_key, below(path, "accessKey"))
-    yield from scope.unresolved_if_named(value.secret_key, below(path, "secretKey"))
+    yield from reading.unresolved_if_named(value.access_key, below(path, "accessKey"))
+    yield from reading.unresolved_if_named(value.secret_key, below(path, "secretKey"))
 
 
-def bearer_token(reference: SecretKeySelector | None, scope: Reading, path: str) -> Findings:
+def bearer_token(reference: SecretKeySelector | None, reading: CheckReading, path: str) -> Findings:
     """The token is there; an empty reference is none."""
-    yield from scope.unresolved_if_named(reference, path)
+    yield from reading.unresolved_if_named(reference, path)
 
 
-_Part = Callable[[Any, Reading, str], Findings]
+_Part = Callable[[Any, CheckReading, str], Findings]
 _PARTS: Final[dict[str, _Part]] = {
     "tls_config": tls_config,
     "basic_auth": basic_auth,
@@ -342,17 +344,17 @@ def _given(value: Any) -> bool:
     return bool(value)
 
 
-def http_client(source: Any, scope: Reading, path: str) -> Findings:
+def http_client(source: Any, reading: CheckReading, path: str) -> Findings:
     """Everything that an object says about how an HTTP server is reached."""
     model: Any = type(source)
     yield from one_kind_of_credentials(source, path)
     for name in _of_type(model, tuple(_PARTS)):
         value = getattr(source, name)
         if value is not None:
-            yield from _PARTS[name](value, scope, below(path, json_name(source, name)))
+            yield from _PARTS[name](value, reading, below(path, json_name(source, name)))
     if "proxy_url" in json_names(model):
         yield from proxy_settings(source, path)
-        yield from proxy_references(source, scope, path)
+        yield from proxy_references(source, reading, path)
 
 
 def web_url(text: str | None, path: str) -> Findings:

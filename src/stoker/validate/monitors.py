@@ -15,50 +15,50 @@ from stoker.errors import below
 from stoker.select.labels import problems
 from stoker.validate.findings import Finding, Findings, Reason, json_name
 from stoker.validate.http import http_client
+from stoker.validate.reading import ScraperReading
 from stoker.validate.relabel import relabelings
-from stoker.validate.scope import Reading
 from stoker.validate.syntax import byte_size, host_and_port, label_name, milliseconds
 
 # What the API server fills in for a Prometheus that says nothing.
 DEFAULT_INTERVAL: Final = "30s"
 
 
-def service_monitor(monitor: ServiceMonitor, scope: Reading) -> Findings:
+def service_monitor(monitor: ServiceMonitor, reading: ScraperReading) -> Findings:
     """Everything about a ServiceMonitor."""
-    yield from scrape_settings(monitor.spec, scope, "spec")
+    yield from scrape_settings(monitor.spec, reading, "spec")
     yield from selector(monitor.spec.selector, "spec.selector")
-    yield from copied_labels(monitor.spec.target_labels, scope, "spec.targetLabels")
-    yield from copied_labels(monitor.spec.pod_target_labels, scope, "spec.podTargetLabels")
+    yield from copied_labels(monitor.spec.target_labels, reading, "spec.targetLabels")
+    yield from copied_labels(monitor.spec.pod_target_labels, reading, "spec.podTargetLabels")
     for index, endpoint in enumerate(monitor.spec.endpoints):
         path = f"spec.endpoints[{index}]"
-        yield from forbidden_files(endpoint, scope, path)
-        yield from scrape_endpoint(endpoint, scope, path)
+        yield from forbidden_files(endpoint, reading, path)
+        yield from scrape_endpoint(endpoint, reading, path)
 
 
-def pod_monitor(monitor: PodMonitor, scope: Reading) -> Findings:
+def pod_monitor(monitor: PodMonitor, reading: ScraperReading) -> Findings:
     """Everything about a PodMonitor."""
-    yield from scrape_settings(monitor.spec, scope, "spec")
+    yield from scrape_settings(monitor.spec, reading, "spec")
     yield from selector(monitor.spec.selector, "spec.selector")
-    yield from copied_labels(monitor.spec.pod_target_labels, scope, "spec.podTargetLabels")
+    yield from copied_labels(monitor.spec.pod_target_labels, reading, "spec.podTargetLabels")
     for index, endpoint in enumerate(monitor.spec.pod_metrics_endpoints or ()):
-        yield from scrape_endpoint(endpoint, scope, f"spec.podMetricsEndpoints[{index}]")
+        yield from scrape_endpoint(endpoint, reading, f"spec.podMetricsEndpoints[{index}]")
 
 
-def probe(resource: Probe, scope: Reading) -> Findings:
+def probe(resource: Probe, reading: ScraperReading) -> Findings:
     """Everything about a Probe."""
     spec = resource.spec
-    yield from scrape_settings(spec, scope, "spec")
-    yield from prober(resource, scope)
+    yield from scrape_settings(spec, reading, "spec")
+    yield from prober(resource, reading)
     yield from probe_targets(spec.targets, "spec.targets")
-    yield from targets_of_probe(spec.targets or ProbeTargets(), scope, "spec.targets")
-    yield from interval_and_timeout(spec.interval, spec.scrape_timeout, scope, "spec")
-    yield from relabelings(spec.metric_relabelings, scope, "spec.metricRelabelings")
-    yield from http_client(spec, scope, "spec")
+    yield from targets_of_probe(spec.targets or ProbeTargets(), reading, "spec.targets")
+    yield from interval_and_timeout(spec.interval, spec.scrape_timeout, reading, "spec")
+    yield from relabelings(spec.metric_relabelings, reading, "spec.metricRelabelings")
+    yield from http_client(spec, reading, "spec")
 
 
-def scrape_settings(spec: ScrapeSettings, scope: Reading, path: str) -> Findings:
+def scrape_settings(spec: ScrapeSettings, reading: ScraperReading, path: str) -> Findings:
     """What all kinds can say: the scrape class, the protocols and how large a scrape may be."""
-    yield from scrape_class(spec.scrape_class, scope, below(path, "scrapeClass"))
+    yield from scrape_class(spec.scrape_class, reading, below(path, "scrapeClass"))
     yield from sizes(spec, path, "body_size_limit")
     protocols = spec.scrape_protocols or ()
     if len(set(protocols)) < len(protocols):
@@ -66,17 +66,17 @@ def scrape_settings(spec: ScrapeSettings, scope: Reading, path: str) -> Findings
         yield Finding(where, Reason.DUPLICATE, "names a protocol twice")
 
 
-def scrape_class(name: str | None, scope: Reading, path: str) -> Findings:
+def scrape_class(name: str | None, reading: ScraperReading, path: str) -> Findings:
     """The workload has that class."""
-    if name and name not in {known.name for known in scope.spec.scrape_classes or ()}:
+    if name and name not in {known.name for known in reading.spec.scrape_classes or ()}:
         message = f"the Prometheus has no scrape class `{name}`"
         yield Finding(path, Reason.SCRAPE_CLASS_NOT_FOUND, message)
 
 
-def copied_labels(names: tuple[str, ...] | None, scope: Reading, path: str) -> Findings:
+def copied_labels(names: tuple[str, ...] | None, reading: ScraperReading, path: str) -> Findings:
     """Labels of objects whose names, with `_` for other characters, can be those of targets."""
     for index, name in enumerate(names or ()):
-        if not name or (name[0] in _DIGITS and scope.legacy_names()):
+        if not name or (name[0] in _DIGITS and reading.legacy_names()):
             message = f"`{name}` does not make the name of a label"
             yield Finding(f"{path}[{index}]", Reason.INVALID_VALUE, message)
 
@@ -90,20 +90,20 @@ def selector(declared: LabelSelector | None, path: str) -> Findings:
         yield Finding(problem.path, Reason.INVALID_SELECTOR, problem.message)
 
 
-def scrape_endpoint(endpoint: Endpoint, scope: Reading, path: str) -> Findings:
+def scrape_endpoint(endpoint: Endpoint, reading: ScraperReading, path: str) -> Findings:
     """Everything about an endpoint of a ServiceMonitor or PodMonitor."""
-    yield from interval_and_timeout(endpoint.interval, endpoint.scrape_timeout, scope, path)
-    yield from relabelings(endpoint.relabelings, scope, below(path, "relabelings"))
-    yield from relabelings(endpoint.metric_relabelings, scope, below(path, "metricRelabelings"))
-    yield from http_client(endpoint, scope, path)
+    yield from interval_and_timeout(endpoint.interval, endpoint.scrape_timeout, reading, path)
+    yield from relabelings(endpoint.relabelings, reading, below(path, "relabelings"))
+    yield from relabelings(endpoint.metric_relabelings, reading, below(path, "metricRelabelings"))
+    yield from http_client(endpoint, reading, path)
 
 
 _TLS_FILES: Final = ("ca_file", "cert_file", "key_file")
 
 
-def forbidden_files(endpoint: ServiceEndpoint, scope: Reading, path: str) -> Findings:
+def forbidden_files(endpoint: ServiceEndpoint, reading: ScraperReading, path: str) -> Findings:
     """No files of the container, where the Prometheus denies them."""
-    if not files_denied(scope):
+    if not files_denied(reading):
         return
     if endpoint.bearer_token_file:
         yield forbidden_file(below(path, "bearerTokenFile"))
@@ -113,10 +113,10 @@ def forbidden_files(endpoint: ServiceEndpoint, scope: Reading, path: str) -> Fin
             yield forbidden_file(f"{path}.tlsConfig.{json_name(tls, name)}")
 
 
-def files_denied(scope: Reading) -> bool:
+def files_denied(reading: ScraperReading) -> bool:
     """Whether resources may name no files of the Prometheus container."""
-    access = scope.spec.arbitrary_fs_access_through_sms
-    return scope.capabilities.deny_files or bool(access and access.deny)
+    access = reading.spec.arbitrary_fs_access_through_sms
+    return reading.capabilities.deny_files or bool(access and access.deny)
 
 
 def forbidden_file(path: str) -> Finding:
@@ -128,12 +128,12 @@ def forbidden_file(path: str) -> Finding:
 def interval_and_timeout(
     interval: str | None,
     timeout: str | None,
-    scope: Reading,
+    reading: ScraperReading,
     path: str,
     names: tuple[str, str] = ("interval", "scrapeTimeout"),
 ) -> Findings:
     """Both are durations, and a scrape does not outlast its interval."""
-    effective = interval or scope.spec.scrape_interval or DEFAULT_INTERVAL
+    effective = interval or reading.spec.scrape_interval or DEFAULT_INTERVAL
     between, longest = milliseconds(effective), milliseconds(timeout or "0")
     if interval and between is None:
         yield invalid_duration(below(path, names[0]), interval)
@@ -166,7 +166,7 @@ def sizes(source: Any, path: str, *attributes: str) -> Findings:
             yield Finding(below(path, json_name(source, attribute)), Reason.INVALID_VALUE, message)
 
 
-def prober(resource: Probe, scope: Reading) -> Findings:
+def prober(resource: Probe, reading: ScraperReading) -> Findings:
     """The prober's address is a host with or without a port, and can be reached."""
     one = resource.spec.prober
     if one is None:
@@ -175,7 +175,7 @@ def prober(resource: Probe, scope: Reading) -> Findings:
     if not host_and_port(one.url):
         message = "must be a host with or without a port, and no URL: `blackbox:9115`"
         yield Finding("spec.prober.url", Reason.INVALID_VALUE, message)
-    yield from http_client(one, scope, "spec.prober")
+    yield from http_client(one, reading, "spec.prober")
 
 
 def probe_targets(targets: ProbeTargets | None, path: str) -> Findings:
@@ -184,24 +184,28 @@ def probe_targets(targets: ProbeTargets | None, path: str) -> Findings:
         yield Finding(path, Reason.REQUIRED, "needs `staticConfig` or `ingress`")
 
 
-def targets_of_probe(targets: ProbeTargets, scope: Reading, path: str) -> Findings:
+def targets_of_probe(targets: ProbeTargets, reading: ScraperReading, path: str) -> Findings:
     """Labels, selectors and relabelings of the targets."""
     static, ingress = targets.static_config, targets.ingress
     if static:
         where = below(path, "staticConfig")
-        yield from target_labels(static.labels, scope, below(where, "labels"))
-        yield from relabelings(static.relabeling_configs, scope, below(where, "relabelingConfigs"))
+        yield from target_labels(static.labels, reading, below(where, "labels"))
+        yield from relabelings(
+            static.relabeling_configs, reading, below(where, "relabelingConfigs")
+        )
     if ingress:
         where = below(path, "ingress")
         yield from selector(ingress.selector, below(where, "selector"))
-        yield from relabelings(ingress.relabeling_configs, scope, below(where, "relabelingConfigs"))
+        yield from relabelings(
+            ingress.relabeling_configs, reading, below(where, "relabelingConfigs")
+        )
 
 
-def target_labels(labels: Mapping[str, str] | None, scope: Reading, path: str) -> Findings:
+def target_labels(labels: Mapping[str, str] | None, reading: ScraperReading, path: str) -> Findings:
     """Names of labels that the version takes on a target."""
     for name in sorted(labels or ()):
-        if not label_name(name, legacy=not scope.utf8_names):
+        if not label_name(name, legacy=not reading.utf8_names):
             message = "is not the name of a label"
-            if not scope.utf8_names:
+            if not reading.utf8_names:
                 message += "; before Prometheus 3.0 only letters, digits and `_` are"
             yield Finding(f"{path}[{name}]", Reason.INVALID_VALUE, message)

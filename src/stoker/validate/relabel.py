@@ -6,16 +6,14 @@ follow the naming rules of the version (any UTF-8 since 3.0) and of the name val
 
 from typing import Final
 
-from msgspec import Struct
-
 from stoker.api.common import RelabelConfig
 from stoker.errors import below
 from stoker.golang.regex import parsed
 from stoker.golang.versions import go_of_prometheus
 from stoker.validate.findings import Finding, Findings, Reason
-from stoker.validate.scope import Reading
+from stoker.validate.reading import ScraperReading
 from stoker.validate.syntax import label_name, label_template
-from stoker.version import Version
+from stoker.version import Version, Versioned
 
 _DEFAULT_SEPARATOR: Final = ";"
 _DEFAULT_REGEX: Final = "(.*)"
@@ -24,10 +22,9 @@ _DEFAULT_REPLACEMENT: Final = "$1"
 _DOT_IS_ALL: Final = 3
 
 
-class _Action(Struct, frozen=True):
+class _Action(Versioned, frozen=True):
     """What an action wants: a target (which may be a template), and which members it refuses."""
 
-    since: str = ""
     needs: tuple[str, ...] = ()
     template: bool = False
     refuses: tuple[str, ...] = ()
@@ -51,25 +48,30 @@ _ACTIONS: Final = {
 
 
 def relabelings(
-    steps: tuple[RelabelConfig, ...] | None, scope: Reading, path: str, scheme: str | None = None
+    steps: tuple[RelabelConfig, ...] | None,
+    reading: ScraperReading,
+    path: str,
+    scheme: str | None = None,
 ) -> Findings:
     """Everything about a list of steps; `scheme` is the resource's own name validation scheme."""
     if not steps:
         return
-    legacy = scope.legacy_names(scheme)
+    legacy = reading.legacy_names(scheme)
     for index, step in enumerate(steps):
-        yield from relabeling(step, scope, f"{path}[{index}]", legacy=legacy)
+        yield from relabeling(step, reading, f"{path}[{index}]", legacy=legacy)
 
 
-def relabeling(step: RelabelConfig, scope: Reading, path: str, *, legacy: bool) -> Findings:
+def relabeling(
+    step: RelabelConfig, reading: ScraperReading, path: str, *, legacy: bool
+) -> Findings:
     """Everything about one step."""
     name = (step.action or "replace").lower()
     action = _ACTIONS.get(name)
     if action is None:
         yield _invalid(below(path, "action"), f"there is no action `{step.action}`")
         return
-    if action.since and not scope.knows(action.since):
-        message = f"action `{name}` needs Prometheus {action.since} or newer"
+    if not action.known_to(reading.version):
+        message = f"action `{name}` {action.lacking('Prometheus')}"
         yield Finding(below(path, "action"), Reason.UNSUPPORTED_VERSION, message)
     given = _given(step)
     for member in action.needs:
@@ -79,8 +81,8 @@ def relabeling(step: RelabelConfig, scope: Reading, path: str, *, legacy: bool) 
         if member in given:
             yield _invalid(below(path, member), f"action `{name}` takes no such member")
     yield from _bad_names(step, name, action, path, legacy=legacy)
-    yield from _bad_sources(step, path, legacy=not scope.utf8_names)
-    problem = regex_problem(step.regex, scope.version) if step.regex else ""
+    yield from _bad_sources(step, path, legacy=not reading.utf8_names)
+    problem = regex_problem(step.regex, reading.version) if step.regex else ""
     if problem:
         yield _invalid(below(path, "regex"), problem)
 

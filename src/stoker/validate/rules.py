@@ -23,7 +23,7 @@ from stoker.validate.budget import over_budget
 from stoker.validate.findings import Finding, Findings, Reason
 from stoker.validate.syntax import label_name, milliseconds
 from stoker.validate.templates import template_problem
-from stoker.version import Version, parse_version
+from stoker.version import Version, needs_version, parse_version
 
 _METRIC_NAME: Final = "__name__"
 _LEGACY_METRIC: Final = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
@@ -73,7 +73,7 @@ RULE_SINCE: Final = {"keep_firing_for": Since("2.42.0", "0.34.0")}
 
 def _too_old(version: Version, program: str, since: str) -> str:
     known = version >= parse_version(since)
-    return "" if known else f"needs {program} {since} or newer"
+    return "" if known else needs_version(program, since)
 
 
 def prometheus_reader(scraper: Scraper) -> Reader:

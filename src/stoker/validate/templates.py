@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from stoker.golang.template import BUILT_IN, Setting, is_plain, refusal
 from stoker.golang.versions import go_of_prometheus, go_of_thanos
-from stoker.version import Version, parse_version
+from stoker.version import Version, needs_version, parse_version
 
 # Functions of alerts, and the Prometheus and the Thanos that brought them.
 _ALWAYS: Final = (
@@ -58,7 +58,7 @@ def _setting(version: Version, thanos: bool) -> Setting:
 
     def lack(since: tuple[str, str]) -> str:
         needed = since[thanos]
-        return "" if version >= parse_version(needed) else f"needs {program} {needed} or newer"
+        return "" if version >= parse_version(needed) else needs_version(program, needed)
 
     functions = {name: lack(since) for name, since in _FUNCTIONS.items()}
     variables = tuple(name for name, since in _VARIABLES.items() if not lack(since))

@@ -23,11 +23,11 @@ from stoker.select.workload import Scraper
 from stoker.validate.budget import over_budget, stopped
 from stoker.validate.findings import INVALID_CONFIGURATION, Finding, Findings, Reason, nothing_known
 from stoker.validate.monitors import pod_monitor, probe, service_monitor
-from stoker.validate.scope import Reading
+from stoker.validate.reading import ScraperReading
 from stoker.validate.scrapeconfig import scrape_config
 from stoker.validate.workload import workload as workload_findings
 
-_CHECKS: Final[dict[type, Callable[[Any, Reading], Findings]]] = {
+_CHECKS: Final[dict[type, Callable[[Any, ScraperReading], Findings]]] = {
     ServiceMonitor: service_monitor,
     PodMonitor: pod_monitor,
     Probe: probe,
@@ -138,24 +138,28 @@ def select(
 
     `namespaces` holds the labels of namespaces by name.
     """
-    scope = Reading(scraper, assets, scraper.namespace)
-    findings = tuple(workload_findings(scraper.spec, scope))
+    reading = ScraperReading(scraper, assets, scraper.namespace)
+    findings = tuple(workload_findings(scraper.spec, reading))
     chosen = applicable(scraper, candidates, namespaces)
     verdicts = tuple(judge(scraper, resource, assets) for resource in chosen)
-    return Selection(verdicts, findings, scope.reads, scope.files)
+    return Selection(verdicts, findings, reading.reads, reading.files)
 
 
 def judge(scraper: Scraper, resource: Monitor, assets: Assets) -> Verdict:
     """Whether a resource that applies to a workload can be used by it."""
     limits = scraper.capabilities.limits
-    scope = Reading(scraper, assets, resource.metadata.namespace or "", limits)
-    findings = tuple(_as_written(resource, _findings(resource, scope, limits)))
+    reading = ScraperReading(scraper, assets, resource.metadata.namespace or "", limits)
+    findings = tuple(_as_written(resource, _findings(resource, reading, limits)))
     return Verdict(
-        type(resource).__name__, resource, findings, scope.reads, {} if findings else scope.files
+        type(resource).__name__,
+        resource,
+        findings,
+        reading.reads,
+        {} if findings else reading.files,
     )
 
 
-def _findings(resource: Monitor, scope: Reading, limits: Limits) -> Findings:
+def _findings(resource: Monitor, reading: ScraperReading, limits: Limits) -> Findings:
     """What it costs first: what is over its budget is not looked at any further."""
     nested = isinstance(resource, ScrapeConfig)
     over = tuple(over_budget(resource.spec, limits, nested=nested))
@@ -163,7 +167,7 @@ def _findings(resource: Monitor, scope: Reading, limits: Limits) -> Findings:
         yield from over
         return
     try:
-        yield from _CHECKS[type(resource)](resource, scope)
+        yield from _CHECKS[type(resource)](resource, reading)
     except OverBudgetError as error:
         yield stopped(error)
 

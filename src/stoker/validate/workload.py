@@ -44,36 +44,38 @@ from stoker.validate.monitors import (
     selector,
     sizes,
 )
+from stoker.validate.reading import ScraperReading
 from stoker.validate.relabel import relabelings
-from stoker.validate.scope import Reading
 from stoker.validate.scrapeconfig import name_schemes, too_old
 from stoker.validate.syntax import enforced_label_problem, label_name, quantity
 
 _MODES: Final = ("StatefulSet", "DaemonSet")
 
 
-def workload(spec: PrometheusCommonSpec, scope: Reading) -> Findings:
+def workload(spec: PrometheusCommonSpec, reading: ScraperReading) -> Findings:
     """Everything about a workload."""
     yield from mode_rules(spec)
-    yield from gated_mode(spec, scope)
+    yield from gated_mode(spec, reading)
     for attribute in (each for each in SELECTORS if hasattr(spec, each)):
         path = below("spec", json_name(spec, attribute))
         yield from selector(getattr(spec, attribute), path)
     yield from given_intervals(spec)
     names = ("scrapeInterval", "scrapeTimeout")
-    yield from interval_and_timeout(spec.scrape_interval, spec.scrape_timeout, scope, "spec", names)
+    yield from interval_and_timeout(
+        spec.scrape_interval, spec.scrape_timeout, reading, "spec", names
+    )
     yield from durations(spec, "spec", "evaluation_interval", "rule_query_offset", "retention")
     yield from sizes(spec, "spec", "body_size_limit", "enforced_body_size_limit", "retention_size")
-    yield from name_schemes(None, spec.name_escaping_scheme, scope, "spec")
-    yield from label_names(spec, scope)
-    yield from scrape_classes(spec.scrape_classes, scope, "spec.scrapeClasses")
-    yield from remote_writes(spec.remote_write, scope, "spec.remoteWrite")
-    yield from remote_reads(getattr(spec, "remote_read", None), scope, "spec.remoteRead")
+    yield from name_schemes(None, spec.name_escaping_scheme, reading, "spec")
+    yield from label_names(spec, reading)
+    yield from scrape_classes(spec.scrape_classes, reading, "spec.scrapeClasses")
+    yield from remote_writes(spec.remote_write, reading, "spec.remoteWrite")
+    yield from remote_reads(getattr(spec, "remote_read", None), reading, "spec.remoteRead")
     if spec.apiserver_config:
-        yield from http_client(spec.apiserver_config, scope, "spec.apiserverConfig")
-    yield from alertmanagers(spec, scope)
-    yield from additional_configs(spec, scope)
-    yield from tracing(spec.tracing_config, scope, "spec.tracingConfig")
+        yield from http_client(spec.apiserver_config, reading, "spec.apiserverConfig")
+    yield from alertmanagers(spec, reading)
+    yield from additional_configs(spec, reading)
+    yield from tracing(spec.tracing_config, reading, "spec.tracingConfig")
     yield from tsdb(spec.tsdb, "spec.tsdb")
     yield from otlp(spec.otlp, "spec.otlp")
     yield from web_tls(spec.web.tls_config if spec.web else None, "spec.web.tlsConfig")
@@ -110,19 +112,19 @@ def mode_rules(spec: PrometheusCommonSpec) -> Findings:
         yield Finding(below("spec.daemonSet", fault.path), Reason.INVALID_VALUE, fault.message)
 
 
-def gated_mode(spec: PrometheusCommonSpec, scope: Reading) -> Findings:
+def gated_mode(spec: PrometheusCommonSpec, reading: ScraperReading) -> Findings:
     """No agents on every node where the operator does not run them."""
-    if scope.capabilities.daemon_sets or getattr(spec, "mode", None) != "DaemonSet":
+    if reading.capabilities.daemon_sets or getattr(spec, "mode", None) != "DaemonSet":
         return
     message = f"the operator was told not to run such agents: {DAEMON_SET_GATE}=false"
     yield Finding("spec.mode", Reason.CONFLICT, message)
 
 
-def label_names(spec: PrometheusCommonSpec, scope: Reading) -> Findings:
+def label_names(spec: PrometheusCommonSpec, reading: ScraperReading) -> Findings:
     """Names that the version takes for labels on everything."""
     own = {below("spec", json_name(spec, name)): getattr(spec, name) for name in _LABEL_NAMES}
     own |= {f"spec.externalLabels[{name}]": name for name in spec.external_labels or {}}
-    legacy = scope.legacy_names()
+    legacy = reading.legacy_names()
     for path, name in own.items():
         # An empty one switches the label off.
         if name and not label_name(name, legacy=legacy):
@@ -130,10 +132,12 @@ def label_names(spec: PrometheusCommonSpec, scope: Reading) -> Findings:
     problem = enforced_label_problem(spec.enforced_namespace_label or "", legacy=legacy)
     if problem:
         yield Finding("spec.enforcedNamespaceLabel", Reason.INVALID_VALUE, problem)
-    yield from copied_labels(spec.pod_target_labels, scope, "spec.podTargetLabels")
+    yield from copied_labels(spec.pod_target_labels, reading, "spec.podTargetLabels")
 
 
-def scrape_classes(classes: tuple[ScrapeClass, ...] | None, scope: Reading, path: str) -> Findings:
+def scrape_classes(
+    classes: tuple[ScrapeClass, ...] | None, reading: ScraperReading, path: str
+) -> Findings:
     """Names that tell classes apart, one default at most, and settings that can work."""
     defaults = [one.name for one in classes or () if one.default]
     if len(defaults) > 1:
@@ -144,8 +148,8 @@ def scrape_classes(classes: tuple[ScrapeClass, ...] | None, scope: Reading, path
         where = f"{path}[{index}]"
         yield from tls_settings(one.tls_config, below(where, "tlsConfig"))
         yield from authorization_settings(one.authorization, below(where, "authorization"))
-        yield from relabelings(one.relabelings, scope, below(where, "relabelings"))
-        yield from relabelings(one.metric_relabelings, scope, below(where, "metricRelabelings"))
+        yield from relabelings(one.relabelings, reading, below(where, "relabelings"))
+        yield from relabelings(one.metric_relabelings, reading, below(where, "metricRelabelings"))
 
 
 def duplicate_names(items: tuple[Any, ...] | None, path: str) -> Findings:
@@ -167,36 +171,38 @@ def same_twice(items: tuple[Any, ...] | None, path: str) -> Findings:
             yield Finding(f"{path}[{index}]", Reason.DUPLICATE, "is the same as an entry before it")
 
 
-def remote_writes(items: tuple[RemoteWrite, ...] | None, scope: Reading, path: str) -> Findings:
+def remote_writes(
+    items: tuple[RemoteWrite, ...] | None, reading: ScraperReading, path: str
+) -> Findings:
     """Everything about remote write."""
     yield from duplicate_names(items, path)
     yield from same_twice(items, path)
     for index, item in enumerate(items or ()):
         where = f"{path}[{index}]"
-        yield from remote_storage(item, scope, where)
-        yield from azure_ad(item.azure_ad, scope, below(where, "azureAd"))
+        yield from remote_storage(item, reading, where)
+        yield from azure_ad(item.azure_ad, reading, below(where, "azureAd"))
         yield from durations(item.queue_config, below(where, "queueConfig"), *_QUEUE)
         yield from durations(item.metadata_config, below(where, "metadataConfig"), "send_interval")
         configs = below(where, "writeRelabelConfigs")
-        yield from relabelings(item.write_relabel_configs, scope, configs)
+        yield from relabelings(item.write_relabel_configs, reading, configs)
         oauth = item.azure_ad.oauth if item.azure_ad else None
         if oauth:
             secret = f"{where}.azureAd.oauth.clientSecret"
-            yield from scope.unresolved(oauth.client_secret, secret)
+            yield from reading.unresolved(oauth.client_secret, secret)
 
 
-def remote_reads(items: tuple[Any, ...] | None, scope: Reading, path: str) -> Findings:
+def remote_reads(items: tuple[Any, ...] | None, reading: ScraperReading, path: str) -> Findings:
     """Everything about remote read."""
     yield from duplicate_names(items, path)
     yield from same_twice(items, path)
     for index, item in enumerate(items or ()):
-        yield from remote_storage(item, scope, f"{path}[{index}]")
+        yield from remote_storage(item, reading, f"{path}[{index}]")
 
 
-def remote_storage(item: Any, scope: Reading, path: str) -> Findings:
+def remote_storage(item: Any, reading: ScraperReading, path: str) -> Findings:
     """What remote write and remote read share."""
     yield from web_url(item.url, below(path, "url"))
-    yield from http_client(item, scope, path)
+    yield from http_client(item, reading, path)
     yield from durations(item, path, "remote_timeout")
 
 
@@ -212,7 +218,7 @@ _AZURE_LOGINS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
 _SYSTEM_IDENTITY: Final = "3.5.0"
 
 
-def azure_ad(azure: AzureAd | None, scope: Reading, path: str) -> Findings:
+def azure_ad(azure: AzureAd | None, reading: ScraperReading, path: str) -> Findings:
     """One login that the version knows, with well-formed ids."""
     if azure is None:
         return
@@ -224,17 +230,17 @@ def azure_ad(azure: AzureAd | None, scope: Reading, path: str) -> Findings:
         yield conflict(below(path, json_name(azure, other)), f"excludes `{json_name(azure, one)}`")
     for name in given:
         where = below(path, json_name(azure, name))
-        yield from _azure_login(getattr(azure, name), *_AZURE_LOGINS[name], scope, where)
+        yield from _azure_login(getattr(azure, name), *_AZURE_LOGINS[name], reading, where)
     identity = azure.managed_identity
-    if identity and not identity.client_id and not scope.knows(_SYSTEM_IDENTITY):
+    if identity and not identity.client_id and not reading.knows(_SYSTEM_IDENTITY):
         message = f"is needed before Prometheus {_SYSTEM_IDENTITY}"
         yield Finding(f"{path}.managedIdentity.clientId", Reason.UNSUPPORTED_VERSION, message)
 
 
 def _azure_login(
-    login: Any, since: str, ids: tuple[str, ...], scope: Reading, path: str
+    login: Any, since: str, ids: tuple[str, ...], reading: ScraperReading, path: str
 ) -> Findings:
-    if since and not scope.knows(since):
+    if since and not reading.knows(since):
         yield too_old(path, since)
     for attribute in ids:
         identifier = getattr(login, attribute)
@@ -246,15 +252,15 @@ def _azure_login(
             yield Finding(where, Reason.INVALID_VALUE, "is not a UUID")
 
 
-def alertmanagers(spec: PrometheusCommonSpec, scope: Reading) -> Findings:
+def alertmanagers(spec: PrometheusCommonSpec, reading: ScraperReading) -> Findings:
     """How alerts reach their Alertmanagers."""
     alerting: Any = getattr(spec, "alerting", None)
     for index, one in enumerate((alerting and alerting.alertmanagers) or ()):
         path = f"spec.alerting.alertmanagers[{index}]"
-        yield from http_client(one, scope, path)
+        yield from http_client(one, reading, path)
         yield from durations(one, path, "timeout")
-        yield from relabelings(one.relabelings, scope, below(path, "relabelings"))
-        yield from relabelings(one.alert_relabelings, scope, below(path, "alertRelabelings"))
+        yield from relabelings(one.relabelings, reading, below(path, "relabelings"))
+        yield from relabelings(one.alert_relabelings, reading, below(path, "alertRelabelings"))
 
 
 _ADDITIONAL: Final = (
@@ -264,22 +270,22 @@ _ADDITIONAL: Final = (
 )
 
 
-def additional_configs(spec: PrometheusCommonSpec, scope: Reading) -> Findings:
+def additional_configs(spec: PrometheusCommonSpec, reading: ScraperReading) -> Findings:
     """The Secrets with configuration to add are there, or may be missing."""
     for attribute in _ADDITIONAL:
         reference: SecretKeySelector | None = getattr(spec, attribute, None)
         if reference is not None:
             path = below("spec", json_name(spec, attribute))
-            yield from scope.unresolved_unless_optional(reference, path)
+            yield from reading.unresolved_unless_optional(reference, path)
 
 
-def tracing(config: TracingConfig | None, scope: Reading, path: str) -> Findings:
+def tracing(config: TracingConfig | None, reading: ScraperReading, path: str) -> Findings:
     """A share of traces, and a collector that can be reached."""
     if config is None:
         return
     yield from share(config.sampling_fraction, below(path, "samplingFraction"))
     yield from durations(config, path, "timeout")
-    yield from http_client(config, scope, path)
+    yield from http_client(config, reading, path)
 
 
 def tsdb(settings: Tsdb | None, path: str) -> Findings:

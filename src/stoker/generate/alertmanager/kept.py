@@ -45,7 +45,7 @@ from stoker.select.assets import Assets, Noted
 from stoker.select.references import References
 from stoker.validate.alertmanager.config import Config, alertmanager_config
 from stoker.validate.alertmanager.global_section import global_settings
-from stoker.validate.alertmanager.scope import AlertScope
+from stoker.validate.alertmanager.reading import AlertReading
 from stoker.validate.budget import Meter, stopped
 from stoker.validate.findings import Finding, Reason, nothing_known
 from stoker.validate.unforeseen import unforeseen
@@ -198,28 +198,28 @@ class KeptAlerting:
         self._frame: AlertFrame | None = None
         # The global one lies beside the Alertmanager.
         namespace = self._root.metadata.namespace if self._root else self._terms.namespace
-        scope, seen = _scope(self._terms, assets, namespace or ""), Noted(assets)
+        reading, seen = _reading(self._terms, assets, namespace or ""), Noted(assets)
         try:
-            self._check_base(scope)
+            self._check_base(reading)
             self._base = base_of(self._alertmanager, self._root, seen)
         except WorkloadError as error:
             self._base = error
         made = self._base if isinstance(self._base, Base) else Base()
-        self._own_files, self._asset_files = scope.files, None
-        self._references.put(OWN, {*scope.reads, *seen.sources})
+        self._own_files, self._asset_files = reading.files, None
+        self._references.put(OWN, {*reading.reads, *seen.sources})
         self._note_ignored(OWN, made.ignored)
         if made.verbatim is None:
             self._frame = frame_of(made.tree)
 
-    def _check_base(self, scope: AlertScope) -> None:
+    def _check_base(self, reading: AlertReading) -> None:
         """What a global AlertmanagerConfig and the settings beside it must be."""
         configuration = self._alertmanager.spec.alertmanager_configuration
         if configuration is None or self._root is None:
             return
         path = "spec.alertmanagerConfiguration"
-        found = [*alertmanager_config(self._root, scope)]
+        found = [*alertmanager_config(self._root, reading)]
         if configuration.global_ is not None:
-            found += global_settings(configuration.global_, scope, f"{path}.global")
+            found += global_settings(configuration.global_, reading, f"{path}.global")
         if found:
             error = UnknownError if nothing_known(found) else WorkloadError
             raise error(path, "; ".join(map(str, found)))
@@ -366,24 +366,24 @@ class KeptAlerting:
 
 def judged(resource: Config, terms: AlertTerms, assets: Assets) -> tuple[Verdict, Piece]:
     """What an Alertmanager makes of an AlertmanagerConfig, whatever its base, and what it adds."""
-    scope = _scope(terms, assets, resource.metadata.namespace or "")
-    findings = tuple(alertmanager_config(resource, scope))
+    reading = _reading(terms, assets, resource.metadata.namespace or "")
+    findings = tuple(alertmanager_config(resource, reading))
     if findings:
-        return Verdict(KIND, resource, findings, scope.reads), Piece({})
-    verdict = Verdict(KIND, resource, (), scope.reads, scope.files)
+        return Verdict(KIND, resource, findings, reading.reads), Piece({})
+    verdict = Verdict(KIND, resource, (), reading.reads, reading.files)
     try:
         piece = piece_of(resource, terms, assets)
     except ResourceError as error:
         return _rejected(verdict, error), Piece({})
-    return replace(verdict, reads={**scope.reads, **piece.reads}), piece
+    return replace(verdict, reads={**reading.reads, **piece.reads}), piece
 
 
 def _rejected(verdict: Verdict, error: ResourceError) -> Verdict:
     return replace(verdict, findings=(stopped(error),), files={})
 
 
-def _scope(terms: AlertTerms, assets: Assets, namespace: str) -> AlertScope:
-    return AlertScope(
+def _reading(terms: AlertTerms, assets: Assets, namespace: str) -> AlertReading:
+    return AlertReading(
         terms.version,
         assets,
         namespace,

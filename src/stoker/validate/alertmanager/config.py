@@ -11,7 +11,7 @@ from stoker.errors import OverBudgetError, below
 from stoker.limits import NO_CHANGES
 from stoker.validate.alertmanager import receivers as amreceivers
 from stoker.validate.alertmanager import routes as amroutes
-from stoker.validate.alertmanager.scope import AlertScope
+from stoker.validate.alertmanager.reading import AlertReading
 from stoker.validate.budget import over_budget, stopped
 from stoker.validate.findings import Findings
 from stoker.validate.intervals import time_intervals
@@ -24,30 +24,30 @@ def settings_of(config: Config) -> Findings:
     return _findings(config.spec, None)
 
 
-def alertmanager_config(config: Config, scope: AlertScope) -> Findings:
+def alertmanager_config(config: Config, reading: AlertReading) -> Findings:
     """What is wrong with an object for one Alertmanager; what it costs first."""
-    limits = scope.limits or NO_CHANGES
+    limits = reading.limits or NO_CHANGES
     over = tuple(over_budget(config.spec, limits, nested=True))
     if over:
         yield from over
         return
     try:
-        yield from _findings(config.spec, scope)
+        yield from _findings(config.spec, reading)
     except OverBudgetError as error:
         yield stopped(error)
 
 
-def _findings(spec: Any, scope: AlertScope | None) -> Findings:
+def _findings(spec: Any, reading: AlertReading | None) -> Findings:
     attribute = "time_intervals" if hasattr(spec, "time_intervals") else "mute_time_intervals"
     shown = "timeIntervals" if attribute == "time_intervals" else "muteTimeIntervals"
     given = getattr(spec, attribute) or ()
     names = amroutes.Names(
         receivers=frozenset(receiver.name for receiver in spec.receivers or ()),
         intervals=frozenset(interval.name for interval in given),
-        version=scope.version if scope else None,
-        utf8=scope.utf8_names if scope else True,
+        version=reading.version if reading else None,
+        utf8=reading.utf8_names if reading else True,
     )
-    yield from amreceivers.receivers(spec.receivers, scope, "spec.receivers")
+    yield from amreceivers.receivers(spec.receivers, reading, "spec.receivers")
     if spec.route is not None:
         yield from amroutes.routes(spec.route, names, "spec.route")
     yield from amroutes.inhibit_rules(spec.inhibit_rules, names, "spec.inhibitRules")

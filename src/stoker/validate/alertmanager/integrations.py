@@ -5,7 +5,7 @@ from typing import Any, Final, TypeAlias
 from stoker.errors import below
 from stoker.select.assets import source_of
 from stoker.validate import alerting
-from stoker.validate.alertmanager.scope import AlertScope
+from stoker.validate.alertmanager.reading import AlertReading
 from stoker.validate.alertmanager.syntax import (
     TEMPLATES_IN_RESPONDERS,
     TEMPLATES_IN_URLS,
@@ -14,9 +14,9 @@ from stoker.validate.alertmanager.syntax import (
 )
 from stoker.validate.findings import Finding, Findings, Reason, json_name
 from stoker.validate.http import conflict, sigv4, tls_config, tls_settings
-from stoker.version import parse_version
+from stoker.version import needs_version, parse_version
 
-Maybe: TypeAlias = AlertScope | None
+Maybe: TypeAlias = AlertReading | None
 
 # What the type of a responder may have in it, and since when.
 RESPONDERS_SINCE: Final = {"teams": "0.24.0", "{{": TEMPLATES_IN_RESPONDERS}
@@ -29,7 +29,7 @@ def _needed(value: Any, path: str, *attributes: str) -> Findings:
             yield Finding(below(path, json_name(value, attribute)), Reason.REQUIRED, "must be set")
 
 
-def slack(slack: Any, scope: Maybe, path: str) -> Findings:
+def slack(slack: Any, reading: Maybe, path: str) -> Findings:
     """Complete fields and actions, and the API of bots for messages that change."""
     for index, field in enumerate(slack.fields or ()):
         yield from _needed(field, f"{path}.fields[{index}]", "title", "value")
@@ -40,24 +40,26 @@ def slack(slack: Any, scope: Maybe, path: str) -> Findings:
             yield Finding(where, Reason.REQUIRED, "needs `name` or `url`")
         if action.confirm is not None:
             yield from _needed(action.confirm, below(where, "confirm"), "text")
-    text = scope.value(slack.api_url) if scope else None
+    text = reading.value(slack.api_url) if reading else None
     if slack.update_message and text is not None and text.strip() != SLACK_BOT_URL:
         message = f"needs the API URL of bots, {SLACK_BOT_URL}"
         yield conflict(below(path, "updateMessage"), message)
 
 
-def opsgenie(opsgenie: Any, scope: Maybe, path: str) -> Findings:
+def opsgenie(opsgenie: Any, reading: Maybe, path: str) -> Findings:
     """Responders who can be told apart."""
     for index, responder in enumerate(opsgenie.responders or ()):
         where = f"{path}.responders[{index}]"
-        yield from alerting.opsgenie_responder(responder, where, scope.version if scope else None)
+        yield from alerting.opsgenie_responder(
+            responder, where, reading.version if reading else None
+        )
         for sort, since in RESPONDERS_SINCE.items():
-            if scope and sort in responder.type and scope.version < parse_version(since):
-                message = f"`{sort}` needs Alertmanager {since} or newer"
+            if reading and sort in responder.type and reading.version < parse_version(since):
+                message = f"`{sort}` {needs_version('Alertmanager', since)}"
                 yield Finding(below(where, "type"), Reason.UNSUPPORTED_VERSION, message)
 
 
-def pagerduty(pagerduty: Any, scope: Maybe, path: str) -> Findings:
+def pagerduty(pagerduty: Any, reading: Maybe, path: str) -> Findings:
     """A key, and links that lead somewhere."""
     keys = (pagerduty.routing_key, pagerduty.service_key)
     if not any(source_of(key, "") for key in keys):
@@ -66,13 +68,13 @@ def pagerduty(pagerduty: Any, scope: Maybe, path: str) -> Findings:
     for attribute in parts:
         shown = json_name(pagerduty, attribute)
         for index, part in enumerate(getattr(pagerduty, attribute) or ()):
-            problem = url_or_template_problem(part.href or "", scope.version if scope else None)
+            problem = url_or_template_problem(part.href or "", reading.version if reading else None)
             if problem:
                 where = f"{below(path, shown)}[{index}].href"
                 yield Finding(where, Reason.INVALID_VALUE, problem)
 
 
-def pushover(pushover: Any, _scope: Maybe, path: str) -> Findings:
+def pushover(pushover: Any, _reading: Maybe, path: str) -> Findings:
     """A user, an application, and one format."""
     pairs = (("user_key", "user_key_file"), ("token", "token_file"))
     for reference, file in pairs:
@@ -83,7 +85,7 @@ def pushover(pushover: Any, _scope: Maybe, path: str) -> Findings:
         yield conflict(below(path, "monospace"), "excludes `html`")
 
 
-def sns(sns: Any, scope: Maybe, path: str) -> Findings:
+def sns(sns: Any, reading: Maybe, path: str) -> Findings:
     """One address, and credentials that belong together."""
     given = [sns.topic_arn, sns.target_arn, sns.phone_number]
     # Alertmanager refuses none and two of them, though not three.
@@ -95,11 +97,11 @@ def sns(sns: Any, scope: Maybe, path: str) -> Findings:
     where = below(path, "sigv4")
     if sns.sigv4.external_id and not sns.sigv4.role_arn:
         yield conflict(below(where, "externalId"), "needs `roleArn`")
-    if scope:
-        yield from sigv4(sns.sigv4, scope, where)
+    if reading:
+        yield from sigv4(sns.sigv4, reading, where)
 
 
-def telegram(telegram: Any, _scope: Maybe, path: str) -> Findings:
+def telegram(telegram: Any, _reading: Maybe, path: str) -> Findings:
     """A chat, one token, and a known markup."""
     if not telegram.chat_id:
         yield Finding(below(path, "chatID"), Reason.REQUIRED, "must be set")
@@ -121,7 +123,7 @@ VICTOROPS_OWN: Final = (
 )
 
 
-def victorops(victorops: Any, _scope: Maybe, path: str) -> Findings:
+def victorops(victorops: Any, _reading: Maybe, path: str) -> Findings:
     """A team, and no field of VictorOps itself."""
     yield from _needed(victorops, path, "routing_key")
     for index, field in enumerate(victorops.custom_fields or ()):
@@ -130,7 +132,7 @@ def victorops(victorops: Any, _scope: Maybe, path: str) -> Findings:
             yield Finding(f"{path}.customFields[{index}].key", Reason.INVALID_VALUE, message)
 
 
-def webex(webex: Any, _scope: Maybe, path: str) -> Findings:
+def webex(webex: Any, _reading: Maybe, path: str) -> Findings:
     """A room, and the token of a bot."""
     yield from _needed(webex, path, "room_id")
     client = webex.http_config
@@ -139,31 +141,31 @@ def webex(webex: Any, _scope: Maybe, path: str) -> Findings:
         yield Finding(below(path, "httpConfig.authorization"), Reason.REQUIRED, message)
 
 
-def webhook(webhook: Any, scope: Maybe, path: str) -> Findings:
+def webhook(webhook: Any, reading: Maybe, path: str) -> Findings:
     """A URL, open or in a Secret, that the version can read."""
     if not webhook.url and not source_of(webhook.url_secret, ""):
         yield Finding(path, Reason.REQUIRED, "needs `url` or `urlSecret`")
-    text = (scope.value(webhook.url_secret) if scope else None) or ""
-    version = scope.version if scope else None
+    text = (reading.value(webhook.url_secret) if reading else None) or ""
+    version = reading.version if reading else None
     problem = url_or_template_problem(text.strip(), version, secret=True)
     if problem:
         yield Finding(below(path, "urlSecret"), Reason.INVALID_VALUE, f"the value {problem}")
     templated = "{{" in (text or webhook.url or "")
-    if templated and scope and scope.version < parse_version(TEMPLATES_IN_URLS):
+    if templated and reading and reading.version < parse_version(TEMPLATES_IN_URLS):
         message = f"templates in URLs need Alertmanager {TEMPLATES_IN_URLS} or newer"
         yield Finding(below(path, "url"), Reason.UNSUPPORTED_VERSION, message)
     if (webhook.max_alerts or 0) < 0:
         yield Finding(below(path, "maxAlerts"), Reason.INVALID_VALUE, "must not be negative")
 
 
-def wechat(wechat: Any, _scope: Maybe, path: str) -> Findings:
+def wechat(wechat: Any, _reading: Maybe, path: str) -> Findings:
     """A known type of message."""
     if wechat.message_type not in (None, "", "text", "markdown"):
         message = "is not one of `text`, `markdown`"
         yield Finding(below(path, "messageType"), Reason.INVALID_VALUE, message)
 
 
-def email(email: Any, scope: Maybe, path: str) -> Findings:
+def email(email: Any, reading: Maybe, path: str) -> Findings:
     """A recipient, a server with its port, and each header once."""
     yield from _needed(email, path, "to")
     problem = smart_host_problem(email.smarthost) if email.smarthost else ""
@@ -174,8 +176,8 @@ def email(email: Any, scope: Maybe, path: str) -> Findings:
         where = below(path, "threading.threadByDate")
         yield Finding(where, Reason.INVALID_VALUE, "is not one of `Daily`, `None`")
     where = below(path, "tlsConfig")
-    if scope:
-        yield from tls_config(email.tls_config, scope, where)
+    if reading:
+        yield from tls_config(email.tls_config, reading, where)
     else:
         yield from tls_settings(email.tls_config, where)
 

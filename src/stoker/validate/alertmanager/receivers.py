@@ -15,12 +15,12 @@ from stoker.errors import below
 from stoker.validate import alerting
 from stoker.validate.alertmanager import integrations
 from stoker.validate.alertmanager.integrations import Maybe
-from stoker.validate.alertmanager.scope import AlertScope
+from stoker.validate.alertmanager.reading import AlertReading
 from stoker.validate.alertmanager.syntax import url_or_template_problem
 from stoker.validate.findings import Finding, Findings, Reason, json_name, json_names
 from stoker.validate.http import http_client, tls_settings
 from stoker.validate.syntax import milliseconds, web_url_problem
-from stoker.version import parse_version
+from stoker.version import needs_version, parse_version
 
 Check: TypeAlias = Callable[[Any, Maybe, str], Findings]
 
@@ -91,7 +91,7 @@ _SECRET_URLS: Final = {
 }
 
 
-def receivers(given: Iterable[Any] | None, scope: Maybe, path: str) -> Findings:
+def receivers(given: Iterable[Any] | None, reading: Maybe, path: str) -> Findings:
     """All receivers of an object."""
     seen: set[str] = set()
     for index, receiver in enumerate(given or ()):
@@ -102,36 +102,36 @@ def receivers(given: Iterable[Any] | None, scope: Maybe, path: str) -> Findings:
             message = f"there are two receivers `{receiver.name}`"
             yield Finding(below(where, "name"), Reason.DUPLICATE, message)
         seen.add(receiver.name)
-        yield from _receiver(receiver, scope, where)
+        yield from _receiver(receiver, reading, where)
 
 
-def _receiver(receiver: Any, scope: Maybe, path: str) -> Findings:
+def _receiver(receiver: Any, reading: Maybe, path: str) -> Findings:
     model: Any = type(receiver)
     for name, shown in json_names(model).items():
         given = getattr(receiver, name)
         if name == "name" or not given:
             continue
         since = SINCE.get(name, "")
-        if scope and since and scope.version < parse_version(since):
-            message = f"needs Alertmanager {since} or newer"
+        if reading and since and reading.version < parse_version(since):
+            message = needs_version("Alertmanager", since)
             yield Finding(below(path, shown), Reason.UNSUPPORTED_VERSION, message)
         for index, integration in enumerate(given):
-            yield from _integration(name, integration, scope, f"{below(path, shown)}[{index}]")
+            yield from _integration(name, integration, reading, f"{below(path, shown)}[{index}]")
 
 
-def _integration(name: str, integration: Any, scope: Maybe, path: str) -> Findings:
-    yield from _texts(name, integration, scope, path)
+def _integration(name: str, integration: Any, reading: Maybe, path: str) -> Findings:
+    yield from _texts(name, integration, reading, path)
     for check in _CHECKS.get(name, ()):
-        yield from check(integration, scope, path)
-    yield from _client(integration, scope, path)
-    if scope:
-        yield from _for_version(name, integration, scope, path)
-        yield from _references(name, integration, scope, path)
+        yield from check(integration, reading, path)
+    yield from _client(integration, reading, path)
+    if reading:
+        yield from _for_version(name, integration, reading, path)
+        yield from _references(name, integration, reading, path)
 
 
-def _texts(name: str, integration: Any, scope: Maybe, path: str) -> Findings:
+def _texts(name: str, integration: Any, reading: Maybe, path: str) -> Findings:
     """URLs and durations."""
-    version = scope.version if scope else None
+    version = reading.version if reading else None
     checks: tuple[tuple[Any, Callable[[str], str]], ...] = (
         (_URLS, web_url_problem),
         (_TEMPLATE_URLS, partial(url_or_template_problem, version=version)),
@@ -150,18 +150,18 @@ def _duration_problem(text: str) -> str:
     return "" if milliseconds(text) is not None else f"`{text[:40]}` is not a duration such as 5m"
 
 
-def _client(integration: Any, scope: Maybe, path: str) -> Findings:
+def _client(integration: Any, reading: Maybe, path: str) -> Findings:
     """The HTTP client; its old `proxyURL` goes before the new one."""
     client = getattr(integration, "http_config", None)
     if client is None:
         return
     where = below(path, "httpConfig")
     yield from alerting.http_client(client, where)
-    if scope is None:
+    if reading is None:
         yield from tls_settings(client.tls_config, below(where, "tlsConfig"))
         return
     url = client.deprecated_proxy_url or client.proxy_url
-    yield from _not_twice(http_client(replace(client, proxy_url=url), scope, where), client)
+    yield from _not_twice(http_client(replace(client, proxy_url=url), reading, where), client)
 
 
 def _not_twice(findings: Findings, client: Any) -> Findings:
@@ -171,30 +171,30 @@ def _not_twice(findings: Findings, client: Any) -> Findings:
     return (each for each in findings if not (said and "exclude each other" in each.message))
 
 
-def _for_version(name: str, integration: Any, scope: AlertScope, path: str) -> Findings:
+def _for_version(name: str, integration: Any, reading: AlertReading, path: str) -> Findings:
     for (owner, attribute), since in _REFUSED.items():
-        if owner != name or scope.version >= parse_version(since):
+        if owner != name or reading.version >= parse_version(since):
             continue
         if getattr(integration, attribute) is not None:
-            message = f"needs Alertmanager {since} or newer"
+            message = needs_version("Alertmanager", since)
             where = below(path, json_name(integration, attribute))
             yield Finding(where, Reason.UNSUPPORTED_VERSION, message)
     for attribute in _FILES.get(name, ()):
-        if scope.deny_files and getattr(integration, attribute):
+        if reading.deny_files and getattr(integration, attribute):
             message = "files of the container may not be named: the operator denies it"
             where = below(path, json_name(integration, attribute))
             yield Finding(where, Reason.FILE_ACCESS_FORBIDDEN, message)
 
 
-def _references(name: str, integration: Any, scope: AlertScope, path: str) -> Findings:
+def _references(name: str, integration: Any, reading: AlertReading, path: str) -> Findings:
     for attribute in _REQUIRED.get(name, ()):
         where = below(path, json_name(integration, attribute))
-        yield from scope.unresolved(getattr(integration, attribute), where)
+        yield from reading.unresolved(getattr(integration, attribute), where)
     for attribute in _SECRETS.get(name, ()):
         where = below(path, json_name(integration, attribute))
-        yield from scope.unresolved_if_named(getattr(integration, attribute), where)
+        yield from reading.unresolved_if_named(getattr(integration, attribute), where)
     for attribute in _SECRET_URLS.get(name, ()):
-        text = scope.value(getattr(integration, attribute))
+        text = reading.value(getattr(integration, attribute))
         problem = web_url_problem(text.strip()) if text is not None else ""
         if problem:
             where = below(path, json_name(integration, attribute))

@@ -7,8 +7,6 @@ are left out by the generator and reported.
 
 from typing import Any, Final
 
-from msgspec import Struct
-
 from stoker.validate.discovery.checks import (
     Check,
     address,
@@ -45,28 +43,30 @@ from stoker.validate.discovery.registries import (
 from stoker.validate.findings import Findings
 from stoker.validate.http import http_client
 from stoker.validate.monitors import durations
-from stoker.validate.scope import Reading
+from stoker.validate.reading import ScraperReading
+from stoker.version import Versioned
 
 
-class Discovery(Struct, frozen=True):
-    """A way to find targets: the field, the first version that has it, and what is checked."""
+class Discovery(Versioned, frozen=True):
+    """A way to find targets: the field, and what is checked."""
 
     field: str
-    since: str = ""
     checks: tuple[Check, ...] = ()
 
 
-def discoveries(row: Discovery, items: tuple[Any, ...], scope: Reading, path: str) -> Findings:
+def discoveries(
+    row: Discovery, items: tuple[Any, ...], reading: ScraperReading, path: str
+) -> Findings:
     """Everything about the discoveries of one sort."""
-    if row.since and not scope.knows(row.since):
+    if not row.known_to(reading.version):
         yield too_old(path, row.since)
     for index, item in enumerate(items):
         where = f"{path}[{index}]"
-        yield from http_client(item, scope, where)
+        yield from http_client(item, reading, where)
         yield from durations(item, where, "refresh_interval", "fetch_timeout", "timeout")
-        yield from refresh(item, scope, where)
+        yield from refresh(item, reading, where)
         for check in row.checks:
-            yield from check(item, scope, where)
+            yield from check(item, reading, where)
 
 
 _AWS_KEYS: Final = (key("access_key"), key("secret_key"))
@@ -81,7 +81,7 @@ _ZOOKEEPER: Final = (at_least_one("servers"), at_least_one("paths"), zookeeper_p
 DISCOVERIES: Final = (
     Discovery("static_configs", checks=(static_labels,)),
     Discovery("file_sd_configs", checks=(file_access,)),
-    Discovery("http_sd_configs", "2.28.0", (address("url"),)),
+    Discovery("http_sd_configs", (address("url"),), since="2.28.0"),
     Discovery(
         "dns_sd_configs",
         checks=(dns_port, needs("type", "2.38.0", "MX"), needs("type", "2.49.0", "NS")),
@@ -108,14 +108,16 @@ DISCOVERIES: Final = (
             needs("health_filter", "3.11.2"),
         ),
     ),
-    Discovery("nomad_sd_configs", "2.37.0", (address("server"),)),
-    Discovery("eureka_sd_configs", "2.21.0", (address("server", optional=True),)),
-    Discovery("kuma_sd_configs", "2.29.0", (address("server"), needs("client_id", "2.50.0"))),
-    Discovery("puppetdb_sd_configs", "2.31.0", (address("url"),)),
-    Discovery("docker_sd_configs", "2.27.0", (docker_host, needs("match_first_network", "2.54.1"))),
-    Discovery("docker_swarm_sd_configs", "2.20.0", (docker_host,)),
+    Discovery("nomad_sd_configs", (address("server"),), since="2.37.0"),
+    Discovery("eureka_sd_configs", (address("server", optional=True),), since="2.21.0"),
+    Discovery("kuma_sd_configs", (address("server"), needs("client_id", "2.50.0")), since="2.29.0"),
+    Discovery("puppetdb_sd_configs", (address("url"),), since="2.31.0"),
+    Discovery(
+        "docker_sd_configs", (docker_host, needs("match_first_network", "2.54.1")), since="2.27.0"
+    ),
+    Discovery("docker_swarm_sd_configs", (docker_host,), since="2.20.0"),
     Discovery("ec2_sd_configs", checks=_AWS_KEYS),
-    Discovery("lightsail_sd_configs", "2.27.0", _AWS_KEYS),
+    Discovery("lightsail_sd_configs", _AWS_KEYS, since="2.27.0"),
     Discovery(
         "azure_sd_configs",
         checks=(
@@ -127,25 +129,26 @@ DISCOVERIES: Final = (
         ),
     ),
     Discovery("gce_sd_configs"),
-    Discovery("digital_ocean_sd_configs", "2.20.0", (needs("role", "3.12.0", "Databases"),)),
-    Discovery("hetzner_sd_configs", "2.21.0", (needs("label_selector", "3.5.0"),)),
-    Discovery("ionos_sd_configs", "2.36.0"),
-    Discovery("linode_sd_configs", "2.28.0", (needs("region", "2.52.0"),)),
+    Discovery("digital_ocean_sd_configs", (needs("role", "3.12.0", "Databases"),), since="2.20.0"),
+    Discovery("hetzner_sd_configs", (needs("label_selector", "3.5.0"),), since="2.21.0"),
+    Discovery("ionos_sd_configs", since="2.36.0"),
+    Discovery("linode_sd_configs", (needs("region", "2.52.0"),), since="2.28.0"),
     Discovery(
         "openstack_sd_configs",
         checks=(openstack_role, key("password"), key("application_credential_secret")),
     ),
     Discovery(
         "ovhcloud_sd_configs",
-        "2.40.0",
         (key("application_secret", filled=True), key("consumer_key", filled=True)),
+        since="2.40.0",
     ),
     Discovery(
-        "scaleway_sd_configs", "2.26.0", (key("secret_key"), address("api_url", optional=True))
+        "scaleway_sd_configs",
+        (key("secret_key"), address("api_url", optional=True)),
+        since="2.26.0",
     ),
     Discovery(
         "aws_sd_configs",
-        "3.8.0",
         (
             required("role"),
             *_AWS_KEYS,
@@ -155,11 +158,12 @@ DISCOVERIES: Final = (
             only_with("clusters", "role", "ECS", "ElastiCache", "MSK", "RDS"),
             aws_filters,
         ),
+        since="3.8.0",
     ),
-    Discovery("ecs_sd_configs", "3.8.0", _CLUSTERS),
-    Discovery("elasticache_sd_configs", "3.11.0", _CLUSTERS),
-    Discovery("msk_sd_configs", "3.10.0", _CLUSTERS),
-    Discovery("rds_sd_configs", "3.11.0", (*_CLUSTERS, needs("filters", FILTERED_RDS))),
+    Discovery("ecs_sd_configs", _CLUSTERS, since="3.8.0"),
+    Discovery("elasticache_sd_configs", _CLUSTERS, since="3.11.0"),
+    Discovery("msk_sd_configs", _CLUSTERS, since="3.10.0"),
+    Discovery("rds_sd_configs", (*_CLUSTERS, needs("filters", FILTERED_RDS)), since="3.11.0"),
     Discovery(
         "marathon_sd_configs",
         checks=(
@@ -173,7 +177,6 @@ DISCOVERIES: Final = (
     Discovery("serverset_sd_configs", checks=_ZOOKEEPER),
     Discovery(
         "oci_sd_configs",
-        "3.14.0",
         (
             required("region"),
             no_blanks("compartments"),
@@ -181,25 +184,26 @@ DISCOVERIES: Final = (
             oci_key_file,
             key("private_key_passphrase"),
         ),
+        since="3.14.0",
     ),
     Discovery(
         "outscale_sd_configs",
-        "3.12.0",
         (
             key("access_key", filled=True),
             key("secret_key", filled=True),
             address("endpoint", optional=True),
         ),
+        since="3.12.0",
     ),
     Discovery(
         "stackit_sd_configs",
-        "3.5.0",
         (
             required("project"),
             address("endpoint", optional=True),
             key("service_account_key"),
             key("private_key"),
         ),
+        since="3.5.0",
     ),
     Discovery(
         "triton_sd_configs",
@@ -213,8 +217,8 @@ DISCOVERIES: Final = (
     ),
     Discovery(
         "uyuni_sd_configs",
-        "2.31.0",
         (address("server"), required("username"), key("password", filled=True)),
+        since="2.31.0",
     ),
-    Discovery("vultr_sd_configs", "2.36.0"),
+    Discovery("vultr_sd_configs", since="2.36.0"),
 )

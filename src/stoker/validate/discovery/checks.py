@@ -6,23 +6,24 @@ from typing import Any, TypeAlias
 from stoker.errors import below
 from stoker.validate.findings import Finding, Findings, Reason, json_name
 from stoker.validate.http import conflict, web_url
-from stoker.validate.scope import Reading
+from stoker.validate.reading import ScraperReading
 from stoker.validate.syntax import milliseconds
+from stoker.version import needs_version
 
-Check: TypeAlias = Callable[[Any, Reading, str], Findings]
+Check: TypeAlias = Callable[[Any, ScraperReading, str], Findings]
 
 
 def too_old(path: str, since: str) -> Finding:
     """Something that the workload's version does not know."""
-    return Finding(path, Reason.UNSUPPORTED_VERSION, f"needs Prometheus {since} or newer")
+    return Finding(path, Reason.UNSUPPORTED_VERSION, needs_version("Prometheus", since))
 
 
 def needs(attribute: str, since: str, *values: str) -> Check:
     """The field, or one of these values of it, is not known before a version."""
 
-    def check(item: Any, scope: Reading, path: str) -> Findings:
+    def check(item: Any, reading: ScraperReading, path: str) -> Findings:
         value = getattr(item, attribute)
-        if (value in values if values else value is not None) and not scope.knows(since):
+        if (value in values if values else value is not None) and not reading.knows(since):
             yield too_old(below(path, json_name(item, attribute)), since)
 
     return check
@@ -31,12 +32,12 @@ def needs(attribute: str, since: str, *values: str) -> Check:
 def key(attribute: str, *, filled: bool = False) -> Check:
     """A reference that must lead to a value, where there is one; `filled`, not to an empty one."""
 
-    def check(item: Any, scope: Reading, path: str) -> Findings:
+    def check(item: Any, reading: ScraperReading, path: str) -> Findings:
         reference = getattr(item, attribute)
         where = below(path, json_name(item, attribute))
         if reference is not None:
-            yield from scope.unresolved(reference, where)
-        if filled and scope.value(reference) == "":
+            yield from reading.unresolved(reference, where)
+        if filled and reading.value(reference) == "":
             yield Finding(where, Reason.INVALID_VALUE, "the value is empty")
 
     return check
@@ -45,7 +46,7 @@ def key(attribute: str, *, filled: bool = False) -> Check:
 def required(attribute: str) -> Check:
     """A text that must not be blank."""
 
-    def check(item: Any, scope: Reading, path: str) -> Findings:
+    def check(item: Any, reading: ScraperReading, path: str) -> Findings:
         if not (getattr(item, attribute) or "").strip():
             yield Finding(below(path, json_name(item, attribute)), Reason.REQUIRED, "must be set")
 
@@ -55,7 +56,7 @@ def required(attribute: str) -> Check:
 def address(attribute: str, *, optional: bool = False) -> Check:
     """An http or https URL with a host."""
 
-    def check(item: Any, scope: Reading, path: str) -> Findings:
+    def check(item: Any, reading: ScraperReading, path: str) -> Findings:
         text = getattr(item, attribute)
         if text or not optional:
             yield from web_url(text, below(path, json_name(item, attribute)))
@@ -66,7 +67,7 @@ def address(attribute: str, *, optional: bool = False) -> Check:
 def at_least_one(attribute: str) -> Check:
     """A list with something in it, and nothing blank."""
 
-    def check(item: Any, scope: Reading, path: str) -> Findings:
+    def check(item: Any, reading: ScraperReading, path: str) -> Findings:
         where = below(path, json_name(item, attribute))
         values = getattr(item, attribute)
         if not values:
@@ -79,7 +80,7 @@ def at_least_one(attribute: str) -> Check:
 def no_blanks(attribute: str) -> Check:
     """A list that may be empty, with nothing blank in it."""
 
-    def check(item: Any, scope: Reading, path: str) -> Findings:
+    def check(item: Any, reading: ScraperReading, path: str) -> Findings:
         yield from _blanks(getattr(item, attribute) or (), below(path, json_name(item, attribute)))
 
     return check
@@ -94,7 +95,7 @@ def _blanks(values: tuple[str, ...], path: str) -> Findings:
 def only_with(attribute: str, choice: str, *values: str) -> Check:
     """A field that counts only where another has one of these values (the first by default)."""
 
-    def check(item: Any, scope: Reading, path: str) -> Findings:
+    def check(item: Any, reading: ScraperReading, path: str) -> Findings:
         chosen = getattr(item, choice) or values[0]
         if getattr(item, attribute) and chosen not in values:
             where = below(path, json_name(item, attribute))
@@ -107,7 +108,7 @@ def only_with(attribute: str, choice: str, *values: str) -> Check:
 def more_than_zero(attribute: str) -> Check:
     """A number that may be left out, but not be zero or less."""
 
-    def check(item: Any, scope: Reading, path: str) -> Findings:
+    def check(item: Any, reading: ScraperReading, path: str) -> Findings:
         number = getattr(item, attribute)
         if number is not None and number <= 0:
             where = below(path, json_name(item, attribute))
@@ -116,7 +117,7 @@ def more_than_zero(attribute: str) -> Check:
     return check
 
 
-def refresh(item: Any, scope: Reading, path: str) -> Findings:
+def refresh(item: Any, reading: ScraperReading, path: str) -> Findings:
     """Some time between two looks: Prometheus would stop with a panic where there is none."""
     text = getattr(item, "refresh_interval", None)
     if text and milliseconds(text) == 0:

@@ -8,7 +8,7 @@ from stoker.select.labels import field_text_problem, label_text_problem
 from stoker.validate.discovery.checks import too_old
 from stoker.validate.findings import Finding, Findings, Reason
 from stoker.validate.http import conflict
-from stoker.validate.scope import Reading
+from stoker.validate.reading import ScraperReading
 from stoker.validate.syntax import Url
 
 # What a selector can narrow down besides the role itself.
@@ -24,14 +24,14 @@ _NODE_SELECTORS_OF_PODS: Final = "3.11.0"
 _OWN_NAMESPACE: Final = "2.33.0"
 
 
-def kubernetes_namespace(item: KubernetesDiscovery, scope: Reading, path: str) -> Findings:
+def kubernetes_namespace(item: KubernetesDiscovery, reading: ScraperReading, path: str) -> Findings:
     """The own namespace is known to newer versions only; older ones would look in all of them."""
     own = item.namespaces and item.namespaces.own_namespace
-    if own and not scope.knows(_OWN_NAMESPACE):
+    if own and not reading.knows(_OWN_NAMESPACE):
         yield too_old(below(path, "namespaces.ownNamespace"), _OWN_NAMESPACE)
 
 
-def kubernetes_selectors(item: KubernetesDiscovery, scope: Reading, path: str) -> Findings:
+def kubernetes_selectors(item: KubernetesDiscovery, reading: ScraperReading, path: str) -> Findings:
     """Selectors that can be read, for roles that the discovery looks at, each once."""
     role = item.role.lower()
     seen: set[str] = set()
@@ -43,7 +43,7 @@ def kubernetes_selectors(item: KubernetesDiscovery, scope: Reading, path: str) -
         if chosen not in _SELECTABLE.get(role, ()):
             message = f"role `{item.role}` has no selectors for `{selector.role}`"
             yield Finding(below(where, "role"), Reason.INVALID_SELECTOR, message)
-        if (role, chosen) == ("pod", "node") and not scope.knows(_NODE_SELECTORS_OF_PODS):
+        if (role, chosen) == ("pod", "node") and not reading.knows(_NODE_SELECTORS_OF_PODS):
             yield too_old(below(where, "role"), _NODE_SELECTORS_OF_PODS)
         for name, text, problem_of in (
             ("label", selector.label, label_text_problem),
@@ -54,7 +54,7 @@ def kubernetes_selectors(item: KubernetesDiscovery, scope: Reading, path: str) -
                 yield Finding(below(where, name), Reason.INVALID_SELECTOR, problem)
 
 
-def kubernetes_server(item: KubernetesDiscovery, scope: Reading, path: str) -> Findings:
+def kubernetes_server(item: KubernetesDiscovery, reading: ScraperReading, path: str) -> Findings:
     """What is said about reaching an API server needs to say which one."""
     if item.api_server:
         problem = Url(item.api_server).problem

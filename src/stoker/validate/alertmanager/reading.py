@@ -1,22 +1,21 @@
 """What the checks of an AlertmanagerConfig may use: a version, values, and a policy for files.
 
-Without a scope (None), a check is one of the object alone: a webhook knows neither the Alertmanager
-that will read it nor the Secrets.
+Without a reading (None), a check is one of the object alone: a webhook knows neither the
+Alertmanager that will read it nor the Secrets.
 """
 
 from collections.abc import Sequence
 
 from stoker.limits import Limits
-from stoker.select.assets import Assets, Missing, Source
-from stoker.validate.budget import Meter
-from stoker.validate.scope import Reading
+from stoker.select.assets import Assets
+from stoker.validate.reading import CheckReading
 from stoker.version import Version, parse_version
 
 UTF8_NAMES = "0.27.0"
 CLASSIC = "classic-mode"
 
 
-class AlertScope(Reading):
+class AlertReading(CheckReading):
     """The Alertmanager that asks, the namespace of the object, and the values behind references."""
 
     def __init__(  # noqa: PLR0913 - what an Alertmanager is, and all that it allows
@@ -29,15 +28,10 @@ class AlertScope(Reading):
         deny_files: bool = False,
         limits: Limits | None = None,
     ) -> None:
-        self.version = version
-        self.namespace = namespace
-        self.reads: dict[Source, str | Missing] = {}
-        self.files: dict[str, str] = {}
+        super().__init__(version, assets, namespace, limits)
+        self.limits = limits
         self.deny_files = deny_files
         self._features = features
-        self._assets = assets
-        self.limits = limits
-        self._meter = Meter(limits)
 
     @property
     def utf8_names(self) -> bool:
