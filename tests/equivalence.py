@@ -19,7 +19,7 @@ from typing import Any, Final
 from stoker.api.monitors import Probe, ServiceMonitor
 from stoker.consolidate import Consolidated, Inexpressible, consolidated, terms_of
 from stoker.consolidate.configs import Consolidable
-from stoker.generate.draft import Draft
+from stoker.generate.draft import ScraperDraft
 from stoker.generate.prometheus import fragment
 from stoker.generate.relabel import namespace_steps
 from stoker.generate.sharding import PROBED, divided, sharding_steps
@@ -47,7 +47,7 @@ def differences(
     before = jobs_of(monitor, workload, assets)
     after = [job for each in made.configs for job in jobs_of(each, workload, assets)]
     assert len(before) == len(after) == len(made.configs)
-    draft = Draft(workload, assets, monitor.metadata.namespace or "")
+    draft = ScraperDraft(workload, assets, monitor.metadata.namespace or "")
     pairs = []
     owns = _own_steps(monitor)
     for one, other, own, made_of in zip(before, after, owns, made.configs, strict=True):
@@ -67,7 +67,7 @@ def jobs_of(resource: Any, workload: Scraper, assets: Assets) -> list[Any]:
     return jobs
 
 
-def _of_monitor(job: dict[str, Any], monitor: Consolidable, draft: Draft) -> dict[str, Any]:
+def _of_monitor(job: dict[str, Any], monitor: Consolidable, draft: ScraperDraft) -> dict[str, Any]:
     job = _plain(job)
     probed = isinstance(monitor, Probe)
     division = sharding_steps(draft, PROBED, zoned=False) if probed else sharding_steps(draft)
@@ -77,7 +77,7 @@ def _of_monitor(job: dict[str, Any], monitor: Consolidable, draft: Draft) -> dic
 
 
 def _of_config(
-    job: dict[str, Any], name: str, monitor: Consolidable, draft: Draft, enforced: list[Any]
+    job: dict[str, Any], name: str, monitor: Consolidable, draft: ScraperDraft, enforced: list[Any]
 ) -> dict[str, Any]:
     job = _plain(job)
     added = enforced + _plain_steps(divided([], draft))

@@ -20,7 +20,7 @@ from stoker.generate.alertmanager.sections import CONFIGURATION
 from stoker.generate.alertmanager.table import Member, Section
 from stoker.generate.discovery import DISCOVERIES
 from stoker.generate.discovery.rows import Word
-from stoker.generate.draft import Key
+from stoker.generate.members import Member as Key
 from stoker.validate.features import FEATURES
 from stoker.validate.relabel import _ACTIONS as RELABELINGS
 from stoker.validate.rules import GROUP_SINCE, RULE_SINCE

@@ -9,7 +9,7 @@ from stoker.api.monitors import ServiceEndpoint
 from stoker.api.prometheus import PrometheusSpec
 from stoker.api.prometheus_common import ScrapeClass
 from stoker.generate.block import Block, text_of
-from stoker.generate.draft import Draft
+from stoker.generate.draft import ScraperDraft
 from stoker.generate.kubernetes import kubernetes_sd_config, namespaces_of
 from stoker.generate.limits import merged_tls, put_honored, put_staleness, put_timestamps
 from stoker.generate.relabel import namespace_steps, relabel_configs
@@ -32,7 +32,7 @@ def discovery_in_kubernetes(case: Case, context: Context) -> Outcome:
     workload = msgspec.structs.replace(
         workload, namespace=given["storeNamespace"], spec=convert(PrometheusSpec, spec)
     )
-    draft = Draft(workload, contents_of(given), given["namespace"])
+    draft = ScraperDraft(workload, contents_of(given), given["namespace"])
     attach = given.get("attachMetadata")
     made = kubernetes_sd_config(
         given["role"],
@@ -46,7 +46,7 @@ def discovery_in_kubernetes(case: Case, context: Context) -> Outcome:
 @replays("misc-scrape-honor")
 def what_is_honoured(case: Case, context: Context) -> Outcome:
     """Labels and timestamps that a target exposes."""
-    draft = Draft(workload_of(case.given), Contents(), "")
+    draft = ScraperDraft(workload_of(case.given), Contents(), "")
     block: Block = {}
     value = case.given["value"]
     match case.given["function"]:
@@ -76,7 +76,7 @@ def enforced_namespace(case: Case, context: Context) -> Outcome:
     given = without_nulls(case.given)
     members = ("enforcedNamespaceLabel", "excludedFromEnforcement")
     spec = convert(PrometheusSpec, {name: given[name] for name in members if name in given})
-    draft = Draft(Scraper(namespace="", name="", spec=spec), Contents(), given["namespace"])
+    draft = ScraperDraft(Scraper(namespace="", name="", spec=spec), Contents(), given["namespace"])
     metadata = ObjectMeta(name=given["name"], namespace=given["namespace"])
     monitor = convert(ServiceEndpoint, {"relabelings": given["relabelConfigs"]})
     made = relabel_configs(monitor.relabelings, draft, "")

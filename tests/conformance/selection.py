@@ -40,8 +40,8 @@ from stoker.validate import alerting, http
 from stoker.validate import workload as own
 from stoker.validate.findings import Finding
 from stoker.validate.monitors import interval_and_timeout, probe_targets
-from stoker.validate.relabel import relabelings
 from stoker.validate.reading import ScraperReading
+from stoker.validate.relabel import relabelings
 from stoker.validate.verdicts import Selection, Verdict, judge
 from tests.conformance.cases import Case
 from tests.conformance.compare import differences, without_nulls

@@ -14,7 +14,7 @@ from stoker.api.decode import convert
 from stoker.api.prometheus import PrometheusSpec
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.generate.block import text_of
-from stoker.generate.draft import Draft
+from stoker.generate.draft import ScraperDraft
 from stoker.generate.scrapeconfig import scrape_config_job
 from stoker.select.assets import Contents
 from stoker.select.workload import Scraper
@@ -172,7 +172,7 @@ def test_nobody_can_forbid_the_name_of_the_enforced_label() -> None:
     metadata = {"name": "legacy", "namespace": TENANT}
     given = {"metadata": metadata, "spec": {"nameValidationScheme": "Legacy"}}
     config = convert(ScrapeConfig, given)
-    job = scrape_config_job(config, Draft(workload, Contents(), TENANT))
+    job = scrape_config_job(config, ScraperDraft(workload, Contents(), TENANT))
     (refusal,) = refusals([text_of({"scrape_configs": [job]})])
     assert '"a-b" is invalid' in refusal
     (finding,) = scrape_config(config, ScraperReading(workload, Contents(), TENANT))

@@ -18,7 +18,7 @@ from stoker.api.common import (
 )
 from stoker.api.decode import convert
 from stoker.api.prometheus import PrometheusSpec
-from stoker.generate.draft import Draft
+from stoker.generate.draft import ScraperDraft
 from stoker.generate.http import authorization, basic_auth, oauth2, put_proxy, sigv4, tls_config
 from stoker.generate.order import in_order
 from stoker.ref import Ref
@@ -38,10 +38,10 @@ ASSETS = Contents(
 )
 
 
-def a_draft(version: str = "v3.14.0") -> Draft:
+def a_draft(version: str = "v3.14.0") -> ScraperDraft:
     """A draft for a resource in the namespace `shop`."""
     spec = PrometheusSpec(version=version)
-    return Draft(Scraper(namespace="monitoring", name="main", spec=spec), ASSETS, "shop")
+    return ScraperDraft(Scraper(namespace="monitoring", name="main", spec=spec), ASSETS, "shop")
 
 
 def secret(key: str, name: str = "login") -> dict[str, str]:

@@ -13,7 +13,7 @@ from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
 from stoker.api.prometheus import PrometheusAgentSpec, PrometheusSpec
 from stoker.api.prometheus_common import ScrapeClass
 from stoker.generate.block import Block, text_of
-from stoker.generate.draft import Draft
+from stoker.generate.draft import ScraperDraft
 from stoker.generate.limits import merged_tls
 from stoker.generate.relabel import relabel_configs
 from stoker.generate.scrape import pod_monitor_jobs, probe_job, service_monitor_jobs
@@ -39,7 +39,7 @@ def a_draft(
     *,
     daemon_set: bool = False,
     capabilities: Capabilities = PLAIN,
-) -> Draft:
+) -> ScraperDraft:
     """A draft for a resource in `shop` and a workload in `monitoring`."""
     model = PrometheusAgentSpec if daemon_set else PrometheusSpec
     workload = Scraper(
@@ -50,12 +50,12 @@ def a_draft(
         daemon_set=daemon_set,
         capabilities=capabilities,
     )
-    return Draft(workload, TOKENS, "shop")
+    return ScraperDraft(workload, TOKENS, "shop")
 
 
 def service_job(
     endpoint: dict[str, Any] | None = None,
-    draft: Draft | None = None,
+    draft: ScraperDraft | None = None,
     **spec: Any,
 ) -> Block:
     """The job of a ServiceMonitor with one endpoint."""
@@ -66,7 +66,7 @@ def service_job(
 
 def pod_job(
     endpoint: dict[str, Any] | None = None,
-    draft: Draft | None = None,
+    draft: ScraperDraft | None = None,
     **spec: Any,
 ) -> Block:
     """The job of a PodMonitor with one endpoint."""
@@ -76,7 +76,7 @@ def pod_job(
     return job
 
 
-def job_of_probe(draft: Draft | None = None, **spec: Any) -> Block:
+def job_of_probe(draft: ScraperDraft | None = None, **spec: Any) -> Block:
     """The job of a Probe."""
     given = {"metadata": META, "spec": {"prober": {"url": "blackbox:9115"}, **spec}}
     return probe_job(convert(Probe, given), draft or a_draft())

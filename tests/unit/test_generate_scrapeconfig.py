@@ -13,7 +13,7 @@ from stoker.generate.block import Block, text_of
 from stoker.generate.discovery import DISCOVERIES
 from stoker.generate.discovery.kubernetes import attach_metadata
 from stoker.generate.discovery.rows import Each
-from stoker.generate.draft import Draft
+from stoker.generate.draft import ScraperDraft
 from stoker.generate.scrapeconfig import scrape_config_job
 from stoker.ref import Ref
 from stoker.select.assets import Contents
@@ -35,7 +35,9 @@ SECRETS = Contents(
 )
 
 
-def draft_for(version: str = "v3.14.0", *, shards_live_on: bool = False, **spec: Any) -> Draft:
+def draft_for(
+    version: str = "v3.14.0", *, shards_live_on: bool = False, **spec: Any
+) -> ScraperDraft:
     """Start a draft for a Prometheus of that version, with no other feature gate open."""
     workload = Scraper(
         namespace="monitoring",
@@ -43,10 +45,10 @@ def draft_for(version: str = "v3.14.0", *, shards_live_on: bool = False, **spec:
         spec=convert(PrometheusSpec, {"version": version, **spec}),
         capabilities=Capabilities(topology_sharding=False, shard_retention=shards_live_on),
     )
-    return Draft(workload, SECRETS, "team")
+    return ScraperDraft(workload, SECRETS, "team")
 
 
-def job_of(spec: dict[str, Any], draft: Draft | None = None) -> Block:
+def job_of(spec: dict[str, Any], draft: ScraperDraft | None = None) -> Block:
     """Write the job of a ScrapeConfig named team/it."""
     config = {"metadata": {"namespace": "team", "name": "it"}, "spec": spec}
     return scrape_config_job(convert(ScrapeConfig, config), draft or draft_for())

@@ -8,7 +8,7 @@ from stoker.api.decode import convert
 from stoker.api.prometheus import PrometheusAgentSpec, PrometheusSpec
 from stoker.errors import WorkloadError
 from stoker.generate.block import text_of
-from stoker.generate.draft import Draft
+from stoker.generate.draft import ScraperDraft
 from stoker.generate.measures import lowest, number, size
 from stoker.generate.sections import (
     global_section,
@@ -29,7 +29,7 @@ ALL = Capabilities()
 
 def draft_of(
     spec: dict[str, Any], *, agent: bool = False, capabilities: Capabilities = ALL
-) -> Draft:
+) -> ScraperDraft:
     """A draft for the workload `main` in the namespace `shop`."""
     model: Any = PrometheusAgentSpec if agent else PrometheusSpec
     workload = Scraper(
@@ -39,10 +39,10 @@ def draft_of(
         agent=agent,
         capabilities=capabilities,
     )
-    return Draft(workload, SECRETS, workload.namespace)
+    return ScraperDraft(workload, SECRETS, workload.namespace)
 
 
-def ignored(draft: Draft) -> list[str]:
+def ignored(draft: ScraperDraft) -> list[str]:
     """The paths of the fields that were left out."""
     return [one.path for one in draft.ignored]
 

@@ -16,8 +16,8 @@ from stoker.validate.alertmanager.matchers import expression_problem
 from stoker.validate.alertmanager.syntax import go_template_problem, smart_host_problem
 from stoker.validate.findings import Reason
 from stoker.validate.monitors import service_monitor
-from stoker.validate.relabel import regex_problem
 from stoker.validate.reading import ScraperReading
+from stoker.validate.relabel import regex_problem
 from stoker.validate.syntax import web_url_problem
 from stoker.version import parse_version
 
@@ -170,5 +170,7 @@ def test_the_operator_can_deny_files_to_all(*, denied: bool) -> None:
     workload = scraper_of(scraper, Capabilities(deny_files=denied))
     endpoint = {"port": "web", "bearerTokenFile": "/var/run/token"}
     monitor = {"metadata": {}, "spec": {"endpoints": [endpoint], "selector": {}}}
-    found = service_monitor(convert(ServiceMonitor, monitor), ScraperReading(workload, Nothing(), "b"))
+    found = service_monitor(
+        convert(ServiceMonitor, monitor), ScraperReading(workload, Nothing(), "b")
+    )
     assert [one.reason for one in found] == ([Reason.FILE_ACCESS_FORBIDDEN] if denied else [])

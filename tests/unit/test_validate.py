@@ -33,8 +33,8 @@ from stoker.validate.findings import Finding, Reason
 from stoker.validate.http import oauth2_settings, one_kind_of_credentials, tls_settings
 from stoker.validate.monitors import pod_monitor, probe, service_monitor
 from stoker.validate.pem import ca_problem, pair_problem
-from stoker.validate.relabel import relabelings
 from stoker.validate.reading import ScraperReading
+from stoker.validate.relabel import relabelings
 from stoker.validate.scrapeconfig import DISCOVERIES, scrape_config
 from stoker.validate.syntax import (
     Url,

@@ -22,7 +22,9 @@ def found(field: str, entry: dict[str, Any], **settings: Any) -> dict[str, Reaso
     return {path.removeprefix(f"{field}[0]").removeprefix("."): why for path, why in seen.items()}
 
 
-def in_team(field: str, entry: dict[str, Any], version: str) -> tuple[list[Finding], ScraperReading]:
+def in_team(
+    field: str, entry: dict[str, Any], version: str
+) -> tuple[list[Finding], ScraperReading]:
     """What is found where the Secrets of the examples are, and what was used for it."""
     config = {"metadata": {"namespace": "team", "name": "it"}, "spec": {field: [entry]}}
     scope = ScraperReading(draft_for(version).scraper, SECRETS, "team")

@@ -15,7 +15,7 @@ from stoker.consolidate.targets import discovery_of, static_targets, steps_of
 from stoker.consolidate.terms import DEFAULT_TERMS, Inexpressible, Terms
 from stoker.errors import below
 from stoker.generate.block import Block
-from stoker.generate.draft import Draft
+from stoker.generate.draft import ScraperDraft
 from stoker.generate.jobs import POD_MONITOR, PROBE, SERVICE_MONITOR
 from stoker.generate.limits import scrape_class
 from stoker.generate.relabel import fixed, namespace_steps
@@ -46,7 +46,7 @@ class Consolidated(Struct, frozen=True):
 
 def consolidated(monitor: Consolidable, terms: Terms = DEFAULT_TERMS) -> Consolidated:
     """The ScrapeConfigs for a monitor under workloads with these terms."""
-    draft = Draft(terms.scraper, Contents(), monitor.metadata.namespace or "")
+    draft = ScraperDraft(terms.scraper, Contents(), monitor.metadata.namespace or "")
     kind = _KINDS[type(monitor)]
     chosen = scrape_class(monitor.spec, draft)
     problems = [*_class_problems(monitor, draft)]
@@ -73,7 +73,7 @@ def _step_problems(steps: tuple[RelabelConfig, ...] | None, path: str) -> Iterat
             yield Inexpressible(f"{path}[{index}].regex", _DIVIDED)
 
 
-def _class_problems(monitor: Consolidable, draft: Draft) -> Iterator[Inexpressible]:
+def _class_problems(monitor: Consolidable, draft: ScraperDraft) -> Iterator[Inexpressible]:
     chosen = scrape_class(monitor.spec, draft)
     if chosen and chosen.relabelings:
         yield Inexpressible("spec.scrapeClass", _RELABELED)
@@ -82,12 +82,12 @@ def _class_problems(monitor: Consolidable, draft: Draft) -> Iterator[Inexpressib
 # --- The enforced namespace -----------------------------------------------------------------------
 
 
-def _enforced_on(resource: str, metadata: ObjectMeta, draft: Draft) -> list[Block]:
+def _enforced_on(resource: str, metadata: ObjectMeta, draft: ScraperDraft) -> list[Block]:
     return namespace_steps(resource, metadata, draft)
 
 
 def _enforcement_problems(
-    monitor: Consolidable, made: tuple[ScrapeConfig, ...], draft: Draft
+    monitor: Consolidable, made: tuple[ScrapeConfig, ...], draft: ScraperDraft
 ) -> Iterator[Inexpressible]:
     if _enforced_on(_KINDS[type(monitor)].resource, monitor.metadata, draft):
         return
@@ -96,7 +96,7 @@ def _enforcement_problems(
             yield Inexpressible("", _SPARED)
 
 
-def _enforced(monitor: Consolidable, made: ScrapeConfig, draft: Draft) -> ScrapeConfig:
+def _enforced(monitor: Consolidable, made: ScrapeConfig, draft: ScraperDraft) -> ScrapeConfig:
     """With the label on samples where a workload spares ScrapeConfigs, but not this monitor.
 
     On targets it is among the steps already; on samples the generator sees to it otherwise.
@@ -141,7 +141,7 @@ def _endpoint_problems(monitor: Any) -> Iterator[Inexpressible]:
         yield Inexpressible(path, "an empty name means every namespace; say `any: true`")
 
 
-def _endpoint_specs(monitor: Any, draft: Draft, terms: Terms) -> Iterator[ScrapeConfigSpec]:
+def _endpoint_specs(monitor: Any, draft: ScraperDraft, terms: Terms) -> Iterator[ScrapeConfigSpec]:
     jobs = _KINDS[type(monitor)].jobs(monitor, draft)
     added = len(sharding_steps(draft))
     for endpoint, job in zip(_endpoints(monitor), jobs, strict=True):
@@ -195,7 +195,7 @@ def _namespaces(targets: Any) -> tuple[str, ...]:
     return (selector.match_names if selector else None) or ()
 
 
-def _probe_specs(probe: Probe, draft: Draft, terms: Terms) -> Iterator[ScrapeConfigSpec]:
+def _probe_specs(probe: Probe, draft: ScraperDraft, terms: Terms) -> Iterator[ScrapeConfigSpec]:
     (job,) = _KINDS[Probe].jobs(probe, draft)
     spec = probe.spec
     # What is probed is hashed, not the prober's address: that step is needed, the others are added.
@@ -263,13 +263,13 @@ class _Kind(Struct, frozen=True):
 
     resource: str
     path: str
-    jobs: Callable[[Any, Draft], Iterable[Block]]
+    jobs: Callable[[Any, ScraperDraft], Iterable[Block]]
     sources: Callable[[Any], Iterator[tuple[str, Any]]]
     problems: Callable[[Any], Iterator[Inexpressible]]
-    specs: Callable[[Any, Draft, Terms], Iterator[ScrapeConfigSpec]]
+    specs: Callable[[Any, ScraperDraft, Terms], Iterator[ScrapeConfigSpec]]
 
 
-def _of_endpoints(kind: Any, jobs: Callable[[Any, Draft], Iterable[Block]]) -> _Kind:
+def _of_endpoints(kind: Any, jobs: Callable[[Any, ScraperDraft], Iterable[Block]]) -> _Kind:
     return _Kind(
         kind.resource,
         kind.endpoints,

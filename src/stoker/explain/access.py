@@ -13,7 +13,7 @@ from stoker.api.scrapeconfig.discovery.kubernetes import KubernetesDiscovery
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.explain.answer import Access
 from stoker.explain.places import places
-from stoker.generate.draft import Draft
+from stoker.generate.draft import ScraperDraft
 from stoker.generate.limits import attached_metadata, scrape_class
 from stoker.generate.servicemonitor import role_of
 from stoker.ref import ref_of
@@ -72,7 +72,7 @@ def _needs(view: View, account: str, resource: Any, scraper: Scraper) -> Iterato
 def _attached(view: View, resource: Any, scraper: Scraper) -> Iterator[AttachMetadata | None]:
     """What is added to targets from other objects, which Prometheus reads as well."""
     if isinstance(resource, ServiceMonitor | PodMonitor):
-        draft = Draft(scraper, view.assets, resource.metadata.namespace or "")
+        draft = ScraperDraft(scraper, view.assets, resource.metadata.namespace or "")
         chosen = scrape_class(resource.spec, draft)
         yield attached_metadata(resource.spec.attach_metadata, chosen, draft)
     elif isinstance(resource, ScrapeConfig):
@@ -87,7 +87,7 @@ def _discoveries(
     """Each role with the namespaces that it is for; none means all."""
     own, spec = resource.metadata.namespace or "", resource.spec
     if isinstance(resource, ServiceMonitor):
-        role = role_of(spec, scraper).key.name
+        role = role_of(spec, scraper).member.name
         yield role, places(view, spec.namespace_selector, own, scraper)
     elif isinstance(resource, PodMonitor):
         yield "pod", places(view, spec.namespace_selector, own, scraper)

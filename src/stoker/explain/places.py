@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from stoker.api.common import NamespaceSelector
-from stoker.generate.draft import Draft
+from stoker.generate.draft import ScraperDraft
 from stoker.generate.kubernetes import namespaces_of
 from stoker.select.workload import Scraper
 from stoker.view.listing import Listing
@@ -17,7 +17,7 @@ def places(
     view: View, selector: NamespaceSelector | None, namespace: str, scraper: Scraper
 ) -> tuple[str, ...]:
     """The namespaces to look in, for a resource in one; none means all."""
-    return namespaces_of(selector, Draft(scraper, view.assets, namespace))
+    return namespaces_of(selector, ScraperDraft(scraper, view.assets, namespace))
 
 
 def place_words(names: tuple[str, ...]) -> str:

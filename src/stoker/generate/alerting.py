@@ -13,15 +13,16 @@ from typing import Any, Final
 from stoker.api.common import RelabelConfig
 from stoker.api.prometheus import AlertmanagerEndpoints, PrometheusSpec
 from stoker.generate.block import Block
-from stoker.generate.draft import Draft, Key, put
+from stoker.generate.draft import ScraperDraft
 from stoker.generate.http import authorization, basic_auth, put_proxy, sigv4, tls_config
 from stoker.generate.kubernetes import ENDPOINT_SLICE, ENDPOINTS, kubernetes_sd_config
+from stoker.generate.members import Member, put
 from stoker.generate.relabel import literal, relabel_configs
 from stoker.generate.sections import SPEC, replica_label
 from stoker.generate.values import lower
 
-_API_VERSIONS: Final = {"v1": Key("v1", until="3.0.0-beta.0")}
-_SLICES: Final = Key("endpointslice", since="2.21.0")
+_API_VERSIONS: Final = {"v1": Member("v1", until="3.0.0-beta.0")}
+_SLICES: Final = Member("endpointslice", since="2.21.0")
 _META: Final = "__meta_kubernetes_"
 _PORT_NAME: Final = {
     ENDPOINTS: f"{_META}endpoint_port_name",
@@ -30,38 +31,40 @@ _PORT_NAME: Final = {
 _PORT_NUMBER: Final = f"{_META}pod_container_port_number"
 
 
-def _api_version(name: str, draft: Draft, path: str) -> str | None:
+def _api_version(name: str, draft: ScraperDraft, path: str) -> str | None:
     version = name.lower()
-    key = _API_VERSIONS.get(version)
-    if key is None or key.known_to(draft.version):
+    known = _API_VERSIONS.get(version)
+    if known is None or known.known_to(draft.version):
         return version
-    draft.ignore(path, f"{version} is {key.versions}")
+    draft.ignore(path, f"{version} is {known.lacking(draft.program)}")
     return None
 
 
-def _steps(steps: tuple[RelabelConfig, ...], draft: Draft, path: str) -> list[Block] | None:
+def _steps(steps: tuple[RelabelConfig, ...], draft: ScraperDraft, path: str) -> list[Block] | None:
     return relabel_configs(steps, draft, path) or None
 
 
 _ADDRESS: Final = (
-    Key("scheme", write=lower),
-    Key("path_prefix"),
-    Key("timeout"),
-    Key("enable_http2", since="2.35.0"),
-    Key("tls_config", write=tls_config),
+    Member("scheme", write=lower),
+    Member("path_prefix"),
+    Member("timeout"),
+    Member("enable_http2", since="2.35.0"),
+    Member("tls_config", write=tls_config),
 )
 _AUTHENTICATION: Final = (
-    Key("bearer_token_file"),
-    Key("basic_auth", since="2.26.0", write=basic_auth),
-    Key("authorization", since="2.26.0", write=authorization),
-    Key("sigv4", since="2.48.0", write=sigv4),
-    Key("api_version", since="2.11.0", write=_api_version),
+    Member("bearer_token_file"),
+    Member("basic_auth", since="2.26.0", write=basic_auth),
+    Member("authorization", since="2.26.0", write=authorization),
+    Member("sigv4", since="2.48.0", write=sigv4),
+    Member("api_version", since="2.11.0", write=_api_version),
 )
-_ALERTS: Final = (Key("alert_relabel_configs", "alert_relabelings", since="2.51.0", write=_steps),)
+_ALERTS: Final = (
+    Member("alert_relabel_configs", "alert_relabelings", since="2.51.0", write=_steps),
+)
 
 
 def alerting_section(
-    draft: Draft,
+    draft: ScraperDraft,
     additional_relabel_configs: Sequence[Any] | None = None,
     additional_alertmanagers: Sequence[Any] | None = None,
 ) -> Block | None:
@@ -97,7 +100,7 @@ def _escaped(text: str) -> str:
     return _SPECIAL.sub(r"\\\g<0>", text)
 
 
-def alertmanager(endpoints: AlertmanagerEndpoints, draft: Draft, path: str) -> Block:
+def alertmanager(endpoints: AlertmanagerEndpoints, draft: ScraperDraft, path: str) -> Block:
     """The Alertmanagers behind one Service."""
     block: Block = {}
     put(block, _ADDRESS, endpoints, draft, path)
@@ -114,7 +117,7 @@ def alertmanager(endpoints: AlertmanagerEndpoints, draft: Draft, path: str) -> B
     return block
 
 
-def _role(draft: Draft) -> str:
+def _role(draft: ScraperDraft) -> str:
     """Which objects lead from a Service to its pods."""
     slices = draft.spec.service_discovery_role == "EndpointSlice"
     can = draft.scraper.capabilities.endpoint_slices and _SLICES.known_to(draft.version)

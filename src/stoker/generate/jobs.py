@@ -16,7 +16,7 @@ from stoker.api.monitors import ServiceEndpoint
 from stoker.api.prometheus_common import ScrapeClass
 from stoker.api.scrape import Endpoint, ScrapeSettings
 from stoker.generate.block import Block
-from stoker.generate.draft import Draft, Key, put
+from stoker.generate.draft import ScraperDraft
 from stoker.generate.http import PROXY, basic_auth, oauth2
 from stoker.generate.limits import (
     BODY_SIZE_LIMIT,
@@ -32,6 +32,7 @@ from stoker.generate.limits import (
     put_tls,
     scrape_class,
 )
+from stoker.generate.members import Member, put
 from stoker.generate.relabel import namespace_steps, relabel_configs
 from stoker.generate.sharding import sharding_steps
 from stoker.generate.values import lower, parameters
@@ -58,7 +59,7 @@ class Source(Struct, frozen=True):
     settings: ScrapeSettings
     chosen: ScrapeClass | None
     enforced: list[Block]
-    draft: Draft
+    draft: ScraperDraft
 
     @property
     def name(self) -> str:
@@ -71,7 +72,7 @@ class Source(Struct, frozen=True):
         return f"{self.kind.job}/{self.name}"
 
 
-def source(kind: JobKind, monitor: Any, draft: Draft) -> Source:
+def source(kind: JobKind, monitor: Any, draft: ScraperDraft) -> Source:
     """The source of the jobs for a monitor."""
     return Source(
         kind=kind,
@@ -83,31 +84,31 @@ def source(kind: JobKind, monitor: Any, draft: Draft) -> Source:
     )
 
 
-def _token(reference: SecretKeySelector, draft: Draft, _path: str) -> str | None:
+def _token(reference: SecretKeySelector, draft: ScraperDraft, _path: str) -> str | None:
     return draft.value(reference)
 
 
 REDIRECTS: Final = (
-    Key("follow_redirects", since="2.26.0"),
-    Key("enable_http2", since="2.35.0"),
+    Member("follow_redirects", since="2.26.0"),
+    Member("enable_http2", since="2.35.0"),
 )
 _REQUEST: Final = (
-    Key("scrape_interval", "interval"),
-    Key("scrape_timeout"),
-    Key("metrics_path", "path"),
-    Key("params", write=parameters),
-    Key("scheme", write=lower),
+    Member("scrape_interval", "interval"),
+    Member("scrape_timeout"),
+    Member("metrics_path", "path"),
+    Member("params", write=parameters),
+    Member("scheme", write=lower),
     *REDIRECTS,
 )
-_OAUTH2: Final = Key("oauth2", since="2.27.0", write=oauth2)
+_OAUTH2: Final = Member("oauth2", since="2.27.0", write=oauth2)
 _TOKEN_OR_PASSWORD: Final = (
-    Key("bearer_token", "bearer_token_secret", write=_token),
-    Key("basic_auth", write=basic_auth),
+    Member("bearer_token", "bearer_token_secret", write=_token),
+    Member("basic_auth", write=basic_auth),
 )
 CREDENTIALS: Final = (*_TOKEN_OR_PASSWORD, _OAUTH2)
 
 # What stands before and after `tls_config`: the peer has another order for each kind.
-_OF_SERVICES: Final = ((*PROXY, _OAUTH2), (Key("bearer_token_file"), *_TOKEN_OR_PASSWORD))
+_OF_SERVICES: Final = ((*PROXY, _OAUTH2), (Member("bearer_token_file"), *_TOKEN_OR_PASSWORD))
 _OF_PODS: Final = ((), (*CREDENTIALS, *PROXY))
 
 

@@ -14,8 +14,9 @@ from stoker.api.common import AttachMetadata, NamespaceSelector
 from stoker.api.core import LabelSelector
 from stoker.api.monitors import MonitorSpec
 from stoker.generate.block import Block
-from stoker.generate.draft import Draft, Key, put
+from stoker.generate.draft import ScraperDraft
 from stoker.generate.http import authorization, basic_auth, put_proxy, tls_config
+from stoker.generate.members import Member, put
 
 POD: Final = "pod"
 SERVICE: Final = "service"
@@ -26,26 +27,26 @@ INGRESS: Final = "ingress"
 OWN_NODE: Final = "spec.nodeName=$(NODE_NAME)"
 
 _API_SERVER: Final = (
-    Key("api_server", "host"),
-    Key("basic_auth", write=basic_auth),
-    Key("bearer_token"),
-    Key("bearer_token_file"),
-    Key("authorization", since="2.26.0", write=authorization),
-    Key("tls_config", write=tls_config),
+    Member("api_server", "host"),
+    Member("basic_auth", write=basic_auth),
+    Member("bearer_token"),
+    Member("bearer_token_file"),
+    Member("authorization", since="2.26.0", write=authorization),
+    Member("tls_config", write=tls_config),
 )
 
 
 _ATTACH: Final = {
-    POD: Key("attach_metadata", since="2.35.0"),
-    ENDPOINTS: Key("attach_metadata", since="2.37.0"),
-    ENDPOINT_SLICE: Key("attach_metadata", since="2.37.0"),
+    POD: Member("attach_metadata", since="2.35.0"),
+    ENDPOINTS: Member("attach_metadata", since="2.37.0"),
+    ENDPOINT_SLICE: Member("attach_metadata", since="2.37.0"),
 }
 
 
 def kubernetes_sd_config(
     role: str,
     namespaces: tuple[str, ...],
-    draft: Draft,
+    draft: ScraperDraft,
     *,
     attach: AttachMetadata | None = None,
     selectors: list[Block] | None = None,
@@ -61,7 +62,7 @@ def kubernetes_sd_config(
     return block
 
 
-def _put_api_server(block: Block, draft: Draft) -> None:
+def _put_api_server(block: Block, draft: ScraperDraft) -> None:
     server = draft.spec.apiserver_config
     if server is None:
         return
@@ -71,24 +72,24 @@ def _put_api_server(block: Block, draft: Draft) -> None:
     put_proxy(block, server, of_workload, path)
 
 
-def _put_attached(block: Block, attach: AttachMetadata | None, draft: Draft) -> None:
+def _put_attached(block: Block, attach: AttachMetadata | None, draft: ScraperDraft) -> None:
     if attach is None or attach.node is None:
         return
-    key = _ATTACH[block["role"]]
-    if key.known_to(draft.version):
-        block[key.name] = {"node": attach.node}
+    member = _ATTACH[block["role"]]
+    if member.known_to(draft.version):
+        block[member.name] = {"node": attach.node}
     else:
-        draft.ignore("spec.attachMetadata", key.versions)
+        draft.ignore_unknown("spec.attachMetadata", member)
 
 
-def in_namespace_of_workload(draft: Draft) -> Draft:
+def in_namespace_of_workload(draft: ScraperDraft) -> ScraperDraft:
     """The same draft for references that the workload makes rather than the resource."""
     other = copy(draft)
     other.namespace = draft.scraper.namespace
     return other
 
 
-def namespaces_of(selector: NamespaceSelector | None, draft: Draft) -> tuple[str, ...]:
+def namespaces_of(selector: NamespaceSelector | None, draft: ScraperDraft) -> tuple[str, ...]:
     """The namespaces that a resource looks for targets in; none means all of them."""
     own = (draft.namespace,)
     if selector is None or draft.spec.ignore_namespace_selectors:
@@ -110,15 +111,15 @@ def role_selector(role: str, label: str | None = None, field: str = "") -> list[
     return [{"role": role, "label": label}] if label is not None else []
 
 
-_SELECTORS: Final = Key("selectors", since="2.17.0")
+_SELECTORS: Final = Member("selectors", since="2.17.0")
 
 
-def selected_by_api(spec: MonitorSpec, draft: Draft) -> bool:
+def selected_by_api(spec: MonitorSpec, draft: ScraperDraft) -> bool:
     """Whether the API server is asked to apply a monitor's selector, rather than relabeling."""
     return spec.selector_mechanism == "RoleSelector" and _SELECTORS.known_to(draft.version)
 
 
-def selected_labels(spec: MonitorSpec, draft: Draft) -> str | None:
+def selected_labels(spec: MonitorSpec, draft: ScraperDraft) -> str | None:
     """What the API server is asked for in place of relabeling; None where it is not."""
     return selector_text(spec.selector) if selected_by_api(spec, draft) else None
 

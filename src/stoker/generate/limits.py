@@ -16,10 +16,11 @@ from stoker.api.prometheus_common import ScrapeClass
 from stoker.api.scrape import ScrapeSettings
 from stoker.errors import below
 from stoker.generate.block import Block
-from stoker.generate.draft import Draft, Key, put
+from stoker.generate.draft import ScraperDraft
 from stoker.generate.http import authorization, tls_config
 from stoker.generate.kubernetes import in_namespace_of_workload
 from stoker.generate.measures import lowest, number, size
+from stoker.generate.members import Member, put
 from stoker.generate.sharding import needs_node_metadata
 from stoker.generate.values import scrape_protocols
 
@@ -27,87 +28,91 @@ from stoker.generate.values import scrape_protocols
 class Limit(Struct, frozen=True):
     """A limit that a job can have, and since when it can also be global."""
 
-    key: Key
+    member: Member
     json_name: str
-    globally: Key | None = Key("global", since="2.45.0")
+    globally: Member | None = Member("global", since="2.45.0")
     amount: Callable[[Any], int] = int
 
 
 LIMITS: Final = (
-    Limit(Key("sample_limit"), "sampleLimit"),
-    Limit(Key("target_limit", since="2.21.0"), "targetLimit"),
-    Limit(Key("label_limit", since="2.27.0"), "labelLimit"),
-    Limit(Key("label_name_length_limit", since="2.27.0"), "labelNameLengthLimit"),
-    Limit(Key("label_value_length_limit", since="2.27.0"), "labelValueLengthLimit"),
+    Limit(Member("sample_limit"), "sampleLimit"),
+    Limit(Member("target_limit", since="2.21.0"), "targetLimit"),
+    Limit(Member("label_limit", since="2.27.0"), "labelLimit"),
+    Limit(Member("label_name_length_limit", since="2.27.0"), "labelNameLengthLimit"),
+    Limit(Member("label_value_length_limit", since="2.27.0"), "labelValueLengthLimit"),
     Limit(
-        Key("keep_dropped_targets", since="2.47.0"),
+        Member("keep_dropped_targets", since="2.47.0"),
         "keepDroppedTargets",
-        Key("global", since="2.47.0"),
+        Member("global", since="2.47.0"),
     ),
 )
 # The global one would do here, too; prometheus-operator repeats this one in every job.
 BODY_SIZE_LIMIT: Final = Limit(
-    Key("body_size_limit", since="2.28.0"), "bodySizeLimit", globally=None, amount=size
+    Member("body_size_limit", since="2.28.0"), "bodySizeLimit", globally=None, amount=size
 )
 
 
 def put_limits(
-    block: Block, limits: tuple[Limit, ...], settings: Any, draft: Draft, path: str
+    block: Block, limits: tuple[Limit, ...], settings: Any, draft: ScraperDraft, path: str
 ) -> None:
     """Add the limits of a resource, none above its ceiling."""
     for limit in limits:
-        key = limit.key
-        wanted = getattr(settings, key.name, None)
-        ceiling = getattr(draft.spec, f"enforced_{key.name}")
+        member = limit.member
+        wanted = getattr(settings, member.name, None)
+        ceiling = getattr(draft.spec, f"enforced_{member.name}")
         # Under a ceiling, zero is not unlimited but as good as none.
         unset = not wanted if ceiling else wanted is None
         if unset and (not ceiling or _is_global(limit, draft)):
             continue
-        if key.known_to(draft.version):
+        if member.known_to(draft.version):
             written = lowest(wanted, ceiling, limit.amount)
-            block |= {} if written is None else {key.name: written}
+            block |= {} if written is None else {member.name: written}
         elif wanted is not None:
-            draft.ignore(below(path, limit.json_name), key.versions)
+            draft.ignore_unknown(below(path, limit.json_name), member)
 
 
-def _is_global(limit: Limit, draft: Draft) -> bool:
+def _is_global(limit: Limit, draft: ScraperDraft) -> bool:
     return limit.globally is not None and limit.globally.known_to(draft.version)
 
 
-def _number(quantity: int | str, _draft: Draft, _path: str) -> float | None:
+def _number(quantity: int | str, _draft: ScraperDraft, _path: str) -> float | None:
     return number(quantity)
 
 
-def _histograms(classic: Key) -> tuple[Key, ...]:
+def _histograms(classic: Member) -> tuple[Member, ...]:
     return (
-        Key("scrape_native_histograms", since="3.8.0"),
-        Key("native_histogram_bucket_limit", since="2.45.0"),
-        Key("native_histogram_min_bucket_factor", since="2.50.0", write=_number),
+        Member("scrape_native_histograms", since="3.8.0"),
+        Member("native_histogram_bucket_limit", since="2.45.0"),
+        Member("native_histogram_min_bucket_factor", since="2.50.0", write=_number),
         classic,
-        Key("convert_classic_histograms_to_nhcb", since="3.0.0"),
+        Member("convert_classic_histograms_to_nhcb", since="3.0.0"),
     )
 
 
 # Classic histograms beside native ones got another name with the first candidate of Prometheus 3.
-_RENAMED: Final = Key(
+_RENAMED: Final = Member(
     "always_scrape_classic_histograms", "scrape_classic_histograms", since="3.0.0-0"
 )
 _HISTOGRAMS: Final = _histograms(_RENAMED)
-_HISTOGRAMS_BEFORE: Final = _histograms(Key("scrape_classic_histograms", since="2.45.0"))
+_HISTOGRAMS_BEFORE: Final = _histograms(Member("scrape_classic_histograms", since="2.45.0"))
 
 
-def put_histograms(block: Block, settings: ScrapeSettings, draft: Draft, path: str) -> None:
+def put_histograms(block: Block, settings: ScrapeSettings, draft: ScraperDraft, path: str) -> None:
     """Add how native and classic histograms are scraped."""
     renamed = _RENAMED.known_to(draft.version)
     put(block, _HISTOGRAMS if renamed else _HISTOGRAMS_BEFORE, settings, draft, path)
 
 
-_PROTOCOLS: Final = (Key("scrape_protocols", since="2.49.0", write=scrape_protocols),)
-_FALLBACK: Final = (Key("fallback_scrape_protocol", since="3.0.0"),)
+_PROTOCOLS: Final = (Member("scrape_protocols", since="2.49.0", write=scrape_protocols),)
+_FALLBACK: Final = (Member("fallback_scrape_protocol", since="3.0.0"),)
 
 
 def put_protocols(
-    block: Block, settings: ScrapeSettings, chosen: ScrapeClass | None, draft: Draft, path: str
+    block: Block,
+    settings: ScrapeSettings,
+    chosen: ScrapeClass | None,
+    draft: ScraperDraft,
+    path: str,
 ) -> None:
     """Add the formats to ask a target for, and the one to assume where it names none."""
     put(block, _PROTOCOLS, settings, draft, path)
@@ -117,16 +122,16 @@ def put_protocols(
         put(block, _FALLBACK, chosen, draft, class_path(chosen, draft))
 
 
-def put_honored(block: Block, labels: bool | None, draft: Draft) -> None:
+def put_honored(block: Block, labels: bool | None, draft: ScraperDraft) -> None:
     """Add whether labels that a target exposes win over those of the target."""
     block["honor_labels"] = bool(labels) and not draft.spec.override_honor_labels
 
 
-_TIMESTAMPS: Final = Key("honor_timestamps", since="2.9.0")
-_STALENESS: Final = (Key("track_timestamps_staleness", since="2.48.0"),)
+_TIMESTAMPS: Final = Member("honor_timestamps", since="2.9.0")
+_STALENESS: Final = (Member("track_timestamps_staleness", since="2.48.0"),)
 
 
-def put_timestamps(block: Block, honored: bool | None, draft: Draft, path: str) -> None:
+def put_timestamps(block: Block, honored: bool | None, draft: ScraperDraft, path: str) -> None:
     """Add whether timestamps that a target exposes are taken; no path where no user asked."""
     override = draft.spec.override_honor_timestamps
     if honored is None and not override:
@@ -134,15 +139,15 @@ def put_timestamps(block: Block, honored: bool | None, draft: Draft, path: str) 
     if _TIMESTAMPS.known_to(draft.version):
         block[_TIMESTAMPS.name] = bool(honored) and not override
     elif path and honored is not None:
-        draft.ignore(below(path, "honorTimestamps"), _TIMESTAMPS.versions)
+        draft.ignore_unknown(below(path, "honorTimestamps"), _TIMESTAMPS)
 
 
-def put_staleness(block: Block, source: Any, draft: Draft, path: str) -> None:
+def put_staleness(block: Block, source: Any, draft: ScraperDraft, path: str) -> None:
     """Add whether series with timestamps of their own end as soon as they disappear."""
     put(block, _STALENESS, source, draft, path)
 
 
-def scrape_class(settings: ScrapeSettings, draft: Draft) -> ScrapeClass | None:
+def scrape_class(settings: ScrapeSettings, draft: ScraperDraft) -> ScrapeClass | None:
     """The class that a resource names, or the default one where it names none."""
     classes = draft.spec.scrape_classes or ()
     wanted = settings.scrape_class
@@ -150,13 +155,13 @@ def scrape_class(settings: ScrapeSettings, draft: Draft) -> ScrapeClass | None:
     return next(chosen, None)
 
 
-def class_path(chosen: ScrapeClass, draft: Draft) -> str:
+def class_path(chosen: ScrapeClass, draft: ScraperDraft) -> str:
     """Where a scrape class is found in the workload."""
     return f"spec.scrapeClasses[{(draft.spec.scrape_classes or ()).index(chosen)}]"
 
 
 def attached_metadata(
-    own: AttachMetadata | None, chosen: ScrapeClass | None, draft: Draft
+    own: AttachMetadata | None, chosen: ScrapeClass | None, draft: ScraperDraft
 ) -> AttachMetadata | None:
     """Metadata to attach to targets: the resource's own wish, its class' or what sharding needs."""
     if needs_node_metadata(draft.scraper):
@@ -203,11 +208,13 @@ def _has(tls: SafeTlsConfig, name: str) -> bool:
     return reference is not None and reference != type(reference)()
 
 
-_AUTHORIZATION: Final = Key("authorization", since="2.26.0")
+_AUTHORIZATION: Final = Member("authorization", since="2.26.0")
 _OTHER_CREDENTIALS: Final = ("basic_auth", "oauth2", "bearer_token_secret", "bearer_token_file")
 
 
-def put_tls(block: Block, source: Any, chosen: ScrapeClass | None, draft: Draft, path: str) -> None:
+def put_tls(
+    block: Block, source: Any, chosen: ScrapeClass | None, draft: ScraperDraft, path: str
+) -> None:
     """Add the TLS settings of an object with the field `tls_config`, or those of its class."""
     tls = merged_tls(source.tls_config, chosen)
     if chosen and tls is chosen.tls_config:
@@ -218,7 +225,7 @@ def put_tls(block: Block, source: Any, chosen: ScrapeClass | None, draft: Draft,
 
 
 def put_authorization(
-    block: Block, source: Any, chosen: ScrapeClass | None, draft: Draft, path: str
+    block: Block, source: Any, chosen: ScrapeClass | None, draft: ScraperDraft, path: str
 ) -> None:
     """Add the `authorization` of an object, completed with the credentials of its class.
 
@@ -240,11 +247,11 @@ def own_authorization(source: Any) -> SafeAuthorization | None:
     return own if own and (own.type or own.credentials is not None) else None
 
 
-def _authorization(auth: SafeAuthorization | None, draft: Draft, path: str) -> Block:
+def _authorization(auth: SafeAuthorization | None, draft: ScraperDraft, path: str) -> Block:
     here = below(path, "authorization")
     if auth is None or _AUTHORIZATION.known_to(draft.version):
         return authorization(auth, draft, here) or {}
-    draft.ignore(here, _AUTHORIZATION.versions)
+    draft.ignore_unknown(here, _AUTHORIZATION)
     return {}
 
 

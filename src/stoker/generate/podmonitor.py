@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from stoker.api.monitors import PodEndpoint, PodMonitor, PodMonitorSpec
 from stoker.generate import relabel
 from stoker.generate.block import Block
-from stoker.generate.draft import Draft
+from stoker.generate.draft import ScraperDraft
 from stoker.generate.jobs import POD_MONITOR, Source, endpoint_job, source
 from stoker.generate.kubernetes import (
     OWN_NODE,
@@ -22,7 +22,7 @@ from stoker.generate.kubernetes import (
 from stoker.generate.limits import attached_metadata
 
 
-def pod_monitor_jobs(monitor: PodMonitor, draft: Draft) -> Iterator[Block]:
+def pod_monitor_jobs(monitor: PodMonitor, draft: ScraperDraft) -> Iterator[Block]:
     """The jobs of a PodMonitor, one for each endpoint, made as they are asked for."""
     of, spec = source(POD_MONITOR, monitor, draft), monitor.spec
     discovery = _discovery(spec, of)

@@ -9,7 +9,7 @@ from typing import Final
 from stoker.api.monitors import IngressTargets, Probe, Prober, ProbeSpec, StaticTargets
 from stoker.generate import relabel
 from stoker.generate.block import Block
-from stoker.generate.draft import Draft, Key, put
+from stoker.generate.draft import ScraperDraft
 from stoker.generate.http import put_proxy
 from stoker.generate.jobs import (
     CREDENTIALS,
@@ -23,16 +23,17 @@ from stoker.generate.jobs import (
 )
 from stoker.generate.kubernetes import INGRESS, kubernetes_sd_config, namespaces_of
 from stoker.generate.limits import put_authorization, put_timestamps, put_tls
+from stoker.generate.members import Member, put
 from stoker.generate.order import in_order
 from stoker.generate.sharding import PROBED, sharding_steps
 from stoker.generate.values import lower
 
-_TIMING: Final = (Key("scrape_interval", "interval"), Key("scrape_timeout"))
-_SCHEME: Final = (Key("scheme", write=lower),)
+_TIMING: Final = (Member("scrape_interval", "interval"), Member("scrape_timeout"))
+_SCHEME: Final = (Member("scheme", write=lower),)
 _NO_PROBER: Final = Prober()
 
 
-def probe_job(probe: Probe, draft: Draft) -> Block:
+def probe_job(probe: Probe, draft: ScraperDraft) -> Block:
     """The job of a Probe."""
     of, spec = source(PROBE, probe, draft), probe.spec
     prober = spec.prober or _NO_PROBER
@@ -87,7 +88,7 @@ def _static_targets(targets: StaticTargets, of: Source) -> Block:
     return {"targets": list(targets.static or ()), "labels": in_order(labels)}
 
 
-def _ingress_discovery(targets: IngressTargets, draft: Draft) -> Block:
+def _ingress_discovery(targets: IngressTargets, draft: ScraperDraft) -> Block:
     return kubernetes_sd_config(INGRESS, namespaces_of(targets.namespace_selector, draft), draft)
 
 

@@ -22,7 +22,7 @@ from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.errors import ResourceError, WorkloadError
 from stoker.generate.alerting import alerting_section
 from stoker.generate.block import Block, text_of
-from stoker.generate.draft import Draft, Ignored
+from stoker.generate.draft import Ignored, ScraperDraft
 from stoker.generate.remote import remote_read_section, remote_write_section
 from stoker.generate.scrape import pod_monitor_jobs, probe_job, service_monitor_jobs
 from stoker.generate.scrapeconfig import scrape_config_job
@@ -81,7 +81,7 @@ def server_frame(
     rule_config_maps: Sequence[str] = (),
 ) -> Frame:
     """What surrounds the jobs in the configuration of a server."""
-    draft = Draft(scraper, assets, scraper.namespace)
+    draft = ScraperDraft(scraper, assets, scraper.namespace)
     head = {
         "global": global_section(draft),
         "runtime": runtime_section(draft),
@@ -103,7 +103,7 @@ def agent_frame(
     scraper: Scraper, assets: Assets, additional: Additional = NOTHING_ADDITIONAL
 ) -> Frame:
     """What surrounds the jobs in the configuration of an agent."""
-    draft = Draft(scraper, assets, scraper.namespace)
+    draft = ScraperDraft(scraper, assets, scraper.namespace)
     head = {"global": global_section(draft), "runtime": runtime_section(draft)}
     tail = {
         "storage": storage_section(draft),
@@ -115,7 +115,7 @@ def agent_frame(
     return _frame(draft, head, jobs, tail)
 
 
-def _frame(draft: Draft, head: Block, jobs: list[Block], tail: Block) -> Frame:
+def _frame(draft: ScraperDraft, head: Block, jobs: list[Block], tail: Block) -> Frame:
     return Frame(
         _sections_text(head),
         _part(jobs),
@@ -138,7 +138,7 @@ def _part(value: Block | list[Block]) -> str:
 
 
 # How the jobs of each kind are made, in the order in which a server has them.
-_MAKERS: Final[Mapping[type, Callable[[Any, Draft], Iterable[Block]]]] = {
+_MAKERS: Final[Mapping[type, Callable[[Any, ScraperDraft], Iterable[Block]]]] = {
     ServiceMonitor: service_monitor_jobs,
     PodMonitor: pod_monitor_jobs,
     Probe: lambda probe, draft: [probe_job(probe, draft)],
@@ -160,7 +160,7 @@ def kinds_of(scraper: Scraper) -> tuple[str, ...]:
 def fragment(resource: Monitor, scraper: Scraper, assets: Assets) -> Fragment:
     """The jobs of one resource as text."""
     limits = scraper.capabilities.limits
-    draft = Draft(scraper, assets, resource.metadata.namespace or "", limits)
+    draft = ScraperDraft(scraper, assets, resource.metadata.namespace or "", limits)
     try:
         text = "".join(_metered(_MAKERS[type(resource)](resource, draft), draft.meter))
     except ResourceError as error:
@@ -176,7 +176,7 @@ def _metered(jobs: Iterable[Block], meter: Meter) -> Iterator[str]:
         yield text
 
 
-def _ignored(resource: Monitor, draft: Draft) -> tuple[Ignored, ...]:
+def _ignored(resource: Monitor, draft: ScraperDraft) -> tuple[Ignored, ...]:
     """What was left out, in the words of the version in which the user wrote the resource."""
     written = (resource.api_version, type(resource).__name__)
     return tuple(Ignored(*as_written(*written, one.path, one.reason)) for one in draft.ignored)
@@ -192,7 +192,7 @@ def whole_text(frame: Frame, fragments: Sequence[str]) -> str:
 # --- Additional jobs ------------------------------------------------------------------------------
 
 
-def additional_jobs(configs: Sequence[Any] | None, draft: Draft) -> list[Block]:
+def additional_jobs(configs: Sequence[Any] | None, draft: ScraperDraft) -> list[Block]:
     """Jobs in Prometheus' own syntax, divided among shards unless they do that themselves."""
     path = f"{SPEC}.additionalScrapeConfigs"
     jobs = []
@@ -208,7 +208,7 @@ def additional_jobs(configs: Sequence[Any] | None, draft: Draft) -> list[Block]:
     return jobs
 
 
-def _divided(config: Block, draft: Draft) -> Block:
+def _divided(config: Block, draft: ScraperDraft) -> Block:
     steps = config.get("relabel_configs") or []
     if not isinstance(steps, list):
         return config

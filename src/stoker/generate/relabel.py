@@ -14,30 +14,31 @@ from stoker.api.common import RelabelConfig
 from stoker.api.core import LabelSelector, LabelSelectorRequirement, ObjectMeta
 from stoker.api.scrape import Endpoint
 from stoker.generate.block import Block, Constant
-from stoker.generate.draft import Draft, Key, put
+from stoker.generate.draft import ScraperDraft
+from stoker.generate.members import Member, put
 from stoker.generate.values import items, lower
 from stoker.remembered import remembered
 from stoker.select.exclusions import is_spared
 
 
-def _nonzero(number: int, _draft: Draft, _path: str) -> int | None:
+def _nonzero(number: int, _draft: ScraperDraft, _path: str) -> int | None:
     return number or None
 
 
 # An empty separator or replacement means something else than none.
 _STEP: Final = (
-    Key("source_labels", write=items),
-    Key("separator", keep_empty=True),
-    Key("target_label"),
-    Key("regex"),
-    Key("modulus", write=_nonzero),
-    Key("replacement", keep_empty=True),
-    Key("action", write=lower),
+    Member("source_labels", write=items),
+    Member("separator", keep_empty=True),
+    Member("target_label"),
+    Member("regex"),
+    Member("modulus", write=_nonzero),
+    Member("replacement", keep_empty=True),
+    Member("action", write=lower),
 )
 
 
 def relabel_configs(
-    steps: tuple[RelabelConfig, ...] | None, draft: Draft, path: str
+    steps: tuple[RelabelConfig, ...] | None, draft: ScraperDraft, path: str
 ) -> list[Block]:
     """The users' steps as Prometheus reads them."""
     written = []
@@ -218,7 +219,7 @@ def _present(action: str, kind: str, label: str) -> Block:
     return {"action": action, "source_labels": [name], "regex": "true"}
 
 
-def namespace_steps(resource: str, metadata: ObjectMeta, draft: Draft) -> list[Block]:
+def namespace_steps(resource: str, metadata: ObjectMeta, draft: ScraperDraft) -> list[Block]:
     """The step that enforces the namespace label on a resource (`servicemonitors`, …), if any."""
     label = draft.spec.enforced_namespace_label
     if not label or is_spared(resource, metadata, draft.spec.excluded_from_enforcement):

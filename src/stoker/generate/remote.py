@@ -1,130 +1,126 @@
 """Remote write and remote read: from the declared types to `remote_write` and `remote_read`.
 
-The entries are tables of `Key`, like everything that depends on the version. What Prometheus would
-not load, such as two kinds of authentication, is refused before (`stoker.validate.workload`).
+The entries are tables of members, like everything that depends on the version. What Prometheus
+would not load, such as two kinds of authentication, is refused before that, in
+`stoker.validate.workload`.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from stoker.api.common import RelabelConfig
-from stoker.api.core import SecretKeySelector
 from stoker.api.prometheus import PrometheusSpec
 from stoker.api.remote import MetadataConfig, RemoteRead, RemoteWrite
 from stoker.generate.block import Block
-from stoker.generate.draft import Draft, Key, put
+from stoker.generate.draft import ScraperDraft
 from stoker.generate.http import authorization, basic_auth, oauth2, put_proxy, sigv4, tls_config
+from stoker.generate.members import Member, by_table, put
 from stoker.generate.relabel import relabel_configs
 from stoker.generate.sections import SPEC, sorted_members
-from stoker.generate.values import by_table
+from stoker.generate.values import if_any, value_or_empty
 
 _MESSAGE_V2: Final = "io.prometheus.write.v2.Request"
 _MESSAGES: Final = {"V1.0": "prometheus.WriteRequest", "V2.0": _MESSAGE_V2}
 
 
-def _message(version: str, _draft: Draft, _path: str) -> str | None:
+def _message(version: str, _draft: ScraperDraft, _path: str) -> str | None:
     return _MESSAGES.get(version)
 
 
-def _steps(steps: tuple[RelabelConfig, ...], draft: Draft, path: str) -> list[Block] | None:
+def _steps(steps: tuple[RelabelConfig, ...], draft: ScraperDraft, path: str) -> list[Block] | None:
     return relabel_configs(steps, draft, path) or None
 
 
-def _if_any(value: Any, _draft: Draft, _path: str) -> Any:
-    """A number or flag whose zero is the same as nothing."""
-    return value or None
-
-
-def _secret(reference: SecretKeySelector, draft: Draft, _path: str) -> str:
-    return draft.value(reference) or ""
-
-
 _QUEUE: Final = (
-    Key("capacity", write=_if_any),
-    Key("min_shards", write=_if_any),
-    Key("max_shards", write=_if_any),
-    Key("max_samples_per_send", write=_if_any),
-    Key("batch_send_deadline"),
-    Key("max_retries", until="2.11.0", write=_if_any),
-    Key("min_backoff"),
-    Key("max_backoff"),
-    Key("retry_on_http_429", "retry_on_rate_limit", since="2.26.0", write=_if_any),
-    Key("sample_age_limit", since="2.50.0"),
+    Member("capacity", write=if_any),
+    Member("min_shards", write=if_any),
+    Member("max_shards", write=if_any),
+    Member("max_samples_per_send", write=if_any),
+    Member("batch_send_deadline"),
+    Member("max_retries", until="2.11.0", write=if_any),
+    Member("min_backoff"),
+    Member("max_backoff"),
+    Member("retry_on_http_429", "retry_on_rate_limit", since="2.26.0", write=if_any),
+    Member("sample_age_limit", since="2.50.0"),
 )
 _METADATA: Final = (
-    Key("send_interval"),
-    Key("max_samples_per_send", since="2.29.0"),
+    Member("send_interval"),
+    Member("max_samples_per_send", since="2.29.0"),
 )
 _AZURE: Final = (
-    Key("managed_identity", write=by_table(Key("client_id"))),
-    Key(
+    Member("managed_identity", write=by_table(Member("client_id"))),
+    Member(
         "oauth",
         since="2.48.0",
-        write=by_table(Key("client_id"), Key("client_secret", write=_secret), Key("tenant_id")),
+        write=by_table(
+            Member("client_id"), Member("client_secret", write=value_or_empty), Member("tenant_id")
+        ),
     ),
-    Key("sdk", since="2.52.0", write=by_table(Key("tenant_id"))),
-    Key("workload_identity", since="3.7.0", write=by_table(Key("client_id"), Key("tenant_id"))),
-    Key("cloud"),
-    Key("scope", since="3.9.0"),
+    Member("sdk", since="2.52.0", write=by_table(Member("tenant_id"))),
+    Member(
+        "workload_identity", since="3.7.0", write=by_table(Member("client_id"), Member("tenant_id"))
+    ),
+    Member("cloud"),
+    Member("scope", since="3.9.0"),
 )
 
 
-def _metadata(metadata: MetadataConfig, draft: Draft, path: str) -> Block:
+def _metadata(metadata: MetadataConfig, draft: ScraperDraft, path: str) -> Block:
     block: Block = {"send": bool(metadata.send)}
     put(block, _METADATA, metadata, draft, path)
     return block
 
 
 _AUTHENTICATION: Final = (
-    Key("basic_auth", write=basic_auth),
-    Key("bearer_token"),
-    Key("bearer_token_file"),
-    Key("oauth2", since="2.27.0", write=oauth2),
-    Key("tls_config", write=tls_config),
-    Key("authorization", since="2.26.0", write=authorization),
+    Member("basic_auth", write=basic_auth),
+    Member("bearer_token"),
+    Member("bearer_token_file"),
+    Member("oauth2", since="2.27.0", write=oauth2),
+    Member("tls_config", write=tls_config),
+    Member("authorization", since="2.26.0", write=authorization),
 )
 _WRITE: Final = (
-    Key("url", keep_empty=True),
-    Key("remote_timeout"),
-    Key("headers", since="2.25.0", write=sorted_members),
-    Key("name", since="2.15.0"),
-    Key("protobuf_message", "message_version", since="2.54.0", write=_message),
-    Key("send_exemplars", since="2.27.0"),
-    Key("send_native_histograms", since="2.40.0"),
-    Key("write_relabel_configs", write=_steps),
+    Member("url", keep_empty=True),
+    Member("remote_timeout"),
+    Member("headers", since="2.25.0", write=sorted_members),
+    Member("name", since="2.15.0"),
+    Member("protobuf_message", "message_version", since="2.54.0", write=_message),
+    Member("send_exemplars", since="2.27.0"),
+    Member("send_native_histograms", since="2.40.0"),
+    Member("write_relabel_configs", write=_steps),
     *_AUTHENTICATION,
 )
 _WRITE_AFTER_PROXY: Final = (
-    Key("sigv4", since="2.26.0", write=sigv4),
-    Key("azuread", "azure_ad", since="2.45.0", write=by_table(*_AZURE)),
-    Key("follow_redirects", since="2.26.0"),
-    Key("enable_http2", since="2.35.0"),
-    Key("queue_config", write=by_table(*_QUEUE)),
-    Key("metadata_config", since="2.23.0", write=_metadata),
-    Key("round_robin_dns", since="3.1.0"),
+    Member("sigv4", since="2.26.0", write=sigv4),
+    Member("azuread", "azure_ad", since="2.45.0", write=by_table(*_AZURE)),
+    Member("follow_redirects", since="2.26.0"),
+    Member("enable_http2", since="2.35.0"),
+    Member("queue_config", write=by_table(*_QUEUE)),
+    Member("metadata_config", since="2.23.0", write=_metadata),
+    Member("round_robin_dns", since="3.1.0"),
 )
 _READ: Final = (
-    Key("url", keep_empty=True),
-    Key("remote_timeout"),
-    Key("headers", since="2.26.0", write=sorted_members),
-    Key("name", since="2.15.0"),
-    Key("required_matchers", write=sorted_members),
-    Key("read_recent", write=_if_any),
+    Member("url", keep_empty=True),
+    Member("remote_timeout"),
+    Member("headers", since="2.26.0", write=sorted_members),
+    Member("name", since="2.15.0"),
+    Member("required_matchers", write=sorted_members),
+    Member("read_recent", write=if_any),
     *_AUTHENTICATION,
 )
 _READ_AFTER_PROXY: Final = (
-    Key("follow_redirects", since="2.26.0"),
-    Key("filter_external_labels", since="2.34.0"),
+    Member("follow_redirects", since="2.26.0"),
+    Member("filter_external_labels", since="2.34.0"),
 )
 
 
-def remote_write_section(draft: Draft) -> list[Block]:
+def remote_write_section(draft: ScraperDraft) -> list[Block]:
     """`remote_write`: the storage to which samples are sent."""
     entries = draft.spec.remote_write or ()
     path = f"{SPEC}.remoteWrite"
     return [remote_write(entry, draft, f"{path}[{i}]") for i, entry in enumerate(entries)]
 
 
-def remote_read_section(draft: Draft) -> list[Block]:
+def remote_read_section(draft: ScraperDraft) -> list[Block]:
     """`remote_read`: the storage that queries read from too."""
     if not isinstance(draft.spec, PrometheusSpec):
         return []
@@ -133,7 +129,7 @@ def remote_read_section(draft: Draft) -> list[Block]:
     return [remote_read(entry, draft, f"{path}[{i}]") for i, entry in enumerate(entries)]
 
 
-def remote_write(entry: RemoteWrite, draft: Draft, path: str) -> Block:
+def remote_write(entry: RemoteWrite, draft: ScraperDraft, path: str) -> Block:
     """One storage to which samples are sent."""
     block: Block = {}
     put(block, _WRITE, entry, draft, path)
@@ -147,7 +143,7 @@ def remote_write(entry: RemoteWrite, draft: Draft, path: str) -> Block:
     return block
 
 
-def remote_read(entry: RemoteRead, draft: Draft, path: str) -> Block:
+def remote_read(entry: RemoteRead, draft: ScraperDraft, path: str) -> Block:
     """One storage that queries read from too."""
     block: Block = {}
     put(block, _READ, entry, draft, path)

@@ -15,7 +15,7 @@ from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig, ScrapeConfigSpec
 from stoker.generate.block import Block
 from stoker.generate.discovery import DISCOVERIES
 from stoker.generate.discovery.rows import BASIC_AUTH, FOLLOW_REDIRECTS, HEADERS, OAUTH2, PROXY
-from stoker.generate.draft import Draft, Key, put
+from stoker.generate.draft import ScraperDraft
 from stoker.generate.jobs import JobKind, Source, put_sample_steps, source
 from stoker.generate.limits import (
     BODY_SIZE_LIMIT,
@@ -30,6 +30,7 @@ from stoker.generate.limits import (
     put_timestamps,
     put_tls,
 )
+from stoker.generate.members import Member, put
 from stoker.generate.order import in_order
 from stoker.generate.relabel import JOB_NAME, relabel_configs
 from stoker.generate.sharding import divided
@@ -40,27 +41,27 @@ _SPEC: Final = "spec"
 
 
 _REQUEST: Final = (
-    Key("metrics_path"),
-    Key("params", write=parameters),
-    Key("enable_compression", since="2.49.0"),
+    Member("metrics_path"),
+    Member("params", write=parameters),
+    Member("enable_compression", since="2.49.0"),
     FOLLOW_REDIRECTS,
-    Key("enable_http2", since="2.35.0"),
+    Member("enable_http2", since="2.35.0"),
     HEADERS,
-    Key("scrape_interval"),
-    Key("scrape_timeout"),
+    Member("scrape_interval"),
+    Member("scrape_timeout"),
 )
-_CONNECTION: Final = (Key("scheme", write=lower), *PROXY, BASIC_AUTH)
-_MORE: Final = (OAUTH2, Key("extra_scrape_metrics", since="3.10.0"))
+_CONNECTION: Final = (Member("scheme", write=lower), *PROXY, BASIC_AUTH)
+_MORE: Final = (OAUTH2, Member("extra_scrape_metrics", since="3.10.0"))
 
 _NAMES: Final = (
-    Key("metric_name_validation_scheme", "name_validation_scheme", since="3.0.0", write=lower),
-    Key(
+    Member("metric_name_validation_scheme", "name_validation_scheme", since="3.0.0", write=lower),
+    Member(
         "metric_name_escaping_scheme", "name_escaping_scheme", since="3.4.0", write=escaping_scheme
     ),
 )
 
 
-def scrape_config_job(config: ScrapeConfig, draft: Draft) -> Block:
+def scrape_config_job(config: ScrapeConfig, draft: ScraperDraft) -> Block:
     """The job of a ScrapeConfig; ResourceError where a discovery cannot be written."""
     of, spec = source(SCRAPE_CONFIG, config, draft), config.spec
     job: Block = {"job_name": of.job_name}

@@ -17,11 +17,12 @@ from stoker.api.prometheus_common import (
 )
 from stoker.errors import WorkloadError
 from stoker.generate.block import Block
-from stoker.generate.draft import Draft, Key, Write, put
+from stoker.generate.draft import ScraperDraft
 from stoker.generate.http import tls_config
 from stoker.generate.measures import lowest, number, size
+from stoker.generate.members import Member, Write, by_table, put
 from stoker.generate.sharding import zones
-from stoker.generate.values import by_table, escaping_scheme, items, lower, scrape_protocols
+from stoker.generate.values import escaping_scheme, items, lower, scrape_protocols
 
 SPEC: Final = "spec"
 RULES: Final = "/etc/prometheus/rules"
@@ -35,7 +36,7 @@ _ZONE: Final = "$(TOPOLOGY_ZONE)"
 # --- How a value is written -----------------------------------------------------------------------
 
 
-def sorted_members(members: dict[str, str], _draft: Draft, _path: str) -> Block | None:
+def sorted_members(members: dict[str, str], _draft: ScraperDraft, _path: str) -> Block | None:
     """A mapping in the order of its names; None where it is empty."""
     return dict(sorted(members.items())) or None
 
@@ -45,13 +46,13 @@ def unless_empty(write: Write) -> Write:
     return lambda value, draft, path: write(value, draft, path) or None
 
 
-def _log_file(name: str, _draft: Draft, _path: str) -> str:
+def _log_file(name: str, _draft: ScraperDraft, _path: str) -> str:
     """A file without a directory lies in the volume that the operator adds for logs."""
     file = name.removeprefix("./")
     return name if "/" in file else f"{LOGS}/{file}"
 
 
-def _number(quantity: int | str, _draft: Draft, path: str) -> float:
+def _number(quantity: int | str, _draft: ScraperDraft, path: str) -> float:
     value = number(quantity)
     if value is None:
         raise WorkloadError(path, f"`{quantity}` is not a quantity such as 500m")
@@ -61,11 +62,11 @@ def _number(quantity: int | str, _draft: Draft, path: str) -> float:
 # --- global ---------------------------------------------------------------------------------------
 
 _SCRAPING: Final = (
-    Key("scrape_timeout"),
-    Key("scrape_protocols", since="2.49.0", write=scrape_protocols),
+    Member("scrape_timeout"),
+    Member("scrape_protocols", since="2.49.0", write=scrape_protocols),
 )
 _LIMITS: Final = tuple(
-    (Key(name, since=since),)
+    (Member(name, since=since),)
     for name, since in (
         ("body_size_limit", "2.45.0"),
         ("sample_limit", "2.45.0"),
@@ -77,22 +78,22 @@ _LIMITS: Final = tuple(
     )
 )
 _NAMES_AND_HISTOGRAMS: Final = (
-    Key("scrape_failure_log_file", since="2.55.0", write=_log_file),
-    Key("metric_name_validation_scheme", "name_validation_scheme", since="3.0.0", write=lower),
-    Key(
+    Member("scrape_failure_log_file", since="2.55.0", write=_log_file),
+    Member("metric_name_validation_scheme", "name_validation_scheme", since="3.0.0", write=lower),
+    Member(
         "metric_name_escaping_scheme", "name_escaping_scheme", since="3.4.0", write=escaping_scheme
     ),
-    Key("convert_classic_histograms_to_nhcb", since="3.4.0"),
-    Key("always_scrape_classic_histograms", "scrape_classic_histograms", since="3.5.0"),
-    Key("scrape_native_histograms", since="3.8.0"),
+    Member("convert_classic_histograms_to_nhcb", since="3.4.0"),
+    Member("always_scrape_classic_histograms", "scrape_classic_histograms", since="3.5.0"),
+    Member("scrape_native_histograms", since="3.8.0"),
 )
 _RULES_AND_QUERIES: Final = (
-    Key("rule_query_offset", since="2.53.0"),
-    Key("query_log_file", since="2.16.0", write=_log_file),
+    Member("rule_query_offset", since="2.53.0"),
+    Member("query_log_file", since="2.16.0", write=_log_file),
 )
 
 
-def global_section(draft: Draft) -> Block:
+def global_section(draft: ScraperDraft) -> Block:
     """`global`: what holds for all scrapes and rules, and the labels of all that leaves."""
     spec = draft.spec
     block: Block = {"scrape_interval": spec.scrape_interval or ""}
@@ -106,7 +107,7 @@ def global_section(draft: Draft) -> Block:
     return block
 
 
-def external_labels(draft: Draft) -> dict[str, str]:
+def external_labels(draft: ScraperDraft) -> dict[str, str]:
     """The labels of all that leaves Prometheus; those that tell workloads apart always win."""
     spec, workload = draft.spec, draft.scraper
     own = {
@@ -130,23 +131,23 @@ def replica_label(spec: PrometheusCommonSpec) -> str:
     return label_name(spec.replica_external_label_name, "prometheus_replica")
 
 
-def _zone_label(draft: Draft) -> str:
+def _zone_label(draft: ScraperDraft) -> str:
     strategy = draft.spec.sharding_strategy
     if not strategy or not strategy.topology or not zones(draft.scraper):
         return ""
     return label_name(strategy.topology.external_label_name, "zone")
 
 
-def _put_limits(block: Block, draft: Draft) -> None:
+def _put_limits(block: Block, draft: ScraperDraft) -> None:
     """Limits for scrapes that set none; where only a ceiling is given, it is the limit too."""
     for table in _LIMITS:
-        (key,) = table
+        (member,) = table
         # Zero is no limit, as if none were given.
-        limit = getattr(draft.spec, key.name) or None
-        if key.known_to(draft.version):
-            amount: Callable[[Any], int] = size if key.name == "body_size_limit" else int
-            capped = lowest(limit, getattr(draft.spec, f"enforced_{key.name}"), amount)
-            block |= {} if capped is None else {key.name: capped}
+        limit = getattr(draft.spec, member.name) or None
+        if member.known_to(draft.version):
+            amount: Callable[[Any], int] = size if member.name == "body_size_limit" else int
+            capped = lowest(limit, getattr(draft.spec, f"enforced_{member.name}"), amount)
+            block |= {} if capped is None else {member.name: capped}
         elif limit is not None:
             put({}, table, draft.spec, draft, SPEC)
 
@@ -154,7 +155,7 @@ def _put_limits(block: Block, draft: Draft) -> None:
 # --- rule_files, runtime --------------------------------------------------------------------------
 
 
-def rule_files_section(config_maps: Sequence[str], draft: Draft) -> list[str] | None:
+def rule_files_section(config_maps: Sequence[str], draft: ScraperDraft) -> list[str] | None:
     """`rule_files`: the files in the ConfigMaps that hold rules, where rules are selected."""
     if not isinstance(draft.spec, PrometheusSpec) or draft.spec.rule_selector is None:
         return None
@@ -162,11 +163,11 @@ def rule_files_section(config_maps: Sequence[str], draft: Draft) -> list[str] | 
 
 
 _RUNTIME: Final = (
-    Key("runtime", write=unless_empty(by_table(Key("gogc", "go_gc", since="2.53.0")))),
+    Member("runtime", write=unless_empty(by_table(Member("gogc", "go_gc", since="2.53.0")))),
 )
 
 
-def runtime_section(draft: Draft) -> Block | None:
+def runtime_section(draft: ScraperDraft) -> Block | None:
     """`runtime`: settings of the Go runtime."""
     return _section(_RUNTIME, draft)
 
@@ -174,7 +175,7 @@ def runtime_section(draft: Draft) -> Block | None:
 # --- storage --------------------------------------------------------------------------------------
 
 
-def _chunk_encoding(encoding: ChunkEncoding, draft: Draft, path: str) -> Block | None:
+def _chunk_encoding(encoding: ChunkEncoding, draft: ScraperDraft, path: str) -> Block | None:
     if not encoding.floats:
         return None
     features = {name for text in draft.spec.enable_features or () for name in text.split(",")}
@@ -186,7 +187,7 @@ def _chunk_encoding(encoding: ChunkEncoding, draft: Draft, path: str) -> Block |
     return {"floats": encoding.floats.lower()}
 
 
-def _percentage(quantity: int | str, draft: Draft, path: str) -> float:
+def _percentage(quantity: int | str, draft: ScraperDraft, path: str) -> float:
     percent = _number(quantity, draft, path)
     if not 0 <= percent <= 100:
         raise WorkloadError(path, f"must be between 0 and 100, not {quantity}")
@@ -194,30 +195,30 @@ def _percentage(quantity: int | str, draft: Draft, path: str) -> float:
 
 
 _TSDB: Final = (
-    Key("out_of_order_time_window", since="2.39.0"),
-    Key("stale_series_compaction_threshold", since="3.10.0", write=_number),
-    Key("chunk_encoding", since="3.13.0", write=_chunk_encoding),
+    Member("out_of_order_time_window", since="2.39.0"),
+    Member("stale_series_compaction_threshold", since="3.10.0", write=_number),
+    Member("chunk_encoding", since="3.13.0", write=_chunk_encoding),
 )
-_TSDB_OF_AGENT: Final = (Key("out_of_order_time_window", since="2.54.0"), *_TSDB[1:])
+_TSDB_OF_AGENT: Final = (Member("out_of_order_time_window", since="2.54.0"), *_TSDB[1:])
 
 # Time and size are flags of older versions: there is nothing to report when they are not here.
-_RETENTION: Final = Key("retention", since="3.11.0")
+_RETENTION: Final = Member("retention", since="3.11.0")
 _RETENTION_PERCENTAGE: Final = (
-    Key("percentage", "retention_percentage", since="3.11.0", write=_percentage),
+    Member("percentage", "retention_percentage", since="3.11.0", write=_percentage),
 )
 _RETENTION_KEYS: Final = (
-    Key("time", "retention"),
-    Key("size", "retention_size"),
+    Member("time", "retention"),
+    Member("size", "retention_size"),
     *_RETENTION_PERCENTAGE,
 )
-_EXEMPLARS: Final = Key(
-    "exemplars", since="2.29.0", write=unless_empty(by_table(Key("max_exemplars", "max_size")))
+_EXEMPLARS: Final = Member(
+    "exemplars", since="2.29.0", write=unless_empty(by_table(Member("max_exemplars", "max_size")))
 )
-_STORAGE: Final = (_EXEMPLARS, Key("tsdb", write=unless_empty(by_table(*_TSDB))))
-_STORAGE_OF_AGENT: Final = (Key("tsdb", write=unless_empty(by_table(*_TSDB_OF_AGENT))),)
+_STORAGE: Final = (_EXEMPLARS, Member("tsdb", write=unless_empty(by_table(*_TSDB))))
+_STORAGE_OF_AGENT: Final = (Member("tsdb", write=unless_empty(by_table(*_TSDB_OF_AGENT))),)
 
 
-def storage_section(draft: Draft) -> Block | None:
+def storage_section(draft: ScraperDraft) -> Block | None:
     """`storage`: exemplars, the time series database, and how long data is kept."""
     block: Block = {}
     put(block, _STORAGE_OF_AGENT if draft.scraper.agent else _STORAGE, draft.spec, draft, SPEC)
@@ -227,7 +228,7 @@ def storage_section(draft: Draft) -> Block | None:
     return block or None
 
 
-def _retention(draft: Draft) -> Block | None:
+def _retention(draft: ScraperDraft) -> Block | None:
     spec = draft.spec
     if not isinstance(spec, PrometheusSpec):
         return None
@@ -242,16 +243,16 @@ def _retention(draft: Draft) -> Block | None:
 # --- otlp -----------------------------------------------------------------------------------------
 
 _TRANSLATIONS: Final = {
-    "NoTranslation": Key("NoTranslation", since="3.4.0"),
-    "UnderscoreEscapingWithoutSuffixes": Key("UnderscoreEscapingWithoutSuffixes", since="3.6.0"),
+    "NoTranslation": Member("NoTranslation", since="3.4.0"),
+    "UnderscoreEscapingWithoutSuffixes": Member("UnderscoreEscapingWithoutSuffixes", since="3.6.0"),
 }
 _TRANSLATIONS_TO_UTF8: Final = ("NoTranslation", "NoUTF8EscapingWithSuffixes")
 
 
-def _translation(strategy: str, draft: Draft, path: str) -> str:
-    key = _TRANSLATIONS.get(strategy)
-    if key and not key.known_to(draft.version):
-        raise WorkloadError(path, f"{strategy} {key.versions}")
+def _translation(strategy: str, draft: ScraperDraft, path: str) -> str:
+    known = _TRANSLATIONS.get(strategy)
+    if known and not known.known_to(draft.version):
+        raise WorkloadError(path, f"{strategy} {known.lacking(draft.program)}")
     if strategy in _TRANSLATIONS_TO_UTF8 and draft.spec.name_validation_scheme == "Legacy":
         raise WorkloadError(
             path, f"{strategy} makes names that nameValidationScheme Legacy refuses"
@@ -260,27 +261,27 @@ def _translation(strategy: str, draft: Draft, path: str) -> str:
 
 
 _OTLP: Final = (
-    Key("promote_resource_attributes", since="2.55.0", write=items),
-    Key("translation_strategy", since="3.0.0", write=_translation),
-    Key("keep_identifying_resource_attributes", since="3.1.0"),
-    Key("convert_histograms_to_nhcb", since="3.4.0"),
-    Key("promote_all_resource_attributes", since="3.5.0"),
-    Key("ignore_resource_attributes", since="3.5.0", write=items),
-    Key("promote_scope_metadata", since="3.6.0"),
-    Key("label_name_underscore_sanitization", since="3.8.0"),
-    Key("label_name_preserve_multiple_underscores", since="3.8.0"),
+    Member("promote_resource_attributes", since="2.55.0", write=items),
+    Member("translation_strategy", since="3.0.0", write=_translation),
+    Member("keep_identifying_resource_attributes", since="3.1.0"),
+    Member("convert_histograms_to_nhcb", since="3.4.0"),
+    Member("promote_all_resource_attributes", since="3.5.0"),
+    Member("ignore_resource_attributes", since="3.5.0", write=items),
+    Member("promote_scope_metadata", since="3.6.0"),
+    Member("label_name_underscore_sanitization", since="3.8.0"),
+    Member("label_name_preserve_multiple_underscores", since="3.8.0"),
 )
-_OTLP_SECTION: Final = Key("otlp", since="2.55.0")
+_OTLP_SECTION: Final = Member("otlp", since="2.55.0")
 
 
-def otlp_section(draft: Draft) -> Block | None:
+def otlp_section(draft: ScraperDraft) -> Block | None:
     """`otlp`: how metrics received by OTLP become series."""
     otlp: OtlpConfig | None = draft.spec.otlp
     path = f"{SPEC}.otlp"
     if otlp is None:
         return None
     if not _OTLP_SECTION.known_to(draft.version):
-        raise WorkloadError(path, _OTLP_SECTION.versions)
+        raise WorkloadError(path, _OTLP_SECTION.lacking(draft.program))
     block: Block = {}
     put(block, _OTLP, otlp, draft, path)
     promotes_all = block.get("promote_all_resource_attributes")
@@ -298,32 +299,32 @@ def otlp_section(draft: Draft) -> Block | None:
 # --- tracing --------------------------------------------------------------------------------------
 
 _TRACING: Final = (
-    Key(
+    Member(
         "tracing",
         "tracing_config",
         since="2.34.0",
         write=by_table(
-            Key("endpoint", keep_empty=True),
-            Key("client_type", write=lower),
-            Key("sampling_fraction", write=_number),
-            Key("insecure"),
-            Key("headers", write=sorted_members),
-            Key("compression", write=lower),
-            Key("timeout"),
-            Key("tls_config", write=tls_config),
+            Member("endpoint", keep_empty=True),
+            Member("client_type", write=lower),
+            Member("sampling_fraction", write=_number),
+            Member("insecure"),
+            Member("headers", write=sorted_members),
+            Member("compression", write=lower),
+            Member("timeout"),
+            Member("tls_config", write=tls_config),
         ),
     ),
 )
 
 
-def tracing_section(draft: Draft) -> Block | None:
+def tracing_section(draft: ScraperDraft) -> Block | None:
     """`tracing`: where Prometheus sends traces of its own work."""
     return _section(_TRACING, draft)
 
 
-def _section(table: tuple[Key], draft: Draft) -> Block | None:
+def _section(table: tuple[Member], draft: ScraperDraft) -> Block | None:
     """A section that one field of the spec makes."""
     block: Block = {}
     put(block, table, draft.spec, draft, SPEC)
-    (key,) = table
-    return block.get(key.name)
+    (member,) = table
+    return block.get(member.name)

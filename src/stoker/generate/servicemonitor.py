@@ -14,7 +14,7 @@ from msgspec import Struct
 from stoker.api.monitors import ServiceEndpoint, ServiceMonitor, ServiceMonitorSpec
 from stoker.generate import relabel
 from stoker.generate.block import Block, Constant
-from stoker.generate.draft import Draft, Key
+from stoker.generate.draft import ScraperDraft
 from stoker.generate.jobs import SERVICE_MONITOR, Source, endpoint_job, source
 from stoker.generate.kubernetes import (
     ENDPOINT_SLICE,
@@ -29,18 +29,19 @@ from stoker.generate.kubernetes import (
     selected_labels,
 )
 from stoker.generate.limits import attached_metadata
+from stoker.generate.members import Member
 from stoker.select.workload import Scraper
 
 
 class Role(Struct, frozen=True):
     """A way to find endpoints, and what Prometheus calls what it finds.
 
-    The keys tell which versions know the role, and the node's name in it.
+    `member` and `node` tell which versions know the role, and the node's name in it.
     """
 
-    key: Key
+    member: Member
     port: str
-    node: Key
+    node: Member
     owners: tuple[Block, Block]
 
 
@@ -62,20 +63,20 @@ def _owners(prefix: str) -> tuple[Block, Block]:
 
 
 _ENDPOINTS: Final = Role(
-    Key(ENDPOINTS),
+    Member(ENDPOINTS),
     port="__meta_kubernetes_endpoint_port_name",
-    node=Key("__meta_kubernetes_endpoint_node_name"),
+    node=Member("__meta_kubernetes_endpoint_node_name"),
     owners=_owners("__meta_kubernetes_endpoint"),
 )
 _SLICES: Final = Role(
-    Key(ENDPOINT_SLICE, since="2.21.0"),
+    Member(ENDPOINT_SLICE, since="2.21.0"),
     port="__meta_kubernetes_endpointslice_port_name",
-    node=Key("__meta_kubernetes_endpointslice_endpoint_node_name", since="2.52.0"),
+    node=Member("__meta_kubernetes_endpointslice_endpoint_node_name", since="2.52.0"),
     owners=_owners("__meta_kubernetes_endpointslice"),
 )
 
 
-def service_monitor_jobs(monitor: ServiceMonitor, draft: Draft) -> Iterator[Block]:
+def service_monitor_jobs(monitor: ServiceMonitor, draft: ScraperDraft) -> Iterator[Block]:
     """The jobs of a ServiceMonitor, one for each endpoint, made as they are asked for."""
     of, spec = source(SERVICE_MONITOR, monitor, draft), monitor.spec
     role = _role(spec, draft)
@@ -89,12 +90,12 @@ def role_of(spec: ServiceMonitorSpec, scraper: Scraper) -> Role:
     wanted = spec.service_discovery_role or scraper.spec.service_discovery_role
     if not scraper.daemon_set and wanted != "EndpointSlice":
         return _ENDPOINTS
-    needed = _SLICES.node if scraper.daemon_set else _SLICES.key
+    needed = _SLICES.node if scraper.daemon_set else _SLICES.member
     usable = needed.known_to(scraper.version) and scraper.capabilities.endpoint_slices
     return _SLICES if usable else _ENDPOINTS
 
 
-def _role(spec: ServiceMonitorSpec, draft: Draft) -> Role:
+def _role(spec: ServiceMonitorSpec, draft: ScraperDraft) -> Role:
     role = role_of(spec, draft.scraper)
     if role is _ENDPOINTS and spec.service_discovery_role == "EndpointSlice":
         draft.ignore("spec.serviceDiscoveryRole", "EndpointSlices cannot be used: Endpoints are")
@@ -106,12 +107,12 @@ def _discovery(spec: ServiceMonitorSpec, role: Role, of: Source) -> Block:
     labels = selected_labels(spec, draft)
     own_node = OWN_NODE if draft.scraper.daemon_set else ""
     return kubernetes_sd_config(
-        role.key.name,
+        role.member.name,
         namespaces_of(spec.namespace_selector, draft),
         draft,
         attach=attached_metadata(spec.attach_metadata, of.chosen, draft),
         selectors=[
-            *role_selector(role.key.name, labels),
+            *role_selector(role.member.name, labels),
             *role_selector(SERVICE, labels),
             *role_selector(POD, field=own_node),
         ],
@@ -119,7 +120,7 @@ def _discovery(spec: ServiceMonitorSpec, role: Role, of: Source) -> Block:
 
 
 def _steps(
-    spec: ServiceMonitorSpec, endpoint: ServiceEndpoint, role: Role, draft: Draft
+    spec: ServiceMonitorSpec, endpoint: ServiceEndpoint, role: Role, draft: ScraperDraft
 ) -> list[Block]:
     steps = [relabel.JOB_NAME]
     if draft.scraper.daemon_set:
@@ -140,7 +141,7 @@ def _steps(
     return steps
 
 
-def _of_own_node(role: Role, draft: Draft) -> list[Block]:
+def _of_own_node(role: Role, draft: ScraperDraft) -> list[Block]:
     """Steps that keep the targets of the agent's own node.
 
     The names are compared as texts where the version can: in an expression, the dot of one node's
@@ -165,7 +166,7 @@ def _of_own_node(role: Role, draft: Draft) -> list[Block]:
     ]
 
 
-_COMPARED: Final = Key("keepequal", since="2.41.0")
+_COMPARED: Final = Member("keepequal", since="2.41.0")
 _OWN_NODE_OF_BOTH: Final = "$(NODE_NAME);.*|;$(NODE_NAME)"
 
 

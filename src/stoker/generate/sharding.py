@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from stoker.generate.block import Block, Constant
-from stoker.generate.draft import Draft
+from stoker.generate.draft import ScraperDraft
 from stoker.select.workload import Scraper
 
 ADDRESS: Final = "__address__"
@@ -85,7 +85,9 @@ def needs_node_metadata(scraper: Scraper) -> bool:
     return bool(zones(scraper)) and not scraper.capabilities.pod_topology_labels
 
 
-def sharding_steps(draft: Draft, hashed: str = ADDRESS, *, zoned: bool = True) -> list[Block]:
+def sharding_steps(
+    draft: ScraperDraft, hashed: str = ADDRESS, *, zoned: bool = True
+) -> list[Block]:
     """Steps that leave a shard the targets that are its own.
 
     `hashed` is the label that identifies a target. What has no zone of its own, such as a probed
@@ -127,7 +129,7 @@ def _only_active(shards: int) -> list[Block]:
     return [_CURRENT_SHARD, Constant(keep)]
 
 
-def divided(steps: list[Any], draft: Draft) -> list[Any]:
+def divided(steps: list[Any], draft: ScraperDraft) -> list[Any]:
     """A user's own steps, and those that divide targets among shards, unless theirs do that.
 
     Nothing is divided where there is one shard and none that was scaled away can live on.

@@ -19,7 +19,7 @@ from typing import Final
 
 from stoker.errors import WorkloadError
 from stoker.generate.block import text_of
-from stoker.generate.draft import Key
+from stoker.generate.members import Member
 from stoker.generate.prometheus import Frame
 from stoker.generate.stream import Piece, gzip_member
 from stoker.version import Version
@@ -36,7 +36,7 @@ HANDY_PIECE: Final = LARGEST_FILE // 16
 """Pieces up to this size fill files well; larger runs are better taken apart."""
 
 _FULL: Final = LARGEST_FILE * 3 // 4
-_SCRAPE_CONFIG_FILES: Final = Key("scrape_config_files", since="2.43.0")
+_SCRAPE_CONFIG_FILES: Final = Member("scrape_config_files", since="2.43.0")
 
 MAIN_FILE: Final = "prometheus.yaml.gz"
 _EXPANDED: Final = "/etc/prometheus/config_out"
@@ -89,7 +89,7 @@ def split_files(
 
 def _check(main: int, whole: int, version: Version) -> None:
     if not _SCRAPE_CONFIG_FILES.known_to(version):
-        known = f"{_SCRAPE_CONFIG_FILES.versions}, and this is {version}"
+        known = f"{_SCRAPE_CONFIG_FILES.lacking('Prometheus')}, and this is {version}"
         reason = f"the configuration {too_large(whole)}; to divide it among several {known}"
         raise WorkloadError("spec.version", reason)
     if main > LARGEST_FILE:

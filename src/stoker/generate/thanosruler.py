@@ -13,14 +13,14 @@ from stoker.api.prometheus_common import PrometheusCommonSpec
 from stoker.api.thanosruler import ThanosRuler
 from stoker.errors import UnknownError, WorkloadError
 from stoker.generate.block import text_of
-from stoker.generate.draft import Draft, Ignored
+from stoker.generate.draft import Ignored, ScraperDraft
 from stoker.generate.remote import remote_write
-from stoker.select.assets import Assets, Missing, Reference, Source, source_of
+from stoker.select.assets import Assets, Missing, Source
 from stoker.select.workload import Scraper
 from stoker.validate.findings import Reason, nothing_known
 from stoker.validate.reading import ScraperReading
 from stoker.validate.workload import remote_writes
-from stoker.version import Version, parse_version
+from stoker.version import Version, needs_version, parse_version
 
 REMOTE_WRITE_FILE: Final = "remote-write.yaml"
 """The key of the Secret, and the name of the file."""
@@ -67,12 +67,10 @@ class RemoteWriteFile(Struct, frozen=True):
     ignored: tuple[Ignored, ...]
 
 
-class _RulerDraft(Draft):
+class _RulerDraft(ScraperDraft):
     """A draft whose files lie where the pods of a Thanos Ruler mount them."""
 
-    def file(self, reference: Reference | None) -> str | None:
-        source = source_of(reference, self.namespace)
-        return f"{CERTIFICATES}/{source.file_name}" if source else None
+    directory = CERTIFICATES
 
 
 def library_version(version: Version) -> str:
@@ -86,8 +84,8 @@ def remote_write_file(ruler: ThanosRuler, assets: Assets, version: Version) -> R
     library = library_version(version)
     reader = _reader(ruler, library)
     entries = ruler.spec.remote_write or ()
-    scope = ScraperReading(reader, assets, reader.namespace)
-    found = tuple(remote_writes(entries, scope, _PATH))
+    reading = ScraperReading(reader, assets, reader.namespace)
+    found = tuple(remote_writes(entries, reading, _PATH))
     # What is certainly wrong comes first.
     for finding in sorted(found, key=lambda each: each.reason is Reason.NOT_KNOWN):
         error = UnknownError if nothing_known(found) else WorkloadError
@@ -95,8 +93,8 @@ def remote_write_file(ruler: ThanosRuler, assets: Assets, version: Version) -> R
     text, draft = _written(ruler, assets, library)
     return RemoteWriteFile(
         text,
-        scope.files,
-        scope.reads | draft.reads,
+        reading.files,
+        reading.reads | draft.reads,
         tuple(_ignored(draft, version, library, any_written=bool(entries))),
     )
 
@@ -106,7 +104,7 @@ def remote_write_text(ruler: ThanosRuler, assets: Assets, version: Version) -> s
     return _written(ruler, assets, library_version(version))[0]
 
 
-def _written(ruler: ThanosRuler, assets: Assets, library: str) -> tuple[str, Draft]:
+def _written(ruler: ThanosRuler, assets: Assets, library: str) -> tuple[str, ScraperDraft]:
     reader, entries = _reader(ruler, library), ruler.spec.remote_write or ()
     draft = _RulerDraft(reader, assets, reader.namespace)
     written = [remote_write(entry, draft, f"{_PATH}[{i}]") for i, entry in enumerate(entries)]
@@ -122,8 +120,10 @@ def _reader(ruler: ThanosRuler, library: str) -> Scraper:
     )
 
 
-def _ignored(draft: Draft, version: Version, library: str, *, any_written: bool) -> list[Ignored]:
+def _ignored(
+    draft: ScraperDraft, version: Version, library: str, *, any_written: bool
+) -> list[Ignored]:
     if any_written and version < parse_version(REMOTE_WRITE_SINCE):
-        return [Ignored(_PATH, f"needs Thanos {REMOTE_WRITE_SINCE} or newer")]
+        return [Ignored(_PATH, needs_version("Thanos", REMOTE_WRITE_SINCE))]
     built = f"Thanos {version} is built with {library}"
     return [replace(one, reason=f"{one.reason}; {built}") for one in draft.ignored]

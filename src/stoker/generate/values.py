@@ -1,11 +1,13 @@
-"""How the value of a field is written, for `Key.write`; None leaves the member out."""
+"""How the value of a field is written, for `Member.write`; None leaves the member out."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from stoker.generate.block import Block
-from stoker.generate.draft import Draft, Key, Write, put
+from stoker.generate.draft import Draft
+from stoker.generate.members import Member
 from stoker.generate.order import in_order
+from stoker.select.assets import Reference
 
 
 def lower(word: str, _draft: Draft, _path: str) -> str:
@@ -28,15 +30,19 @@ def parameters(values: Mapping[str, Sequence[str]], _draft: Draft, _path: str) -
     return in_order({name: list(each) for name, each in values.items()}) or None
 
 
-def by_table(*keys: Key) -> Write:
-    """Writes an object by a table."""
+def if_any(value: Any, _draft: Draft, _path: str) -> Any:
+    """A switch, number or text of which the zero says the same as nothing."""
+    return value or None
 
-    def write(source: Any, draft: Draft, path: str) -> Block:
-        block: Block = {}
-        put(block, keys, source, draft, path)
-        return block
 
-    return write
+def file_of(reference: Reference, draft: Draft, _path: str) -> str | None:
+    """The path of the file that will hold what a reference leads to."""
+    return draft.file(reference)
+
+
+def value_or_empty(reference: Reference | None, draft: Draft, _path: str) -> str:
+    """What a reference leads to; empty where it leads nowhere."""
+    return draft.value(reference) or ""
 
 
 _ESCAPING: Final = {"AllowUTF8": "allow-utf-8"}
@@ -47,7 +53,7 @@ def escaping_scheme(name: str, _draft: Draft, _path: str) -> str:
     return _ESCAPING.get(name) or name.lower()
 
 
-_PROTOCOLS: Final = {"PrometheusText1.0.0": Key("PrometheusText1.0.0", since="3.0.0")}
+_PROTOCOLS: Final = {"PrometheusText1.0.0": Member("PrometheusText1.0.0", since="3.0.0")}
 
 
 def scrape_protocols(names: Sequence[str], draft: Draft, path: str) -> list[str] | None:
@@ -58,5 +64,5 @@ def scrape_protocols(names: Sequence[str], draft: Draft, path: str) -> list[str]
         if protocol is None or protocol.known_to(draft.version):
             known.append(name)
         else:
-            draft.ignore(f"{path}[{index}]", f"{name} {protocol.versions}")
+            draft.ignore(f"{path}[{index}]", f"{name} {protocol.lacking(draft.program)}")
     return known or None

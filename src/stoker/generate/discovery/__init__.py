@@ -1,6 +1,6 @@
 """Service discovery: from the lists of a ScrapeConfig to the `…_sd_configs` of its job.
 
-Each discovery is a table of `Key` rows: which member of the configuration a field becomes, and
+Each discovery is a table of members: which member of the configuration a field becomes, and
 since which version. The registry below is such a table too, one row for each kind of discovery:
 the field of ScrapeConfigSpec, the member of the job, the table for each entry of the list, and the
 first version that knows the discovery at all. The modules hold the tables by subject.
@@ -10,24 +10,24 @@ from typing import Final
 
 from stoker.generate.discovery import aws, clouds, containers, hosters, lists, registries
 from stoker.generate.discovery.kubernetes import KUBERNETES, attach_metadata
-from stoker.generate.discovery.rows import Each, Table
-from stoker.generate.draft import Key
+from stoker.generate.discovery.rows import Each
 from stoker.generate.http import drop_half_a_pair
+from stoker.generate.members import Member, Members
 from stoker.validate.discovery import DISCOVERIES as CHECKED
 
 _SINCE: Final = {discovery.field: discovery.since for discovery in CHECKED}
 
 
-def _found(member: str, field: str = "", *, write: Each) -> Key:
+def _found(member: str, field: str = "", *, write: Each) -> Member:
     """A row of the registry; since when there is such a discovery, its checks know."""
-    return Key(member, field, since=_SINCE[field or member], write=write)
+    return Member(member, field, since=_SINCE[field or member], write=write)
 
 
-def _of_aws(table: Table) -> Each:
+def _of_aws(table: Members) -> Each:
     return Each(table, tidy=drop_half_a_pair)
 
 
-DISCOVERIES: Final[Table] = (
+DISCOVERIES: Final[Members] = (
     _found("file_sd_configs", write=Each(lists.FILE)),
     _found("http_sd_configs", write=Each(lists.URL)),
     _found("kubernetes_sd_configs", write=Each(KUBERNETES, more=attach_metadata)),

@@ -11,77 +11,76 @@ from stoker.generate.discovery.rows import (
     REFRESH,
     REQUESTS,
     TLS,
-    Table,
     Word,
     items,
     secret,
     since,
 )
-from stoker.generate.draft import Key
+from stoker.generate.members import Member, Members
 
-_ACCESS_KEY: Final = Key("access_key", write=secret)
-_SECRET_KEY: Final = Key("secret_key", write=secret)
-_PROFILE: Final = Key("profile")
-_EXTERNAL_ID: Final = Key("external_id", since="3.12.0")
+_ACCESS_KEY: Final = Member("access_key", write=secret)
+_SECRET_KEY: Final = Member("secret_key", write=secret)
+_PROFILE: Final = Member("profile")
+_EXTERNAL_ID: Final = Member("external_id", since="3.12.0")
 
 # These two have settings for HTTP since 2.41 only.
-EC2: Final[Table] = (
+EC2: Final[Members] = (
     *since("2.41.0", *PROXY),
-    Key("region"),
+    Member("region"),
     _ACCESS_KEY,
     _SECRET_KEY,
-    Key("role_arn"),
+    Member("role_arn"),
     REFRESH,
-    Key("port"),
+    Member("port"),
     *since("2.3.0", FILTERS),
     *since("2.41.0", *REQUESTS, TLS),
-    Key("endpoint", since="2.4.0"),
+    Member("endpoint", since="2.4.0"),
     _PROFILE,
     _EXTERNAL_ID,
 )
 
-LIGHTSAIL: Final[Table] = (
+LIGHTSAIL: Final[Members] = (
     *since("2.41.0", BASIC_AUTH, AUTHORIZATION, *PROXY, OAUTH2),
-    Key("region"),
-    Key("endpoint"),
-    Key("port"),
+    Member("region"),
+    Member("endpoint"),
+    Member("port"),
     REFRESH,
     _ACCESS_KEY,
     _SECRET_KEY,
-    Key("role_arn"),
+    Member("role_arn"),
     *since("2.41.0", TLS, *REQUESTS),
     _PROFILE,
     _EXTERNAL_ID,
 )
 
-_ACCOUNT: Final[Table] = (
-    Key("region"),
-    Key("endpoint"),
+_ACCOUNT: Final[Members] = (
+    Member("region"),
+    Member("endpoint"),
     _ACCESS_KEY,
     _SECRET_KEY,
     _PROFILE,
-    Key("role_arn"),
+    Member("role_arn"),
     _EXTERNAL_ID,
     *PROXY,
     TLS,
     *REQUESTS,
-    Key("port"),
+    Member("port"),
     REFRESH,
 )
-_CLUSTERS: Final = Key("clusters", write=items)
+_CLUSTERS: Final = Member("clusters", write=items)
 _ROLES: Final = (
-    Key("MSK", since="3.10.0"),
-    Key("ElastiCache", since="3.11.0"),
-    Key("RDS", since="3.11.0"),
+    Member("MSK", since="3.10.0"),
+    Member("ElastiCache", since="3.11.0"),
+    Member("RDS", since="3.11.0"),
 )
 
-ROLES: Final[Table] = (
-    Key("role", write=Word(_ROLES, str.lower, essential=True)),
+ROLES: Final[Members] = (
+    Member("role", write=Word(_ROLES, str.lower, essential=True)),
     *_ACCOUNT,
     FILTERS,
     _CLUSTERS,
 )
 
-CLUSTERS: Final[Table] = (*_ACCOUNT, _CLUSTERS, Key("request_concurrency"))
+CLUSTERS: Final[Members] = (*_ACCOUNT, _CLUSTERS, Member("request_concurrency"))
 
-RDS: Final[Table] = (*CLUSTERS, *since("3.13.0", FILTERS))
+RDS: Final[Members] = (*CLUSTERS, *since("3.13.0", FILTERS))

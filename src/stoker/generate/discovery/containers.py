@@ -12,35 +12,34 @@ from stoker.generate.discovery.rows import (
     REFRESH,
     REQUESTS,
     TLS,
-    Table,
     lower,
     since,
 )
-from stoker.generate.draft import Key
+from stoker.generate.members import Member, Members
 
-DOCKER: Final[Table] = (
+DOCKER: Final[Members] = (
     AUTHORIZATION,
     OAUTH2,
     *PROXY,
     BASIC_AUTH,
     FILTERS,
-    Key("host"),
+    Member("host"),
     TLS,
-    Key("port"),
-    Key("host_networking_host"),
-    Key("match_first_network", since="2.54.1"),
+    Member("port"),
+    Member("host_networking_host"),
+    Member("match_first_network", since="2.54.1"),
     REFRESH,
     *REQUESTS,
 )
 
-DOCKER_SWARM: Final[Table] = (
+DOCKER_SWARM: Final[Members] = (
     *CREDENTIALS,
     *PROXY,
     *since("2.23.0", FILTERS),
-    Key("host"),
+    Member("host"),
     TLS,
-    Key("role", write=lower),
-    Key("port"),
+    Member("role", write=lower),
+    Member("port"),
     REFRESH,
     *REQUESTS,
 )

@@ -15,63 +15,63 @@ from stoker.generate.discovery.rows import (
     REQUESTS,
     TLS,
     Shaped,
-    Table,
     Word,
     items,
     lower,
     secret,
 )
-from stoker.generate.draft import Draft, Key
+from stoker.generate.draft import ScraperDraft
+from stoker.generate.members import Member, Members
 
-DIGITAL_OCEAN: Final[Table] = (
+DIGITAL_OCEAN: Final[Members] = (
     AUTHORIZATION,
     OAUTH2,
     *PROXY,
     *REQUESTS,
     TLS,
-    Key("role", since="3.12.0", write=lower),
-    Key("port"),
+    Member("role", since="3.12.0", write=lower),
+    Member("port"),
     REFRESH,
 )
 
-HETZNER: Final[Table] = (
+HETZNER: Final[Members] = (
     *CREDENTIALS,
     *PROXY,
-    Key("role", write=lower),
+    Member("role", write=lower),
     *REQUESTS,
     TLS,
-    Key("port"),
+    Member("port"),
     REFRESH,
-    Key("label_selector", since="3.5.0"),
+    Member("label_selector", since="3.5.0"),
 )
 
 
-def oauth2_alone(block: Block, _draft: Draft, _path: str) -> None:
+def oauth2_alone(block: Block, _draft: ScraperDraft, _path: str) -> None:
     """OAuth 2.0 wins: IONOS' `authorization` must be written even by those who do not use it."""
     if "oauth2" in block:
         block.pop("authorization", None)
 
 
-IONOS: Final[Table] = (
+IONOS: Final[Members] = (
     AUTHORIZATION,
     OAUTH2,
     *PROXY,
     TLS,
-    Key("datacenter_id"),
+    Member("datacenter_id"),
     *REQUESTS,
-    Key("port"),
+    Member("port"),
     REFRESH,
 )
 
-LINODE: Final[Table] = (
+LINODE: Final[Members] = (
     AUTHORIZATION,
     OAUTH2,
     *PROXY,
     TLS,
-    Key("port"),
-    Key("region", since="2.52.0"),
-    Key("enable_http2", since="2.35.0"),
-    Key("tag_separator"),
+    Member("port"),
+    Member("region", since="2.52.0"),
+    Member("enable_http2", since="2.35.0"),
+    Member("tag_separator"),
     REFRESH,
     FOLLOW_REDIRECTS,
     HEADERS,
@@ -82,32 +82,32 @@ _SCALEWAY_KEY: Final = re.compile("SCW[A-Z0-9]{17}")
 _SCALEWAY_ZONE: Final = re.compile("[a-z]{2}-[a-z]{3}-[1-9]")
 _NO_SLASH: Final = re.compile(r".*[^/]", re.DOTALL)
 
-SCALEWAY: Final[Table] = (
-    Key("access_key", write=Shaped(_SCALEWAY_KEY, "an access key such as SCWXXXXXXXXXXXXXXXXX")),
-    Key("secret_key", write=Shaped(_UUID, "a UUID", secret)),
-    Key("project_id", write=Shaped(_UUID, "a UUID")),
-    Key("role", write=lower),
-    Key("port"),
-    Key("api_url", write=Shaped(_NO_SLASH, "a URL without a slash at its end")),
-    Key("zone", write=Shaped(_SCALEWAY_ZONE, "a zone such as fr-par-1")),
-    Key("name_filter"),
-    Key("tags_filter", write=items),
+SCALEWAY: Final[Members] = (
+    Member("access_key", write=Shaped(_SCALEWAY_KEY, "an access key such as SCWXXXXXXXXXXXXXXXXX")),
+    Member("secret_key", write=Shaped(_UUID, "a UUID", secret)),
+    Member("project_id", write=Shaped(_UUID, "a UUID")),
+    Member("role", write=lower),
+    Member("port"),
+    Member("api_url", write=Shaped(_NO_SLASH, "a URL without a slash at its end")),
+    Member("zone", write=Shaped(_SCALEWAY_ZONE, "a zone such as fr-par-1")),
+    Member("name_filter"),
+    Member("tags_filter", write=items),
     REFRESH,
     *PROXY,
     TLS,
     *REQUESTS,
 )
 
-TRITON: Final[Table] = (
-    Key("account"),
-    Key("role", write=Word((Key("CN", since="2.19.0"),), str.lower, essential=True)),
-    Key("dns_suffix"),
-    Key("endpoint"),
-    Key("groups", since="2.5.0", write=items),
-    Key("port"),
+TRITON: Final[Members] = (
+    Member("account"),
+    Member("role", write=Word((Member("CN", since="2.19.0"),), str.lower, essential=True)),
+    Member("dns_suffix"),
+    Member("endpoint"),
+    Member("groups", since="2.5.0", write=items),
+    Member("port"),
     REFRESH,
     TLS,
-    Key("version"),
+    Member("version"),
 )
 
-VULTR: Final[Table] = (AUTHORIZATION, OAUTH2, *PROXY, TLS, *REQUESTS, Key("port"), REFRESH)
+VULTR: Final[Members] = (AUTHORIZATION, OAUTH2, *PROXY, TLS, *REQUESTS, Member("port"), REFRESH)

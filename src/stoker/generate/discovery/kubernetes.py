@@ -21,21 +21,21 @@ from stoker.generate.discovery.rows import (
     REQUESTS,
     TLS,
     Each,
-    Table,
     Word,
     items,
     lower,
 )
-from stoker.generate.draft import Draft, Key, Write, put
+from stoker.generate.draft import ScraperDraft
+from stoker.generate.members import Member, Members, Write, put
 
-_NAMESPACES: Final[Table] = (
-    Key("names", write=items),
-    Key("own_namespace", since="2.33.0"),
+_NAMESPACES: Final[Members] = (
+    Member("names", write=items),
+    Member("own_namespace", since="2.33.0"),
 )
-_SELECTOR: Final[Table] = (Key("role", write=lower), Key("label"), Key("field"))
+_SELECTOR: Final[Members] = (Member("role", write=lower), Member("label"), Member("field"))
 
 
-def _namespaces(namespaces: KubernetesNamespaces, draft: Draft, path: str) -> Block | None:
+def _namespaces(namespaces: KubernetesNamespaces, draft: ScraperDraft, path: str) -> Block | None:
     block: Block = {}
     put(block, _NAMESPACES, namespaces, draft, path)
     return block or None
@@ -44,43 +44,45 @@ def _namespaces(namespaces: KubernetesNamespaces, draft: Draft, path: str) -> Bl
 def _elsewhere(roles: str) -> Write:
     """Leaves a field out: it is for the targets of other roles."""
 
-    def leave_out(_wanted: bool, draft: Draft, path: str) -> None:
+    def leave_out(_wanted: bool, draft: ScraperDraft, path: str) -> None:
         draft.ignore(path, f"needs the role {roles}")
 
     return leave_out
 
 
-_NODE: Final = Key("node", write=_elsewhere("Pod, Endpoints or EndpointSlice"))
-_NAMESPACE: Final = Key("namespace", since="3.6.0")
+_NODE: Final = Member("node", write=_elsewhere("Pod, Endpoints or EndpointSlice"))
+_NAMESPACE: Final = Member("namespace", since="3.6.0")
 _OWNERS: Final = tuple(
-    Key(name, field, since="3.11.0")
+    Member(name, field, since="3.11.0")
     for name, field in (("deployment", ""), ("job", ""), ("cronjob", "cron_job"))
 )
 _NO_OWNERS: Final = tuple(
-    replace(key, write=_elsewhere("Pod, Endpoints or EndpointSlice")) for key in _OWNERS
+    replace(one, write=_elsewhere("Pod, Endpoints or EndpointSlice")) for one in _OWNERS
 )
 
 
 class Attached(Struct, frozen=True):
     """Writes which metadata to attach, of what the role can have."""
 
-    table: Table
+    table: Members
 
-    def __call__(self, metadata: KubernetesMetadata, draft: Draft, path: str) -> Block | None:
+    def __call__(
+        self, metadata: KubernetesMetadata, draft: ScraperDraft, path: str
+    ) -> Block | None:
         """The metadata to attach, or None."""
         block: Block = {}
         put(block, self.table, metadata, draft, path)
         return block or None
 
 
-def _attach(*keys: Key) -> Table:
-    return (Key("attach_metadata", write=Attached(keys)),)
+def _attach(*table: Member) -> Members:
+    return (Member("attach_metadata", write=Attached(table)),)
 
 
-_ATTACH: Final[dict[str, Table]] = {
-    "pod": _attach(Key("node", since="2.35.0"), _NAMESPACE, *_OWNERS),
-    "endpoints": _attach(Key("node", since="2.37.0"), _NAMESPACE, *_OWNERS),
-    "endpointslice": _attach(Key("node", since="2.37.0"), _NAMESPACE, *_OWNERS),
+_ATTACH: Final[dict[str, Members]] = {
+    "pod": _attach(Member("node", since="2.35.0"), _NAMESPACE, *_OWNERS),
+    "endpoints": _attach(Member("node", since="2.37.0"), _NAMESPACE, *_OWNERS),
+    "endpointslice": _attach(Member("node", since="2.37.0"), _NAMESPACE, *_OWNERS),
     "service": _attach(_NODE, _NAMESPACE, *_NO_OWNERS),
     "ingress": _attach(_NODE, _NAMESPACE, *_NO_OWNERS),
 }
@@ -89,21 +91,21 @@ _TO_NODES: Final = _attach(
 )
 
 
-def attach_metadata(discovery: KubernetesDiscovery) -> Table:
+def attach_metadata(discovery: KubernetesDiscovery) -> Members:
     """The row for the metadata of other objects, which not all roles can have."""
     return _ATTACH.get(discovery.role.lower(), _TO_NODES)
 
 
-KUBERNETES: Final[Table] = (
-    Key("api_server"),
-    Key(
+KUBERNETES: Final[Members] = (
+    Member("api_server"),
+    Member(
         "role",
-        write=Word((Key("EndpointSlice", since="2.21.0"),), str.lower, essential=True),
+        write=Word((Member("EndpointSlice", since="2.21.0"),), str.lower, essential=True),
     ),
     *CREDENTIALS,
     *PROXY,
     *REQUESTS,
     TLS,
-    Key("namespaces", write=_namespaces),
-    Key("selectors", since="2.17.0", write=Each(_SELECTOR)),
+    Member("namespaces", write=_namespaces),
+    Member("selectors", since="2.17.0", write=Each(_SELECTOR)),
 )

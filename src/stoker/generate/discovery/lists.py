@@ -10,28 +10,27 @@ from stoker.generate.discovery.rows import (
     REFRESH,
     REQUESTS,
     TLS,
-    Table,
     Word,
     items,
 )
-from stoker.generate.draft import Key
+from stoker.generate.members import Member, Members
 
-FILE: Final[Table] = (Key("files", write=items), REFRESH)
+FILE: Final[Members] = (Member("files", write=items), REFRESH)
 
-URL: Final[Table] = (
+URL: Final[Members] = (
     BASIC_AUTH,
     AUTHORIZATION,
     TLS,
     *PROXY,
     OAUTH2,
-    Key("url"),
+    Member("url"),
     REFRESH,
     *REQUESTS,
 )
 
-DNS: Final[Table] = (
-    Key("names", write=items),
+DNS: Final[Members] = (
+    Member("names", write=items),
     REFRESH,
-    Key("type", write=Word((Key("MX", since="2.38.0"), Key("NS", since="2.49.0")))),
-    Key("port"),
+    Member("type", write=Word((Member("MX", since="2.38.0"), Member("NS", since="2.49.0")))),
+    Member("port"),
 )

@@ -9,102 +9,101 @@ from stoker.generate.discovery.rows import (
     REFRESH,
     REQUESTS,
     TLS,
-    Table,
     items,
     lower,
     members,
     secret,
     since,
 )
-from stoker.generate.draft import Key
+from stoker.generate.members import Member, Members
 
 # Consul Enterprise's namespace (2.28) and the path prefix (2.45) are written for any version, as
 # the peer does; a ScrapeConfig that has them is rejected before, where the version is older.
-CONSUL: Final[Table] = (
+CONSUL: Final[Members] = (
     *since("2.28.0", *CREDENTIALS, *PROXY),
     TLS,
-    Key("server"),
-    Key("path_prefix"),
-    Key("token", "token_ref", write=secret),
-    Key("datacenter"),
-    Key("namespace"),
-    Key("partition", since="2.40.0"),
-    Key("scheme", write=lower),
-    Key("services", write=items),
-    Key("tags", write=items),
-    Key("tag_separator"),
-    Key("node_meta", write=members),
-    Key("filter", since="3.0.0"),
-    Key("health_filter", since="3.11.2"),
-    Key("allow_stale"),
+    Member("server"),
+    Member("path_prefix"),
+    Member("token", "token_ref", write=secret),
+    Member("datacenter"),
+    Member("namespace"),
+    Member("partition", since="2.40.0"),
+    Member("scheme", write=lower),
+    Member("services", write=items),
+    Member("tags", write=items),
+    Member("tag_separator"),
+    Member("node_meta", write=members),
+    Member("filter", since="3.0.0"),
+    Member("health_filter", since="3.11.2"),
+    Member("allow_stale"),
     REFRESH,
     *since("2.28.0", *REQUESTS),
 )
 
-NOMAD: Final[Table] = (
+NOMAD: Final[Members] = (
     *CREDENTIALS,
     *PROXY,
-    Key("server"),
-    Key("allow_stale"),
-    Key("namespace"),
+    Member("server"),
+    Member("allow_stale"),
+    Member("namespace"),
     REFRESH,
-    Key("region"),
-    Key("tag_separator"),
+    Member("region"),
+    Member("tag_separator"),
     *REQUESTS,
     TLS,
 )
 
-EUREKA: Final[Table] = (*CREDENTIALS, *PROXY, *REQUESTS, TLS, REFRESH, Key("server"))
+EUREKA: Final[Members] = (*CREDENTIALS, *PROXY, *REQUESTS, TLS, REFRESH, Member("server"))
 
-KUMA: Final[Table] = (
+KUMA: Final[Members] = (
     *CREDENTIALS,
     *PROXY,
-    Key("server"),
+    Member("server"),
     *REQUESTS,
     TLS,
     REFRESH,
-    Key("fetch_timeout"),
-    Key("client_id", since="2.50.0"),
+    Member("fetch_timeout"),
+    Member("client_id", since="2.50.0"),
 )
 
-PUPPETDB: Final[Table] = (
+PUPPETDB: Final[Members] = (
     *CREDENTIALS,
     *PROXY,
-    Key("url"),
-    Key("query"),
-    Key("include_parameters"),
-    Key("port"),
+    Member("url"),
+    Member("query"),
+    Member("include_parameters"),
+    Member("port"),
     REFRESH,
     FOLLOW_REDIRECTS,
     TLS,
     *REQUESTS[1:],
 )
 
-MARATHON: Final[Table] = (
+MARATHON: Final[Members] = (
     *CREDENTIALS,
     *PROXY,
-    Key("servers", write=items),
+    Member("servers", write=items),
     TLS,
-    Key("auth_token", write=secret),
+    Member("auth_token", write=secret),
     REFRESH,
     *REQUESTS,
 )
 
-ZOOKEEPER: Final[Table] = (
-    Key("servers", write=items),
-    Key("paths", write=items),
-    Key("timeout"),
+ZOOKEEPER: Final[Members] = (
+    Member("servers", write=items),
+    Member("paths", write=items),
+    Member("timeout"),
 )
 
-UYUNI: Final[Table] = (
+UYUNI: Final[Members] = (
     *CREDENTIALS,
     *PROXY,
-    Key("server"),
-    Key("username"),
-    Key("password", write=secret),
+    Member("server"),
+    Member("username"),
+    Member("password", write=secret),
     TLS,
-    Key("entitlement"),
-    Key("separator"),
+    Member("entitlement"),
+    Member("separator"),
     REFRESH,
     *REQUESTS,
 )

@@ -7,7 +7,7 @@ the peer changes no byte of a configuration.
 
 import re
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,14 +17,12 @@ from stoker.api.scrapeconfig.client import GrantOAuth2, HttpHeader
 from stoker.api.scrapeconfig.discovery.shared import Filter
 from stoker.errors import ResourceError
 from stoker.generate.block import Block
-from stoker.generate.draft import Draft, Key, Write, put
+from stoker.generate.draft import ScraperDraft
 from stoker.generate.http import PROXY, authorization, basic_auth, oauth2, tls_config
+from stoker.generate.members import Member, Members, Write, put
 from stoker.generate.order import in_order
 from stoker.generate.values import items, lower, members
-from stoker.select.assets import source_of
 from stoker.version import parse_version
-
-Table: TypeAlias = tuple[Key, ...]
 
 __all__ = [
     "AUTHORIZATION",
@@ -40,7 +38,6 @@ __all__ = [
     "TLS",
     "Each",
     "Shaped",
-    "Table",
     "Word",
     "items",
     "lower",
@@ -50,22 +47,16 @@ __all__ = [
 ]
 
 
-def secret(reference: SecretKeySelector, draft: Draft, path: str) -> str:
+def secret(reference: SecretKeySelector, draft: ScraperDraft, path: str) -> str:
     """The value of a Secret's key, without which the discovery could not work.
 
     ResourceError where there is none: a discovery that fails to log in finds no targets, which
     looks as if they were gone.
     """
-    found = draft.value(reference)
-    if found is not None:
-        return found
-    source = source_of(reference, draft.namespace)
-    if source is None:
-        raise ResourceError(path, "names no key of a Secret")
-    raise ResourceError(path, str(draft.reads[source]))
+    return draft.needed(reference, path)
 
 
-def plain(text: str, _draft: Draft, _path: str) -> str:
+def plain(text: str, _draft: ScraperDraft, _path: str) -> str:
     """The text as it is."""
     return text
 
@@ -80,7 +71,7 @@ class Shaped(Struct, frozen=True):
     words: str
     read: Write = plain
 
-    def __call__(self, value: Any, draft: Draft, path: str) -> str:
+    def __call__(self, value: Any, draft: ScraperDraft, path: str) -> str:
         """The text, or a ResourceError."""
         text: str = self.read(value, draft, path)
         if not self.form.fullmatch(text):
@@ -95,16 +86,16 @@ class Word(Struct, frozen=True):
     default; an `essential` one has no default that would do, and stops the resource.
     """
 
-    newer: Table
+    newer: Members
     spelling: Callable[[str], str] = str
     essential: bool = False
 
-    def __call__(self, word: str, draft: Draft, path: str) -> str | None:
+    def __call__(self, word: str, draft: ScraperDraft, path: str) -> str | None:
         """The word as Prometheus spells it, or None."""
-        row = next((key for key in self.newer if key.name == word), None)
+        row = next((one for one in self.newer if one.name == word), None)
         if row is None or row.known_to(draft.version):
             return self.spelling(word)
-        reason = f"`{word}` {row.versions}"
+        reason = f"`{word}` {row.lacking(draft.program)}"
         if self.essential:
             raise ResourceError(path, reason)
         draft.ignore(path, reason)
@@ -117,11 +108,13 @@ class Each(Struct, frozen=True):
     `more` adds rows that depend on the object; `tidy` is what is done to it once it is written.
     """
 
-    table: Table
-    more: Callable[[Any], Table] | None = None
-    tidy: Callable[[Block, Draft, str], None] | None = None
+    table: Members
+    more: Callable[[Any], Members] | None = None
+    tidy: Callable[[Block, ScraperDraft, str], None] | None = None
 
-    def __call__(self, values: tuple[Any, ...], draft: Draft, path: str) -> list[Block] | None:
+    def __call__(
+        self, values: tuple[Any, ...], draft: ScraperDraft, path: str
+    ) -> list[Block] | None:
         """A block for each object, or None where there are no objects."""
         blocks = []
         for index, value in enumerate(values):
@@ -136,22 +129,22 @@ class Each(Struct, frozen=True):
         return blocks or None
 
 
-def since(version: str, *keys: Key) -> Table:
+def since(version: str, *table: Member) -> Members:
     """The same rows for a discovery that got them later than others did."""
-    return tuple(replace(key, since=max(key.since, version, key=_precedence)) for key in keys)
+    return tuple(replace(one, since=max(one.since, version, key=_precedence)) for one in table)
 
 
 def _precedence(version: str) -> Any:
     return parse_version(version or "0")
 
 
-def _headers(headers: dict[str, HttpHeader], draft: Draft, path: str) -> Block | None:
+def _headers(headers: dict[str, HttpHeader], draft: ScraperDraft, path: str) -> Block | None:
     """The values of each header, those of Secrets after the others."""
     written = {name: _values(header, draft, path) for name, header in headers.items()}
     return in_order(written) or None
 
 
-def _values(header: HttpHeader, draft: Draft, path: str) -> Block:
+def _values(header: HttpHeader, draft: ScraperDraft, path: str) -> Block:
     block: Block = {}
     if header.values:
         block["values"] = list(header.values)
@@ -167,25 +160,25 @@ _GRANTS: Final = {
 }
 
 
-def _grant(grant: str, _draft: Draft, _path: str) -> str:
+def _grant(grant: str, _draft: ScraperDraft, _path: str) -> str:
     return _GRANTS.get(grant, grant)
 
 
-_GRANT: Final[Table] = tuple(
-    replace(key, since="3.8.0")
-    for key in (
-        Key("grant_type", write=_grant),
-        Key("client_certificate_key", write=secret),
-        Key("client_certificate_key_id"),
-        Key("signature_algorithm"),
-        Key("iss", "issuer"),
-        Key("audience"),
-        Key("claims", write=members),
+_GRANT: Final[Members] = tuple(
+    replace(one, since="3.8.0")
+    for one in (
+        Member("grant_type", write=_grant),
+        Member("client_certificate_key", write=secret),
+        Member("client_certificate_key_id"),
+        Member("signature_algorithm"),
+        Member("iss", "issuer"),
+        Member("audience"),
+        Member("claims", write=members),
     )
 )
 
 
-def _oauth2(client: GrantOAuth2, draft: Draft, path: str) -> Block | None:
+def _oauth2(client: GrantOAuth2, draft: ScraperDraft, path: str) -> Block | None:
     """An `oauth2`; a client that signs its tokens has no secret to send."""
     block = oauth2(client, draft, path)
     if block is None:
@@ -196,20 +189,20 @@ def _oauth2(client: GrantOAuth2, draft: Draft, path: str) -> Block | None:
     return block
 
 
-BASIC_AUTH: Final = Key("basic_auth", write=basic_auth)
-AUTHORIZATION: Final = Key("authorization", since="2.26.0", write=authorization)
-OAUTH2: Final = Key("oauth2", since="2.27.0", write=_oauth2)
+BASIC_AUTH: Final = Member("basic_auth", write=basic_auth)
+AUTHORIZATION: Final = Member("authorization", since="2.26.0", write=authorization)
+OAUTH2: Final = Member("oauth2", since="2.27.0", write=_oauth2)
 CREDENTIALS: Final = (BASIC_AUTH, AUTHORIZATION, OAUTH2)
-TLS: Final = Key("tls_config", write=tls_config)
-FOLLOW_REDIRECTS: Final = Key("follow_redirects", since="2.26.0")
-HEADERS: Final = Key("http_headers", since="2.55.0", write=_headers)
-REQUESTS: Final = (FOLLOW_REDIRECTS, Key("enable_http2", since="2.35.0"), HEADERS)
-REFRESH: Final = Key("refresh_interval")
+TLS: Final = Member("tls_config", write=tls_config)
+FOLLOW_REDIRECTS: Final = Member("follow_redirects", since="2.26.0")
+HEADERS: Final = Member("http_headers", since="2.55.0", write=_headers)
+REQUESTS: Final = (FOLLOW_REDIRECTS, Member("enable_http2", since="2.35.0"), HEADERS)
+REFRESH: Final = Member("refresh_interval")
 
-_each_filter = Each((Key("name"), Key("values", write=items)))
+_each_filter = Each((Member("name"), Member("values", write=items)))
 
 
-def _filters(filters: tuple[Filter, ...], draft: Draft, path: str) -> list[Block] | None:
+def _filters(filters: tuple[Filter, ...], draft: ScraperDraft, path: str) -> list[Block] | None:
     """Filters by name: they must all hold, so their order means nothing."""
     written = _each_filter(filters, draft, path)
     return written and sorted(written, key=_name)
@@ -219,4 +212,4 @@ def _name(block: Block) -> str:
     return str(block.get("name", ""))
 
 
-FILTERS: Final = Key("filters", write=_filters)
+FILTERS: Final = Member("filters", write=_filters)

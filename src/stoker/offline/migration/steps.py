@@ -62,7 +62,7 @@ def _reading_rights(agent: PrometheusAgent) -> Iterator[str]:
     user = quote(f"system:serviceaccount:{agent.metadata.namespace}:{account}")
     on_nodes = replace(agent, spec=replace(agent.spec, mode=DAEMON_SET))
     scraper = scraper_of(on_nodes, Capabilities())
-    words, plural = _READ[role_of(ServiceMonitorSpec(), scraper).key.name]
+    words, plural = _READ[role_of(ServiceMonitorSpec(), scraper).member.name]
     yield (
         f"see that the agents may read {words} (only for ServiceMonitors): "
         f"kubectl auth can-i watch {plural} -A --as={user}"
