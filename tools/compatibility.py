@@ -17,10 +17,9 @@ from msgspec.structs import fields
 from stoker.build.arguments import Flag
 from stoker.generate.alertmanager.receivers import http as alertmanager_http
 from stoker.generate.alertmanager.sections import CONFIGURATION
-from stoker.generate.alertmanager.table import Member, Section
 from stoker.generate.discovery import DISCOVERIES
 from stoker.generate.discovery.rows import Word
-from stoker.generate.members import Member as Key
+from stoker.generate.members import Member, Section
 from stoker.validate.features import FEATURES
 from stoker.validate.relabel import _ACTIONS as RELABELINGS
 from stoker.validate.rules import GROUP_SINCE, RULE_SINCE
@@ -120,7 +119,7 @@ def page() -> str:
 
 def keys(root: Any, path: str = "") -> Iterator[Known]:
     """Every row of a configuration that is behind a constant, under the names that lead there."""
-    if isinstance(root, Key):
+    if isinstance(root, Member):
         name = f"{path}.{root.name}".removeprefix(".")
         yield from _if_versioned(name, root)
         yield from keys(root.write, name)
@@ -146,8 +145,8 @@ def rows(section: Section, path: str, seen: set[int]) -> Iterator[Known]:
     if id(section) in seen:
         return
     seen.add(id(section))
-    for row in section.rows:
-        name = f"{path}.{row.key}".removeprefix(".")
+    for row in section.members:
+        name = f"{path}.{row.name}".removeprefix(".")
         if row.since:
             yield Known(name, row.since)
         inner = row.kind.section
@@ -168,7 +167,7 @@ def _inside(root: Any) -> tuple[Any, ...]:
     return ()
 
 
-def _if_versioned(name: str, row: Key | Flag) -> Iterator[Known]:
+def _if_versioned(name: str, row: Member | Flag) -> Iterator[Known]:
     if row.since or row.until:
         yield Known(name, row.since, row.until)
 

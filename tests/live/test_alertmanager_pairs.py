@@ -18,8 +18,8 @@ from stoker.generate.alertmanager.receivers import RECEIVER
 from stoker.generate.alertmanager.receivers.http import HTTP
 from stoker.generate.alertmanager.sanitize import sanitized
 from stoker.generate.alertmanager.sections import CONFIGURATION, GLOBAL
-from stoker.generate.alertmanager.table import Section
 from stoker.generate.block import text_of
+from stoker.generate.members import Section
 from stoker.settings import DEFAULT_ALERTMANAGER_VERSION
 from stoker.version import parse_version
 from tests.amtool import refusals
@@ -123,14 +123,14 @@ def client_with(key: str) -> File:
 
 def mappings() -> Iterator[tuple[str, Section, File]]:
     """Every mapping that has members of its own: its name, its table, and how it becomes a file."""
-    for row in RECEIVER.rows:
+    for row in RECEIVER.members:
         if row.kind.section:
-            yield row.key, row.kind.section, receiver_with(row.key)
+            yield row.name, row.kind.section, receiver_with(row.name)
     yield "global", GLOBAL, lambda one: a_file({}, one)
     yield "http_config", HTTP, of_webhook
-    for row in HTTP.rows:
+    for row in HTTP.members:
         if row.kind.section and not row.kind.keyed:
-            yield row.key, row.kind.section, client_with(row.key)
+            yield row.name, row.kind.section, client_with(row.name)
 
 
 def problem(text: str) -> str:
@@ -153,16 +153,16 @@ def handed_on(text: str) -> str | None:
 def values(section: Section, ways: tuple[Values, ...], file: File) -> Values:
     """A value for each member that goes well with what is needed besides, one way or another."""
     found: Values = {}
-    for row in section.rows:
+    for row in section.members:
         fitting = (
             example
             for example in _EXAMPLES
             for way in ways
-            if not problem(file(way | {row.key: example}))
+            if not problem(file(way | {row.name: example}))
         )
         value = next(fitting, None)
-        assert value is not None, f"no example for `{row.key}`"
-        found[row.key] = value
+        assert value is not None, f"no example for `{row.name}`"
+        found[row.name] = value
     return found
 
 

@@ -21,11 +21,11 @@ from stoker.generate.alertmanager.receivers import RECEIVER
 from stoker.generate.alertmanager.receivers.http import HTTP, OAUTH2, SIGV4, TLS
 from stoker.generate.alertmanager.sanitize import sanitized
 from stoker.generate.alertmanager.sections import CONFIGURATION
-from stoker.generate.alertmanager.table import Section
 from stoker.generate.alertmanager.zero import without_zero_durations
 from stoker.generate.block import text_of
 from stoker.generate.draft import Ignored
 from stoker.generate.fragments import OWN
+from stoker.generate.members import Section
 from stoker.ref import Ref, by_path, ref_of
 from stoker.select.assets import Contents, Missing, Source
 from stoker.validate.alertmanager.config import settings_of
@@ -795,7 +795,7 @@ def struct_in(declared: Any) -> Any:
 
 def models() -> list[Any]:
     """Pair each integration with its table."""
-    tables = {row.field: row.kind.section for row in RECEIVER.rows if row.field}
+    tables = {row.field: row.kind.section for row in RECEIVER.members if row.field}
     found = []
     for version in (v1alpha1, v1beta1):
         for field in msgspec.structs.fields(version.Receiver):
@@ -808,7 +808,7 @@ def models() -> list[Any]:
 @pytest.mark.parametrize(("model", "section"), models())
 def test_every_field_of_an_integration_becomes_something(model: Any, section: Section) -> None:
     """A field that no row mentions would be lost without a word."""
-    rows = {row.field for row in section.rows if row.field}
+    rows = {row.field for row in section.members if row.field}
     assert fields_of(model) - rows - BY_HAND == set()
     assert rows - fields_of(model) - {"update_alerts"} == set()
 
@@ -822,7 +822,7 @@ def test_every_field_of_a_client_becomes_something() -> None:
         (Sigv4, SIGV4),
     )
     for model, section in pairs:
-        rows = {row.field for row in section.rows if row.field}
+        rows = {row.field for row in section.members if row.field}
         assert fields_of(model) - rows - BY_HAND == set(), model
 
 

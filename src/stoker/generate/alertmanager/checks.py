@@ -5,8 +5,8 @@ be. No message holds a value: it may be secret.
 """
 
 from stoker.errors import FieldError, below
-from stoker.generate.alertmanager.table import Check
 from stoker.generate.block import Block
+from stoker.generate.members import Check
 from stoker.validate.alertmanager.syntax import url_or_template_problem
 from stoker.validate.syntax import web_url_problem
 from stoker.version import Version, parse_version

@@ -23,9 +23,9 @@ from stoker.generate.alertmanager.receivers import RECEIVER
 from stoker.generate.alertmanager.routes import Tenant, inhibit_rule, route_block, top_route
 from stoker.generate.alertmanager.sanitize import sanitized
 from stoker.generate.alertmanager.sections import CONFIGURATION
-from stoker.generate.alertmanager.table import written
 from stoker.generate.block import Block
 from stoker.generate.draft import Ignored
+from stoker.generate.members import written
 from stoker.limits import NO_CHANGES, Limits
 from stoker.select.assets import SECRET, Assets, Missing, Source
 from stoker.settings import DEFAULT_ALERTMANAGER_VERSION
@@ -117,7 +117,7 @@ def _tree(spec: Any, tenant: Tenant, draft: AlertDraft, *, root: bool) -> Block:
         tree |= {
             "receivers": [
                 {"name": tenant.own(receiver.name)}
-                | written(RECEIVER, receiver, draft, f"spec.receivers[{index}]")
+                | written(RECEIVER.members, receiver, draft, f"spec.receivers[{index}]")
                 for index, receiver in given
             ],
             "mute_time_intervals": [

@@ -13,9 +13,10 @@ from typing import Any, Final
 from stoker.errors import FieldError, below
 from stoker.generate.alertmanager.fallback import receiver_problem
 from stoker.generate.alertmanager.sections import CONFIGURATION
-from stoker.generate.alertmanager.table import Section, read_section
+from stoker.generate.alertmanager.table import read_section
 from stoker.generate.alertmanager.yamltext import words_of
 from stoker.generate.block import Block
+from stoker.generate.members import Section
 from stoker.settings import DEFAULT_ALERTMANAGER_VERSION
 from stoker.version import parse_version
 
@@ -34,13 +35,13 @@ def check_needs(block: Block, section: Section, path: str) -> None:
     """Everything that Alertmanager asks of each mapping on its own."""
     for check in (*section.given, *section.checks, *section.needs):
         check(block, _NEWEST, path)
-    for row in section.rows:
-        inner = section if row.kind.again else row.kind.section
-        value = block.get(row.key)
+    for member in section.members:
+        inner = section if member.kind.again else member.kind.section
+        value = block.get(member.name)
         if inner is None or value is None:
             continue
-        where = below(path, row.key)
-        for place, item in _places(value, where, many=row.kind.many, keyed=row.kind.keyed):
+        where = below(path, member.name)
+        for place, item in _places(value, where, many=member.kind.many, keyed=member.kind.keyed):
             check_needs(item, inner, place)
 
 

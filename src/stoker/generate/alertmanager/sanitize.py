@@ -9,9 +9,10 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from stoker.errors import FieldError, below
-from stoker.generate.alertmanager.table import Member, Section
+from stoker.generate.alertmanager.draft import AlertDraft
 from stoker.generate.block import Block
 from stoker.generate.draft import Ignored
+from stoker.generate.members import Member, Section
 from stoker.version import Version
 
 
@@ -29,31 +30,31 @@ def sanitized(
         return sanitized(item, inner, version, ignored, place)
 
     result: Block = {}
-    for row in section.rows:
-        value = block.get(row.key)
-        where = below(path, row.key)
-        if value is not None and _left_out(row, result, version, ignored, where):
+    for member in section.members:
+        value = block.get(member.name)
+        where = below(path, member.name)
+        if value is not None and _left_out(member, result, version, ignored, where):
             value = None
         if value is not None:
-            result[row.key] = _inside(value, section, row, where, again)
-        elif row.default is not None:
-            result[row.key] = row.default
+            result[member.name] = _inside(value, section, member, where, again)
+        elif member.default is not None:
+            result[member.name] = member.default
     for check in section.checks:
         check(result, version, path)
     return result
 
 
 def _left_out(
-    row: Member, before: Block, version: Version, ignored: list[Ignored], path: str
+    member: Member, before: Block, version: Version, ignored: list[Ignored], path: str
 ) -> bool:
-    if not row.known_to(version):
-        reason = f"needs Alertmanager {row.since} or newer"
-        if row.refused:
+    if not member.known_to(version):
+        reason = member.lacking(AlertDraft.program)
+        if member.refused:
             raise FieldError(path, reason)
         ignored.append(Ignored(path, reason))
         return True
-    if row.unless and before.get(row.unless):
-        ignored.append(Ignored(path, f"gives way to `{row.unless}`"))
+    if member.unless and before.get(member.unless):
+        ignored.append(Ignored(path, f"gives way to `{member.unless}`"))
         return True
     return False
 
@@ -61,13 +62,13 @@ def _left_out(
 Again: TypeAlias = Callable[[Section, Block, str], Block]
 
 
-def _inside(value: Any, section: Section, row: Member, path: str, again: Again) -> Any:
+def _inside(value: Any, section: Section, member: Member, path: str, again: Again) -> Any:
     """What is inside of a member: one mapping, a list of them, some under names, or no mapping."""
-    inner = section if row.kind.again else row.kind.section
+    inner = section if member.kind.again else member.kind.section
     if inner is None:
         return value
-    if row.kind.many:
+    if member.kind.many:
         return [again(inner, item, f"{path}[{at}]") for at, item in enumerate(value)]
-    if row.kind.keyed:
+    if member.kind.keyed:
         return {name: again(inner, item, f"{path}[{name}]") for name, item in value.items()}
     return again(inner, value, path)

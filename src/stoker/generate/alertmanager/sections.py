@@ -18,16 +18,13 @@ from stoker.generate.alertmanager.table import (
     SWITCH,
     TEXT,
     TEXTS,
-    Check,
-    Member,
-    Section,
-    ValueKind,
     keyed,
     many,
     one,
     read_section,
 )
 from stoker.generate.block import Block, scalar
+from stoker.generate.members import Check, Member, Section, ValueKind
 from stoker.validate.alertmanager.integrations import SLACK_BOT_URL
 from stoker.validate.alertmanager.matchers import expression_problem, matcher_line_problem
 from stoker.validate.alertmanager.syntax import clock_problem, range_of
@@ -47,52 +44,54 @@ def _one_slack(block: Block, _version: Version, path: str) -> None:
 
 def _files(*names: str, since: str) -> tuple[Member, ...]:
     """A value, and the file that gives way to it."""
-    return tuple(Member(f"{name}_file", SOME_TEXT, since=since, unless=name) for name in names)
+    return tuple(
+        Member(f"{name}_file", None, SOME_TEXT, since=since, unless=name) for name in names
+    )
 
 
 GLOBAL: Final = Section(
     (
-        Member("resolve_timeout", DURATION),
-        Member("http_config", one(HTTP)),
-        Member("smtp_from", TEXT),
-        Member("smtp_hello", TEXT),
-        Member("smtp_smarthost", SOME_TEXT),
-        Member("smtp_auth_username", TEXT),
-        Member("smtp_auth_password", SOME_TEXT),
+        Member("resolve_timeout", None, DURATION),
+        Member("http_config", None, one(HTTP)),
+        Member("smtp_from", None, TEXT),
+        Member("smtp_hello", None, TEXT),
+        Member("smtp_smarthost", None, SOME_TEXT),
+        Member("smtp_auth_username", None, TEXT),
+        Member("smtp_auth_password", None, SOME_TEXT),
         *_files("smtp_auth_password", since="0.25.0"),
-        Member("smtp_auth_secret", SOME_TEXT),
+        Member("smtp_auth_secret", None, SOME_TEXT),
         *_files("smtp_auth_secret", since="0.31.0"),
-        Member("smtp_auth_identity", TEXT),
-        Member("smtp_require_tls", SWITCH),
-        Member("smtp_tls_config", one(TLS), since="0.28.0"),
-        Member("smtp_force_implicit_tls", SWITCH, since="0.31.0"),
-        Member("slack_api_url", SOME_TEXT),
+        Member("smtp_auth_identity", None, TEXT),
+        Member("smtp_require_tls", None, SWITCH),
+        Member("smtp_tls_config", None, one(TLS), since="0.28.0"),
+        Member("smtp_force_implicit_tls", None, SWITCH, since="0.31.0"),
+        Member("slack_api_url", None, SOME_TEXT),
         *_files("slack_api_url", since="0.22.0"),
-        Member("slack_app_token", SOME_TEXT, since="0.30.0"),
+        Member("slack_app_token", None, SOME_TEXT, since="0.30.0"),
         *_files("slack_app_token", since="0.30.0"),
-        Member("slack_app_url", SOME_TEXT, since="0.30.0"),
-        Member("pagerduty_url", SOME_TEXT),
-        Member("opsgenie_api_url", SOME_TEXT),
-        Member("opsgenie_api_key", SOME_TEXT),
+        Member("slack_app_url", None, SOME_TEXT, since="0.30.0"),
+        Member("pagerduty_url", None, SOME_TEXT),
+        Member("opsgenie_api_url", None, SOME_TEXT),
+        Member("opsgenie_api_key", None, SOME_TEXT),
         *_files("opsgenie_api_key", since="0.24.0"),
-        Member("wechat_api_url", SOME_TEXT),
-        Member("wechat_api_secret", SOME_TEXT),
+        Member("wechat_api_url", None, SOME_TEXT),
+        Member("wechat_api_secret", None, SOME_TEXT),
         *_files("wechat_api_secret", since="0.31.0"),
-        Member("wechat_api_corp_id", SOME_TEXT),
-        Member("victorops_api_url", SOME_TEXT),
-        Member("victorops_api_key", SOME_TEXT),
+        Member("wechat_api_corp_id", None, SOME_TEXT),
+        Member("victorops_api_url", None, SOME_TEXT),
+        Member("victorops_api_key", None, SOME_TEXT),
         *_files("victorops_api_key", since="0.25.0"),
-        Member("telegram_api_url", SOME_TEXT, since="0.24.0"),
-        Member("telegram_bot_token", SOME_TEXT, since="0.31.0"),
+        Member("telegram_api_url", None, SOME_TEXT, since="0.24.0"),
+        Member("telegram_bot_token", None, SOME_TEXT, since="0.31.0"),
         *_files("telegram_bot_token", since="0.31.0"),
-        Member("webex_api_url", SOME_TEXT, since="0.25.0"),
-        Member("jira_api_url", SOME_TEXT, since="0.28.0"),
-        Member("rocketchat_api_url", SOME_TEXT, since="0.28.0"),
-        Member("rocketchat_token", SOME_TEXT, since="0.28.0"),
+        Member("webex_api_url", None, SOME_TEXT, since="0.25.0"),
+        Member("jira_api_url", None, SOME_TEXT, since="0.28.0"),
+        Member("rocketchat_api_url", None, SOME_TEXT, since="0.28.0"),
+        Member("rocketchat_token", None, SOME_TEXT, since="0.28.0"),
         *_files("rocketchat_token", since="0.28.0"),
-        Member("rocketchat_token_id", SOME_TEXT, since="0.28.0"),
+        Member("rocketchat_token_id", None, SOME_TEXT, since="0.28.0"),
         *_files("rocketchat_token_id", since="0.28.0"),
-        Member("mattermost_webhook_url", SOME_TEXT, since="0.32.0"),
+        Member("mattermost_webhook_url", None, SOME_TEXT, since="0.32.0"),
         *_files("mattermost_webhook_url", since="0.32.0"),
     ),
     checks=(_one_slack,),
@@ -171,19 +170,19 @@ def _routes(words: Any, path: str) -> list[Block]:
 
 ROUTE: Final = Section(
     (
-        Member("receiver", SOME_TEXT),
-        Member("group_by", TEXTS),
-        Member("match", MAPPING),
-        Member("match_re", MAPPING),
-        Member("matchers", TEXTS, since=_MATCHERS, refused=True),
-        Member("continue", SWITCH),
-        Member("routes", ValueKind(_routes, many=True, again=True)),
-        Member("group_wait", DURATION),
-        Member("group_interval", DURATION),
-        Member("repeat_interval", DURATION),
-        Member("mute_time_intervals", TEXTS, since="0.22.0"),
-        Member("active_time_intervals", TEXTS, since="0.24.0"),
-        Member("labels", MAPPING, since="0.34.0"),
+        Member("receiver", None, SOME_TEXT),
+        Member("group_by", None, TEXTS),
+        Member("match", None, MAPPING),
+        Member("match_re", None, MAPPING),
+        Member("matchers", None, TEXTS, since=_MATCHERS, refused=True),
+        Member("continue", None, SWITCH),
+        Member("routes", None, ValueKind(_routes, many=True, again=True)),
+        Member("group_wait", None, DURATION),
+        Member("group_interval", None, DURATION),
+        Member("repeat_interval", None, DURATION),
+        Member("mute_time_intervals", None, TEXTS, since="0.22.0"),
+        Member("active_time_intervals", None, TEXTS, since="0.24.0"),
+        Member("labels", None, MAPPING, since="0.34.0"),
     ),
     needs=(
         _grouped,
@@ -194,14 +193,14 @@ ROUTE: Final = Section(
 )
 INHIBIT_RULE: Final = Section(
     (
-        Member("name", TEXT, since="0.30.0"),
-        Member("target_match", MAPPING),
-        Member("target_match_re", MAPPING),
-        Member("target_matchers", TEXTS, since=_MATCHERS, refused=True),
-        Member("source_match", MAPPING),
-        Member("source_match_re", MAPPING),
-        Member("source_matchers", TEXTS, since=_MATCHERS, refused=True),
-        Member("equal", TEXTS),
+        Member("name", None, TEXT, since="0.30.0"),
+        Member("target_match", None, MAPPING),
+        Member("target_match_re", None, MAPPING),
+        Member("target_matchers", None, TEXTS, since=_MATCHERS, refused=True),
+        Member("source_match", None, MAPPING),
+        Member("source_match_re", None, MAPPING),
+        Member("source_matchers", None, TEXTS, since=_MATCHERS, refused=True),
+        Member("equal", None, TEXTS),
     ),
     needs=(
         _readable_matchers("target_matchers", "source_matchers"),
@@ -254,19 +253,22 @@ def _list_of_times(words: Any, path: str) -> list[Block] | None:
     return [_read_times(item, f"{path}[{at}]") for at, item in enumerate(words)] or None
 
 
-_TIMES: Final = Section((Member("start_time", TEXT), Member("end_time", TEXT)))
+_TIMES: Final = Section((Member("start_time", None, TEXT), Member("end_time", None, TEXT)))
 _PERIOD: Final = Section(
     (
-        Member("times", ValueKind(_list_of_times)),
-        Member("weekdays", _ranges("weekdays")),
-        Member("days_of_month", _ranges("days_of_month")),
-        Member("months", _ranges("months")),
-        Member("years", _ranges("years")),
-        Member("location", SOME_TEXT, since="0.25.0"),
+        Member("times", None, ValueKind(_list_of_times)),
+        Member("weekdays", None, _ranges("weekdays")),
+        Member("days_of_month", None, _ranges("days_of_month")),
+        Member("months", None, _ranges("months")),
+        Member("years", None, _ranges("years")),
+        Member("location", None, SOME_TEXT, since="0.25.0"),
     )
 )
 INTERVAL: Final = Section(
-    (Member("name", TEXT, default=""), Member("time_intervals", many(_PERIOD), default=[])),
+    (
+        Member("name", None, TEXT, default=""),
+        Member("time_intervals", None, many(_PERIOD), default=[]),
+    ),
     needs=(all_of("name"),),
 )
 
@@ -281,27 +283,27 @@ def _way_of_tracing(block: Block, version: Version, path: str) -> None:
 
 TRACING: Final = Section(
     (
-        Member("client_type", TEXT),
-        Member("endpoint", TEXT),
-        Member("sampling_fraction", NUMBER),
-        Member("insecure", SWITCH),
-        Member("tls_config", one(TLS)),
-        Member("headers", keyed(HEADER)),
-        Member("compression", TEXT),
-        Member("timeout", DURATION),
+        Member("client_type", None, TEXT),
+        Member("endpoint", None, TEXT),
+        Member("sampling_fraction", None, NUMBER),
+        Member("insecure", None, SWITCH),
+        Member("tls_config", None, one(TLS)),
+        Member("headers", None, keyed(HEADER)),
+        Member("compression", None, TEXT),
+        Member("timeout", None, DURATION),
     ),
     needs=(_way_of_tracing, all_of("endpoint")),
 )
 CONFIGURATION: Final = Section(
     (
-        Member("global", one(GLOBAL)),
-        Member("route", one(ROUTE)),
-        Member("inhibit_rules", many(INHIBIT_RULE)),
-        Member("receivers", many(RECEIVER)),
-        Member("mute_time_intervals", many(INTERVAL), since="0.22.0"),
-        Member("time_intervals", many(INTERVAL), since="0.24.0"),
-        Member("templates", TEXTS, default=[]),
-        Member("tracing", one(TRACING), since="0.30.0"),
-        Member("event_recorder", OBJECT_OF_ANYTHING, since="0.33.0"),
+        Member("global", None, one(GLOBAL)),
+        Member("route", None, one(ROUTE)),
+        Member("inhibit_rules", None, many(INHIBIT_RULE)),
+        Member("receivers", None, many(RECEIVER)),
+        Member("mute_time_intervals", None, many(INTERVAL), since="0.22.0"),
+        Member("time_intervals", None, many(INTERVAL), since="0.24.0"),
+        Member("templates", None, TEXTS, default=[]),
+        Member("tracing", None, one(TRACING), since="0.30.0"),
+        Member("event_recorder", None, OBJECT_OF_ANYTHING, since="0.33.0"),
     )
 )

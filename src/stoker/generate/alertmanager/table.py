@@ -1,91 +1,22 @@
-"""The grammar of the tables that describe `alertmanager.yaml`.
+"""How a user's own `alertmanager.yaml` is read, by the tables that describe it.
 
-A `Section` is a mapping of the file: a table with a `Member` for each, in the order in which they
-are written. They have three readers:
-
-    amload       a user's own file: `kind` reads a value strictly, an unknown member is an error
-    amsanitize   `since`, `refused` and `unless` say what an Alertmanager of a version gets
-    alertmanager `field` and `write` make the member of a field of an AlertmanagerConfig
-
-A field of an API type that becomes no member of the file is a mistake that a test finds.
+`read_section` reads a mapping as strictly as Alertmanager does: an unknown member is an error. The
+constants are the kinds of values that there are.
 """
 
 import re
-from collections.abc import Callable
-from typing import Any, Final, TypeAlias
-
-from msgspec import Struct
+from typing import Any, Final
 
 from stoker.errors import FieldError, below
-from stoker.generate.alertmanager.draft import AlertDraft
 from stoker.generate.alertmanager.yamltext import Word, plain
 from stoker.generate.block import Block
+from stoker.generate.members import Section, ValueKind
 from stoker.generate.order import in_order
-from stoker.validate.findings import json_names
 from stoker.validate.syntax import milliseconds
-from stoker.version import Version, parse_version
-
-Read: TypeAlias = Callable[[Any, str], Any]
-Write: TypeAlias = Callable[[Any, AlertDraft, str], Any]
-Check: TypeAlias = Callable[[Block, Version, str], None]
 
 _GO_DURATION: Final = re.compile(
     r"[-+]?(?:0|(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)"
 )
-
-
-class ValueKind(Struct, frozen=True):
-    """How a value of the file is read.
-
-    `section` describes what is inside: of each item if `many`, of each member if `keyed`. With
-    `again`, it is the section in which the row stands.
-    """
-
-    read: Read
-    section: "Section | None" = None
-    many: bool = False
-    keyed: bool = False
-    again: bool = False
-
-
-class Member(Struct, frozen=True):
-    """A member of a section.
-
-    `since` is the first version that knows it: for an older one it is left out, or, if `refused`,
-    the configuration cannot be used. It gives way where the member `unless` is set. `default` is
-    written where nothing is said. `keep_empty`: a field that says "" means it.
-    """
-
-    key: str
-    kind: ValueKind
-    field: str = ""
-    write: Write | None = None
-    since: str = ""
-    refused: bool = False
-    unless: str = ""
-    default: Any = None
-    keep_empty: bool = False
-
-    def known_to(self, version: Version) -> bool:
-        """Whether an Alertmanager of this version knows the member."""
-        return not self.since or version >= parse_version(self.since)
-
-
-class Section(Struct, frozen=True):
-    """A mapping of the file.
-
-    `given` are checks of what was said, `checks` of what is left of it for a version, and `needs`
-    of what Alertmanager asks for besides. `write` is for a section that rows alone do not make.
-    """
-
-    rows: tuple[Member, ...]
-    given: tuple[Check, ...] = ()
-    checks: tuple[Check, ...] = ()
-    needs: tuple[Check, ...] = ()
-    write: Write | None = None
-
-
-# --- Reading a user's own file --------------------------------------------------------------------
 
 
 def read_section(words: Any, section: Section, path: str) -> Block:
@@ -94,18 +25,18 @@ def read_section(words: Any, section: Section, path: str) -> Block:
         return {}
     if not isinstance(words, dict):
         raise FieldError(path, "must be a mapping")
-    known = {row.key for row in section.rows}
+    known = {member.name for member in section.members}
     for name in words:
         if name not in known:
             raise FieldError(below(path, name), "Alertmanager knows no such field")
     block: Block = {}
-    for row in section.rows:
-        given = words.get(row.key)
-        value = None if given is None else row.kind.read(given, below(path, row.key))
+    for member in section.members:
+        given = words.get(member.name)
+        value = None if given is None else member.kind.read(given, below(path, member.name))
         if value is None:
-            value = row.default
+            value = member.default
         if value is not None:
-            block[row.key] = value
+            block[member.name] = value
     return block
 
 
@@ -262,39 +193,3 @@ def keyed(section: Section) -> ValueKind:
         return in_order(made)
 
     return ValueKind(read, section, keyed=True)
-
-
-# --- Writing the fields of an AlertmanagerConfig --------------------------------------------------
-
-
-def written(section: Section, source: Any, draft: AlertDraft, path: str) -> Block:
-    """The members that a table makes of an object's fields."""
-    model: Any = type(source)
-    names = json_names(model)
-    block: Block = {}
-    for row in section.rows:
-        # v1beta1 has not every field of v1alpha1.
-        value = getattr(source, row.field, None) if row.field else None
-        if value is None or (value == "" and not row.keep_empty):
-            continue
-        here = below(path, names[row.field])
-        if not row.known_to(draft.version):
-            draft.too_new(here, row.since, refused=row.refused)
-            continue
-        made = row.write(value, draft, here) if row.write else value
-        if made is not None and (made not in ("", [], {}, ()) or row.keep_empty):
-            block[row.key] = made
-    return block
-
-
-def tabled(section: Section) -> Write:
-    """Writes an object by a table."""
-    return lambda source, draft, path: written(section, source, draft, path)
-
-
-def listed(section: Section) -> Write:
-    """Writes each object of a list by a table."""
-    write = section.write or tabled(section)
-    return lambda sources, draft, path: [
-        write(source, draft, f"{path}[{at}]") for at, source in enumerate(sources)
-    ]

@@ -12,8 +12,9 @@ from typing import Any, Final
 from stoker.errors import FieldError
 from stoker.generate.alertmanager.checks import all_of
 from stoker.generate.alertmanager.receivers import chat, delivery, own, paging
-from stoker.generate.alertmanager.table import MAPPING, TEXT, Member, Section, listed, many
+from stoker.generate.alertmanager.table import MAPPING, TEXT, many
 from stoker.generate.block import Block
+from stoker.generate.members import Member, Section, each_by
 from stoker.validate.alertmanager.receivers import SINCE
 from stoker.version import Version
 
@@ -24,11 +25,11 @@ _SINCE: Final = {name: since for name, since in SINCE.items() if name != "sns_co
 }
 
 
-def _integration(name: str, section: Section, field: str = "") -> Member:
+def _integration(name: str, section: Section, field: str | None = None) -> Member:
     """A list of integrations; an Alertmanager that does not know them refuses the whole file."""
-    write = listed(section) if field else None
+    write = each_by(section) if field else None
     since = _SINCE.get(f"{name}_configs", "")
-    return Member(f"{name}_configs", many(section), field, write, since, refused=bool(since))
+    return Member(f"{name}_configs", field, many(section), write, since=since, refused=bool(since))
 
 
 def _own_name(block: Block, _version: Version, path: str) -> None:
@@ -39,8 +40,8 @@ def _own_name(block: Block, _version: Version, path: str) -> None:
 
 RECEIVER: Final = Section(
     (
-        Member("name", TEXT, default=""),
-        Member("labels", MAPPING, since="0.33.0"),
+        Member("name", None, TEXT, default=""),
+        Member("labels", None, MAPPING, since="0.33.0"),
         _integration("opsgenie", paging.OPSGENIE, "opsgenie_configs"),
         _integration("pagerduty", paging.PAGERDUTY, "pagerduty_configs"),
         _integration("slack", chat.SLACK, "slack_configs"),

@@ -4,7 +4,7 @@ from typing import Final
 
 from stoker.errors import FieldError, below
 from stoker.generate.alertmanager.checks import all_of, among, any_of, at_most_one, web
-from stoker.generate.alertmanager.draft import go_duration, if_true, items, secret, secret_url
+from stoker.generate.alertmanager.draft import go_duration, secret, secret_url
 from stoker.generate.alertmanager.receivers.http import HTTP, http_config
 from stoker.generate.alertmanager.table import (
     GO_DURATION,
@@ -13,19 +13,17 @@ from stoker.generate.alertmanager.table import (
     TEXT,
     TEXTS,
     WHOLE,
-    Member,
-    Section,
-    listed,
     many,
     one,
-    tabled,
 )
 from stoker.generate.block import Block
+from stoker.generate.members import Member, Section, by_section, each_by
+from stoker.generate.values import if_any, items
 from stoker.validate.alertmanager.integrations import SLACK_BOT_URL
 from stoker.version import Version
 
-SEND_RESOLVED: Final = Member("send_resolved", SWITCH, "send_resolved")
-HTTP_CONFIG: Final = Member("http_config", one(HTTP), "http_config", http_config, keep_empty=True)
+SEND_RESOLVED: Final = Member("send_resolved", "send_resolved", SWITCH)
+HTTP_CONFIG: Final = Member("http_config", "http_config", one(HTTP), http_config, keep_empty=True)
 
 
 # --- Slack ----------------------------------------------------------------------------------------
@@ -50,30 +48,30 @@ def _way_to_act(block: Block, _version: Version, path: str) -> None:
 
 _CONFIRMATION: Final = Section(
     (
-        Member("text", TEXT, "text"),
-        Member("title", TEXT, "title"),
-        Member("ok_text", TEXT, "ok_text"),
-        Member("dismiss_text", TEXT, "dismiss_text"),
+        Member("text", "text", TEXT),
+        Member("title", "title", TEXT),
+        Member("ok_text", "ok_text", TEXT),
+        Member("dismiss_text", "dismiss_text", TEXT),
     ),
     needs=(all_of("text"),),
 )
 _ACTION: Final = Section(
     (
-        Member("type", TEXT, "type"),
-        Member("text", TEXT, "text"),
-        Member("url", TEXT, "url"),
-        Member("style", TEXT, "style"),
-        Member("name", TEXT, "name"),
-        Member("value", TEXT, "value"),
-        Member("confirm", one(_CONFIRMATION), "confirm", tabled(_CONFIRMATION)),
+        Member("type", "type", TEXT),
+        Member("text", "text", TEXT),
+        Member("url", "url", TEXT),
+        Member("style", "style", TEXT),
+        Member("name", "name", TEXT),
+        Member("value", "value", TEXT),
+        Member("confirm", "confirm", one(_CONFIRMATION), by_section(_CONFIRMATION)),
     ),
     needs=(all_of("type", "text"), _way_to_act),
 )
 FIELD: Final = Section(
     (
-        Member("title", TEXT, "title"),
-        Member("value", TEXT, "value"),
-        Member("short", SWITCH, "short"),
+        Member("title", "title", TEXT),
+        Member("value", "value", TEXT),
+        Member("short", "short", SWITCH),
     ),
     needs=(all_of("title", "value"),),
 )
@@ -82,33 +80,33 @@ SLACK: Final = Section(
     (
         SEND_RESOLVED,
         HTTP_CONFIG,
-        Member("api_url", SOME_TEXT, "api_url", secret_url),
-        Member("api_url_file", SOME_TEXT, since="0.22.0", unless="api_url"),
-        Member("app_token", SOME_TEXT, since="0.30.0"),
-        Member("app_token_file", SOME_TEXT, since="0.30.0", unless="app_token"),
-        Member("app_url", SOME_TEXT, since="0.30.0"),
-        Member("channel", TEXT, "channel"),
-        Member("username", TEXT, "username"),
-        Member("color", TEXT, "color"),
-        Member("title", TEXT, "title"),
-        Member("title_link", TEXT, "title_link"),
-        Member("pretext", TEXT, "pretext"),
-        Member("text", TEXT, "text"),
-        Member("fields", many(FIELD), "fields", listed(FIELD)),
-        Member("short_fields", SWITCH, "short_fields", if_true),
-        Member("footer", TEXT, "footer"),
-        Member("fallback", TEXT, "fallback"),
-        Member("callback_id", TEXT, "callback_id"),
-        Member("icon_emoji", TEXT, "icon_emoji"),
-        Member("icon_url", TEXT, "icon_url"),
-        Member("image_url", TEXT, "image_url"),
-        Member("thumb_url", TEXT, "thumb_url"),
-        Member("link_names", SWITCH, "link_names", if_true),
-        Member("mrkdwn_in", TEXTS, "mrkdwn_in", items),
-        Member("actions", many(_ACTION), "actions", listed(_ACTION)),
-        Member("timeout", GO_DURATION, "timeout", go_duration, since="0.30.0"),
-        Member("message_text", TEXT, "message_text", since="0.31.0"),
-        Member("update_message", SWITCH, "update_message", since="0.32.0"),
+        Member("api_url", "api_url", SOME_TEXT, secret_url),
+        Member("api_url_file", None, SOME_TEXT, since="0.22.0", unless="api_url"),
+        Member("app_token", None, SOME_TEXT, since="0.30.0"),
+        Member("app_token_file", None, SOME_TEXT, since="0.30.0", unless="app_token"),
+        Member("app_url", None, SOME_TEXT, since="0.30.0"),
+        Member("channel", "channel", TEXT),
+        Member("username", "username", TEXT),
+        Member("color", "color", TEXT),
+        Member("title", "title", TEXT),
+        Member("title_link", "title_link", TEXT),
+        Member("pretext", "pretext", TEXT),
+        Member("text", "text", TEXT),
+        Member("fields", "fields", many(FIELD), each_by(FIELD)),
+        Member("short_fields", "short_fields", SWITCH, if_any),
+        Member("footer", "footer", TEXT),
+        Member("fallback", "fallback", TEXT),
+        Member("callback_id", "callback_id", TEXT),
+        Member("icon_emoji", "icon_emoji", TEXT),
+        Member("icon_url", "icon_url", TEXT),
+        Member("image_url", "image_url", TEXT),
+        Member("thumb_url", "thumb_url", TEXT),
+        Member("link_names", "link_names", SWITCH, if_any),
+        Member("mrkdwn_in", "mrkdwn_in", TEXTS, items),
+        Member("actions", "actions", many(_ACTION), each_by(_ACTION)),
+        Member("timeout", "timeout", GO_DURATION, go_duration, since="0.30.0"),
+        Member("message_text", "message_text", TEXT, since="0.31.0"),
+        Member("update_message", "update_message", SWITCH, since="0.32.0"),
     ),
     checks=(
         _bot_updates,
@@ -120,13 +118,13 @@ SLACK: Final = Section(
 
 # --- Rocket.Chat, which copied Slack's messages ---------------------------------------------------
 
-_ROCKETCHAT_FIELD: Final = Section(FIELD.rows)
+_ROCKETCHAT_FIELD: Final = Section(FIELD.members)
 _ROCKETCHAT_ACTION: Final = Section(
     (
-        Member("type", TEXT),
-        Member("text", TEXT, "text"),
-        Member("url", TEXT, "url"),
-        Member("msg", TEXT, "msg"),
+        Member("type", None, TEXT),
+        Member("text", "text", TEXT),
+        Member("url", "url", TEXT),
+        Member("msg", "msg", TEXT),
     )
 )
 
@@ -142,24 +140,24 @@ ROCKETCHAT: Final = Section(
     (
         SEND_RESOLVED,
         HTTP_CONFIG,
-        Member("api_url", SOME_TEXT, "api_url"),
-        Member("token_id", SOME_TEXT, "token_id", secret),
-        Member("token_id_file", SOME_TEXT),
-        Member("token", SOME_TEXT, "token", secret),
-        Member("token_file", SOME_TEXT),
-        Member("channel", TEXT, "channel"),
-        Member("color", TEXT, "color"),
-        Member("title", TEXT, "title"),
-        Member("title_link", TEXT, "title_link"),
-        Member("text", TEXT, "text"),
-        Member("fields", many(_ROCKETCHAT_FIELD), "fields", listed(_ROCKETCHAT_FIELD)),
-        Member("short_fields", SWITCH, "short_fields", default=False),
-        Member("emoji", TEXT, "emoji"),
-        Member("icon_url", TEXT, "icon_url"),
-        Member("image_url", TEXT, "image_url"),
-        Member("thumb_url", TEXT, "thumb_url"),
-        Member("link_names", SWITCH, "link_names", default=False),
-        Member("actions", many(_ROCKETCHAT_ACTION), "actions", listed(_ROCKETCHAT_ACTION)),
+        Member("api_url", "api_url", SOME_TEXT),
+        Member("token_id", "token_id", SOME_TEXT, secret),
+        Member("token_id_file", None, SOME_TEXT),
+        Member("token", "token", SOME_TEXT, secret),
+        Member("token_file", None, SOME_TEXT),
+        Member("channel", "channel", TEXT),
+        Member("color", "color", TEXT),
+        Member("title", "title", TEXT),
+        Member("title_link", "title_link", TEXT),
+        Member("text", "text", TEXT),
+        Member("fields", "fields", many(_ROCKETCHAT_FIELD), each_by(_ROCKETCHAT_FIELD)),
+        Member("short_fields", "short_fields", SWITCH, default=False),
+        Member("emoji", "emoji", TEXT),
+        Member("icon_url", "icon_url", TEXT),
+        Member("image_url", "image_url", TEXT),
+        Member("thumb_url", "thumb_url", TEXT),
+        Member("link_names", "link_names", SWITCH, default=False),
+        Member("actions", "actions", many(_ROCKETCHAT_ACTION), each_by(_ROCKETCHAT_ACTION)),
     ),
     checks=(
         at_most_one("token", "token_file"),
@@ -181,24 +179,24 @@ DISCORD: Final = Section(
     (
         SEND_RESOLVED,
         HTTP_CONFIG,
-        Member("webhook_url", SOME_TEXT, "api_url", secret_url),
-        Member("webhook_url_file", SOME_TEXT, since="0.28.0"),
-        Member("title", TEXT, "title"),
-        Member("message", TEXT, "message"),
-        Member("content", TEXT, "content", since="0.28.0"),
-        Member("username", TEXT, "username", since="0.28.0"),
-        Member("avatar_url", TEXT, "avatar_url", since="0.28.0"),
+        Member("webhook_url", "api_url", SOME_TEXT, secret_url),
+        Member("webhook_url_file", None, SOME_TEXT, since="0.28.0"),
+        Member("title", "title", TEXT),
+        Member("message", "message", TEXT),
+        Member("content", "content", TEXT, since="0.28.0"),
+        Member("username", "username", TEXT, since="0.28.0"),
+        Member("avatar_url", "avatar_url", TEXT, since="0.28.0"),
     ),
     checks=_ONE_WEBHOOK,
 )
 TEAMS: Final = Section(
     (
         SEND_RESOLVED,
-        Member("webhook_url", SOME_TEXT, "webhook_url", secret_url),
-        Member("webhook_url_file", SOME_TEXT, since="0.27.0"),
-        Member("title", TEXT, "title"),
-        Member("summary", TEXT, "summary", since="0.27.0"),
-        Member("text", TEXT, "text"),
+        Member("webhook_url", "webhook_url", SOME_TEXT, secret_url),
+        Member("webhook_url_file", None, SOME_TEXT, since="0.27.0"),
+        Member("title", "title", TEXT),
+        Member("summary", "summary", TEXT, since="0.27.0"),
+        Member("text", "text", TEXT),
         HTTP_CONFIG,
     ),
     checks=_ONE_WEBHOOK,
@@ -206,10 +204,10 @@ TEAMS: Final = Section(
 TEAMS_WORKFLOW: Final = Section(
     (
         SEND_RESOLVED,
-        Member("webhook_url", SOME_TEXT, "webhook_url", secret_url),
-        Member("webhook_url_file", SOME_TEXT),
-        Member("title", TEXT, "title"),
-        Member("text", TEXT, "text"),
+        Member("webhook_url", "webhook_url", SOME_TEXT, secret_url),
+        Member("webhook_url_file", None, SOME_TEXT),
+        Member("title", "title", TEXT),
+        Member("text", "text", TEXT),
         HTTP_CONFIG,
     ),
     checks=_ONE_WEBHOOK,
@@ -221,15 +219,15 @@ TEAMS_WORKFLOW: Final = Section(
 TELEGRAM: Final = Section(
     (
         SEND_RESOLVED,
-        Member("api_url", SOME_TEXT, "api_url"),
-        Member("bot_token", SOME_TEXT, "bot_token", secret),
-        Member("bot_token_file", SOME_TEXT, "bot_token_file", since="0.26.0", unless="bot_token"),
-        Member("chat_id", WHOLE, "chat_id"),
-        Member("chat_id_file", SOME_TEXT, since="0.31.0", unless="chat_id"),
-        Member("message_thread_id", WHOLE, "message_thread_id", since="0.26.0"),
-        Member("message", TEXT, "message"),
-        Member("disable_notifications", SWITCH, "disable_notifications", if_true),
-        Member("parse_mode", TEXT, "parse_mode"),
+        Member("api_url", "api_url", SOME_TEXT),
+        Member("bot_token", "bot_token", SOME_TEXT, secret),
+        Member("bot_token_file", "bot_token_file", SOME_TEXT, since="0.26.0", unless="bot_token"),
+        Member("chat_id", "chat_id", WHOLE),
+        Member("chat_id_file", None, SOME_TEXT, since="0.31.0", unless="chat_id"),
+        Member("message_thread_id", "message_thread_id", WHOLE, since="0.26.0"),
+        Member("message", "message", TEXT),
+        Member("disable_notifications", "disable_notifications", SWITCH, if_any),
+        Member("parse_mode", "parse_mode", TEXT),
         HTTP_CONFIG,
     ),
     # From 0.31 on there can be a global token.
@@ -253,9 +251,9 @@ WEBEX: Final = Section(
     (
         SEND_RESOLVED,
         HTTP_CONFIG,
-        Member("api_url", SOME_TEXT, "api_url"),
-        Member("message", TEXT, "message"),
-        Member("room_id", TEXT, "room_id", default=""),
+        Member("api_url", "api_url", SOME_TEXT),
+        Member("message", "message", TEXT),
+        Member("room_id", "room_id", TEXT, default=""),
     ),
     checks=(all_of("room_id"), web("api_url")),
     needs=(_token_of_bot,),
@@ -263,17 +261,17 @@ WEBEX: Final = Section(
 WECHAT: Final = Section(
     (
         SEND_RESOLVED,
-        Member("api_secret", SOME_TEXT, "api_secret", secret),
-        Member("api_url", SOME_TEXT, "api_url"),
-        Member("corp_id", TEXT, "corp_id"),
-        Member("agent_id", TEXT, "agent_id"),
-        Member("to_user", TEXT, "to_user"),
-        Member("to_party", TEXT, "to_party"),
-        Member("to_tag", TEXT, "to_tag"),
-        Member("message", TEXT, "message"),
-        Member("message_type", TEXT, "message_type"),
+        Member("api_secret", "api_secret", SOME_TEXT, secret),
+        Member("api_url", "api_url", SOME_TEXT),
+        Member("corp_id", "corp_id", TEXT),
+        Member("agent_id", "agent_id", TEXT),
+        Member("to_user", "to_user", TEXT),
+        Member("to_party", "to_party", TEXT),
+        Member("to_tag", "to_tag", TEXT),
+        Member("message", "message", TEXT),
+        Member("message_type", "message_type", TEXT),
         HTTP_CONFIG,
-        Member("api_secret_file", SOME_TEXT, since="0.31.0", unless="api_secret"),
+        Member("api_secret_file", None, SOME_TEXT, since="0.31.0", unless="api_secret"),
     ),
     checks=(web("api_url"),),
     needs=(among("message_type", "text", "markdown"),),

@@ -4,16 +4,7 @@ from typing import Any, Final
 
 from stoker.errors import FieldError, below
 from stoker.generate.alertmanager.checks import all_of, any_of, web_or_template
-from stoker.generate.alertmanager.draft import (
-    AlertDraft,
-    go_duration,
-    if_true,
-    lower,
-    members,
-    pairs,
-    secret,
-    secret_text,
-)
+from stoker.generate.alertmanager.draft import AlertDraft, go_duration, pairs, secret, secret_text
 from stoker.generate.alertmanager.receivers.chat import HTTP_CONFIG, SEND_RESOLVED
 from stoker.generate.alertmanager.receivers.http import SIGV4, TLS
 from stoker.generate.alertmanager.table import (
@@ -24,14 +15,11 @@ from stoker.generate.alertmanager.table import (
     SOME_TEXT,
     SWITCH,
     TEXT,
-    Check,
-    Member,
-    Section,
     one,
-    tabled,
-    written,
 )
 from stoker.generate.block import Block
+from stoker.generate.members import Check, Member, Section, by_section, written
+from stoker.generate.values import if_any, lower, members
 from stoker.validate.alertmanager.syntax import TEMPLATES_IN_URLS, smart_host_problem
 from stoker.version import Version
 
@@ -64,36 +52,36 @@ def _threads(block: Block, _version: Version, path: str) -> None:
 
 
 _THREADING: Final = Section(
-    (Member("enabled", SWITCH), Member("thread_by_date", TEXT, "thread_by_date", lower)),
+    (Member("enabled", None, SWITCH), Member("thread_by_date", "thread_by_date", TEXT, lower)),
     checks=(_threads,),
 )
 
 
 def _threading(source: Any, draft: AlertDraft, path: str) -> Block:
     """Whoever has settings for threads wants them."""
-    return {"enabled": True} | written(_THREADING, source, draft, path)
+    return {"enabled": True} | written(_THREADING.members, source, draft, path)
 
 
 EMAIL: Final = Section(
     (
         SEND_RESOLVED,
-        Member("to", TEXT, "to"),
-        Member("from", TEXT, "from_"),
-        Member("hello", TEXT, "hello"),
-        Member("smarthost", SOME_TEXT, "smarthost"),
-        Member("auth_username", TEXT, "auth_username"),
-        Member("auth_password", SOME_TEXT, "auth_password", secret),
-        Member("auth_password_file", SOME_TEXT, since="0.25.0", unless="auth_password"),
-        Member("auth_secret", SOME_TEXT, "auth_secret", secret),
-        Member("auth_secret_file", SOME_TEXT, since="0.31.0", unless="auth_secret"),
-        Member("auth_identity", TEXT, "auth_identity"),
-        Member("headers", MAPPING, "headers", pairs),
-        Member("html", TEXT, "html", keep_empty=True),
-        Member("text", TEXT, "text"),
-        Member("require_tls", SWITCH, "require_tls"),
-        Member("tls_config", one(TLS), "tls_config", tabled(TLS), keep_empty=True),
-        Member("force_implicit_tls", SWITCH, "force_implicit_tls", since="0.31.0"),
-        Member("threading", one(_THREADING), "threading", _threading, since="0.30.0"),
+        Member("to", "to", TEXT),
+        Member("from", "from_", TEXT),
+        Member("hello", "hello", TEXT),
+        Member("smarthost", "smarthost", SOME_TEXT),
+        Member("auth_username", "auth_username", TEXT),
+        Member("auth_password", "auth_password", SOME_TEXT, secret),
+        Member("auth_password_file", None, SOME_TEXT, since="0.25.0", unless="auth_password"),
+        Member("auth_secret", "auth_secret", SOME_TEXT, secret),
+        Member("auth_secret_file", None, SOME_TEXT, since="0.31.0", unless="auth_secret"),
+        Member("auth_identity", "auth_identity", TEXT),
+        Member("headers", "headers", MAPPING, pairs),
+        Member("html", "html", TEXT, keep_empty=True),
+        Member("text", "text", TEXT),
+        Member("require_tls", "require_tls", SWITCH),
+        Member("tls_config", "tls_config", one(TLS), by_section(TLS), keep_empty=True),
+        Member("force_implicit_tls", "force_implicit_tls", SWITCH, since="0.31.0"),
+        Member("threading", "threading", one(_THREADING), _threading, since="0.30.0"),
     ),
     needs=(all_of("to"), host_and_port("smarthost"), _headers_once),
 )
@@ -104,7 +92,7 @@ EMAIL: Final = Section(
 
 def _url_or_secret(source: Any, draft: AlertDraft, path: str) -> Block:
     """A webhook; a URL in a Secret goes before an open one."""
-    block = written(WEBHOOK, source, draft, path)
+    block = written(WEBHOOK.members, source, draft, path)
     hidden = secret_text(source.url_secret, draft, below(path, "urlSecret"))
     return block if hidden is None else block | {"url": hidden}
 
@@ -112,12 +100,12 @@ def _url_or_secret(source: Any, draft: AlertDraft, path: str) -> Block:
 WEBHOOK: Final = Section(
     (
         SEND_RESOLVED,
-        Member("url", SOME_TEXT, "url"),
-        Member("url_file", SOME_TEXT, since="0.26.0", unless="url"),
+        Member("url", "url", SOME_TEXT),
+        Member("url_file", None, SOME_TEXT, since="0.26.0", unless="url"),
         HTTP_CONFIG,
-        Member("max_alerts", COUNT, "max_alerts"),
-        Member("timeout", GO_DURATION, "timeout", go_duration, since="0.28.0"),
-        Member("payload", ANYTHING, "payload", since="0.32.0"),
+        Member("max_alerts", "max_alerts", COUNT),
+        Member("timeout", "timeout", GO_DURATION, go_duration, since="0.28.0"),
+        Member("payload", "payload", ANYTHING, since="0.32.0"),
     ),
     checks=(web_or_template("url", since=TEMPLATES_IN_URLS),),
     needs=(any_of("url", "url_file"),),
@@ -138,15 +126,15 @@ SNS: Final = Section(
     (
         SEND_RESOLVED,
         HTTP_CONFIG,
-        Member("api_url", SOME_TEXT, "api_url"),
-        Member("sigv4", one(SIGV4), "sigv4", tabled(SIGV4)),
-        Member("topic_arn", SOME_TEXT, "topic_arn"),
-        Member("phone_number", SOME_TEXT, "phone_number"),
-        Member("target_arn", SOME_TEXT, "target_arn"),
-        Member("subject", TEXT, "subject"),
-        Member("message", TEXT, "message"),
-        Member("attributes", MAPPING, "attributes", members),
-        Member("use_aws_http_client", SWITCH, "use_aws_http_client", if_true, since="0.33.0"),
+        Member("api_url", "api_url", SOME_TEXT),
+        Member("sigv4", "sigv4", one(SIGV4), by_section(SIGV4)),
+        Member("topic_arn", "topic_arn", SOME_TEXT),
+        Member("phone_number", "phone_number", SOME_TEXT),
+        Member("target_arn", "target_arn", SOME_TEXT),
+        Member("subject", "subject", TEXT),
+        Member("message", "message", TEXT),
+        Member("attributes", "attributes", MAPPING, members),
+        Member("use_aws_http_client", "use_aws_http_client", SWITCH, if_any, since="0.33.0"),
     ),
     checks=(web_or_template("api_url"),),
     needs=(_one_address,),

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from stoker.errors import FieldError, below
 from stoker.generate.alertmanager.checks import all_of, at_most_one
-from stoker.generate.alertmanager.draft import AlertDraft, if_true, items, members, mounted, secret
+from stoker.generate.alertmanager.draft import AlertDraft, secret
 from stoker.generate.alertmanager.table import (
     LISTS,
     MAPPING,
@@ -13,15 +13,13 @@ from stoker.generate.alertmanager.table import (
     SWITCH,
     TEXT,
     TEXTS,
-    Member,
-    Section,
     keyed,
     one,
-    tabled,
-    written,
 )
 from stoker.generate.block import Block
+from stoker.generate.members import Member, Section, by_section, written
 from stoker.generate.order import in_order
+from stoker.generate.values import file_of, if_any, items, members
 from stoker.validate.syntax import Url
 from stoker.version import Version
 
@@ -49,16 +47,16 @@ def _certificate_and_key(block: Block, _version: Version, path: str) -> None:
 
 TLS: Final = Section(
     (
-        Member("ca", SOME_TEXT, since="0.26.0"),
-        Member("cert", SOME_TEXT, since="0.26.0"),
-        Member("key", SOME_TEXT, since="0.26.0"),
-        Member("ca_file", SOME_TEXT, "ca", mounted),
-        Member("cert_file", SOME_TEXT, "cert", mounted),
-        Member("key_file", SOME_TEXT, "key_secret", mounted),
-        Member("server_name", TEXT, "server_name"),
-        Member("insecure_skip_verify", SWITCH, "insecure_skip_verify", default=False),
-        Member("min_version", TEXT, "min_version", since="0.25.0"),
-        Member("max_version", TEXT, "max_version", since="0.25.0"),
+        Member("ca", None, SOME_TEXT, since="0.26.0"),
+        Member("cert", None, SOME_TEXT, since="0.26.0"),
+        Member("key", None, SOME_TEXT, since="0.26.0"),
+        Member("ca_file", "ca", SOME_TEXT, file_of),
+        Member("cert_file", "cert", SOME_TEXT, file_of),
+        Member("key_file", "key_secret", SOME_TEXT, file_of),
+        Member("server_name", "server_name", TEXT),
+        Member("insecure_skip_verify", "insecure_skip_verify", SWITCH, default=False),
+        Member("min_version", "min_version", TEXT, since="0.25.0"),
+        Member("max_version", "max_version", TEXT, since="0.25.0"),
     ),
     checks=(_tls_versions,),
     needs=(
@@ -81,24 +79,24 @@ def _no_basic(block: Block, _version: Version, path: str) -> None:
 def _scheme(auth: Any, draft: AlertDraft, path: str) -> Block:
     """The scheme is always named: `Bearer` unless another is."""
     return {"type": (auth.type or "").strip() or "Bearer"} | written(
-        AUTHORIZATION, auth, draft, path
+        AUTHORIZATION.members, auth, draft, path
     )
 
 
 BASIC_AUTH: Final = Section(
     (
-        Member("username", TEXT, "username", secret),
-        Member("username_file", SOME_TEXT, since="0.28.0"),
-        Member("password", SOME_TEXT, "password", secret),
-        Member("password_file", SOME_TEXT),
+        Member("username", "username", TEXT, secret),
+        Member("username_file", None, SOME_TEXT, since="0.28.0"),
+        Member("password", "password", SOME_TEXT, secret),
+        Member("password_file", None, SOME_TEXT),
     ),
     needs=(at_most_one("username", "username_file"), at_most_one("password", "password_file")),
 )
 AUTHORIZATION: Final = Section(
     (
-        Member("type", TEXT),
-        Member("credentials", SOME_TEXT, "credentials", secret),
-        Member("credentials_file", SOME_TEXT),
+        Member("type", None, TEXT),
+        Member("credentials", "credentials", SOME_TEXT, secret),
+        Member("credentials_file", None, SOME_TEXT),
     ),
     needs=(at_most_one("credentials", "credentials_file"), _no_basic),
 )
@@ -109,7 +107,7 @@ def _headers(values: Any, draft: AlertDraft, path: str) -> dict[str, list[str]]:
     return in_order(
         {
             name: [
-                draft.value(value, f"{path}[{name}][{index}]") for index, value in enumerate(each)
+                draft.needed(value, f"{path}[{name}][{index}]") for index, value in enumerate(each)
             ]
             for name, each in values.items()
         }
@@ -134,17 +132,17 @@ def _proxy_rules(block: Block, _version: Version, path: str) -> None:
 
 
 _PROXY: Final = (
-    Member("no_proxy", SOME_TEXT, "no_proxy", since="0.26.0"),
-    Member("proxy_from_environment", SWITCH, "proxy_from_environment", if_true, since="0.26.0"),
-    Member("proxy_connect_header", LISTS, "proxy_connect_header", _headers, since="0.26.0"),
+    Member("no_proxy", "no_proxy", SOME_TEXT, since="0.26.0"),
+    Member("proxy_from_environment", "proxy_from_environment", SWITCH, if_any, since="0.26.0"),
+    Member("proxy_connect_header", "proxy_connect_header", LISTS, _headers, since="0.26.0"),
 )
 OAUTH2: Final = Section(
     (
-        Member("client_id", TEXT, "client_id", secret),
-        Member("client_secret", SOME_TEXT, "client_secret", secret),
-        Member("client_secret_file", SOME_TEXT),
+        Member("client_id", "client_id", TEXT, secret),
+        Member("client_secret", "client_secret", SOME_TEXT, secret),
+        Member("client_secret_file", None, SOME_TEXT),
         *(
-            Member(key, OBJECT_OF_ANYTHING if key == "claims" else SOME_TEXT, since="0.31.0")
+            Member(key, None, OBJECT_OF_ANYTHING if key == "claims" else SOME_TEXT, since="0.31.0")
             for key in (
                 "client_certificate_key_id",
                 "client_certificate_key",
@@ -156,12 +154,12 @@ OAUTH2: Final = Section(
                 "claims",
             )
         ),
-        Member("scopes", TEXTS, "scopes", items),
-        Member("token_url", TEXT, "token_url"),
-        Member("endpoint_params", MAPPING, "endpoint_params", members),
-        Member("proxy_url", SOME_TEXT, "proxy_url", since="0.25.0"),
+        Member("scopes", "scopes", TEXTS, items),
+        Member("token_url", "token_url", TEXT),
+        Member("endpoint_params", "endpoint_params", MAPPING, members),
+        Member("proxy_url", "proxy_url", SOME_TEXT, since="0.25.0"),
         *_PROXY,
-        Member("tls_config", one(TLS), "tls_config", tabled(TLS), since="0.25.0"),
+        Member("tls_config", "tls_config", one(TLS), by_section(TLS), since="0.25.0"),
     ),
     checks=(_proxy_rules,),
     needs=(all_of("client_id", "token_url"), at_most_one("client_secret", "client_secret_file")),
@@ -203,28 +201,28 @@ def _one_authentication(block: Block, _version: Version, path: str) -> None:
 
 
 HEADER: Final = Section(
-    (Member("values", TEXTS), Member("secrets", TEXTS), Member("files", TEXTS)),
+    (Member("values", None, TEXTS), Member("secrets", None, TEXTS), Member("files", None, TEXTS)),
 )
 HTTP: Final = Section(
     (
         Member(
             "authorization",
-            one(AUTHORIZATION),
             "authorization",
+            one(AUTHORIZATION),
             _scheme,
             since="0.22.0",
             refused=True,
         ),
-        Member("basic_auth", one(BASIC_AUTH), "basic_auth", tabled(BASIC_AUTH)),
-        Member("oauth2", one(OAUTH2), "oauth2", tabled(OAUTH2), since="0.22.0", refused=True),
-        Member("bearer_token", SOME_TEXT, "bearer_token_secret", secret),
-        Member("bearer_token_file", SOME_TEXT),
-        Member("tls_config", one(TLS), "tls_config", tabled(TLS), keep_empty=True),
-        Member("follow_redirects", SWITCH, "follow_redirects", since="0.22.0"),
-        Member("enable_http2", SWITCH, "enable_http2", since="0.25.0"),
-        Member("proxy_url", SOME_TEXT, "proxy_url"),
+        Member("basic_auth", "basic_auth", one(BASIC_AUTH), by_section(BASIC_AUTH)),
+        Member("oauth2", "oauth2", one(OAUTH2), by_section(OAUTH2), since="0.22.0", refused=True),
+        Member("bearer_token", "bearer_token_secret", SOME_TEXT, secret),
+        Member("bearer_token_file", None, SOME_TEXT),
+        Member("tls_config", "tls_config", one(TLS), by_section(TLS), keep_empty=True),
+        Member("follow_redirects", "follow_redirects", SWITCH, since="0.22.0"),
+        Member("enable_http2", "enable_http2", SWITCH, since="0.25.0"),
+        Member("proxy_url", "proxy_url", SOME_TEXT),
         *_PROXY,
-        Member("http_headers", keyed(HEADER), since="0.28.0"),
+        Member("http_headers", None, keyed(HEADER), since="0.28.0"),
     ),
     given=(_no_reserved_headers,),
     checks=(_proxy_rules,),
@@ -234,7 +232,7 @@ HTTP: Final = Section(
 
 def http_config(client: Any, draft: AlertDraft, path: str) -> Block:
     """An `http_config`; the old `proxyURL` goes before `proxyUrl`."""
-    block = written(HTTP, client, draft, path)
+    block = written(HTTP.members, client, draft, path)
     old = getattr(client, "deprecated_proxy_url", None)
     if old:
         block["proxy_url"] = old
@@ -256,14 +254,14 @@ def _role_for_external_id(block: Block, _version: Version, path: str) -> None:
 
 SIGV4: Final = Section(
     (
-        Member("region", TEXT, "region"),
-        Member("access_key", SOME_TEXT, "access_key", secret),
-        Member("secret_key", SOME_TEXT, "secret_key", secret),
-        Member("profile", SOME_TEXT, "profile"),
-        Member("role_arn", SOME_TEXT, "role_arn"),
-        Member("external_id", SOME_TEXT, "external_id", since="0.34.0"),
-        Member("use_fips_sts_endpoint", SWITCH, "use_fips_sts_endpoint", if_true, since="0.28.0"),
-        Member("service_name", SOME_TEXT, since="0.31.0"),
+        Member("region", "region", TEXT),
+        Member("access_key", "access_key", SOME_TEXT, secret),
+        Member("secret_key", "secret_key", SOME_TEXT, secret),
+        Member("profile", "profile", SOME_TEXT),
+        Member("role_arn", "role_arn", SOME_TEXT),
+        Member("external_id", "external_id", SOME_TEXT, since="0.34.0"),
+        Member("use_fips_sts_endpoint", "use_fips_sts_endpoint", SWITCH, if_any, since="0.28.0"),
+        Member("service_name", None, SOME_TEXT, since="0.31.0"),
     ),
     given=(_role_for_external_id,),
     needs=(_key_pair,),

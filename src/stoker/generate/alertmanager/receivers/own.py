@@ -21,13 +21,11 @@ from stoker.generate.alertmanager.table import (
     SWITCH,
     TEXT,
     TEXTS,
-    Member,
-    Section,
-    ValueKind,
     many,
     one,
 )
 from stoker.generate.block import Block
+from stoker.generate.members import Member, Section, ValueKind
 from stoker.version import Version, parse_version
 
 # --- Jira -----------------------------------------------------------------------------------------
@@ -39,7 +37,9 @@ def _plain_field(block: Block, version: Version, path: str) -> None:
             raise FieldError(below(path, key), "only Alertmanager 0.30.0 or newer takes a mapping")
 
 
-_FIELD_SECTION: Final = Section((Member("template", TEXT), Member("enable_update", SWITCH)))
+_FIELD_SECTION: Final = Section(
+    (Member("template", None, TEXT), Member("enable_update", None, SWITCH))
+)
 
 
 def _read_field(words: object, path: str) -> object:
@@ -53,19 +53,19 @@ JIRA: Final = Section(
     (
         HTTP_CONFIG,
         SEND_RESOLVED,
-        Member("api_url", SOME_TEXT),
-        Member("project", TEXT),
-        Member("summary", _TEMPLATE),
-        Member("description", _TEMPLATE),
-        Member("labels", TEXTS),
-        Member("priority", TEXT),
-        Member("issue_type", TEXT),
-        Member("reopen_transition", TEXT),
-        Member("resolve_transition", TEXT),
-        Member("wont_fix_resolution", TEXT),
-        Member("reopen_duration", DURATION),
-        Member("fields", OBJECT_OF_ANYTHING),
-        Member("api_type", TEXT, since="0.29.0"),
+        Member("api_url", None, SOME_TEXT),
+        Member("project", None, TEXT),
+        Member("summary", None, _TEMPLATE),
+        Member("description", None, _TEMPLATE),
+        Member("labels", None, TEXTS),
+        Member("priority", None, TEXT),
+        Member("issue_type", None, TEXT),
+        Member("reopen_transition", None, TEXT),
+        Member("resolve_transition", None, TEXT),
+        Member("wont_fix_resolution", None, TEXT),
+        Member("reopen_duration", None, DURATION),
+        Member("fields", None, OBJECT_OF_ANYTHING),
+        Member("api_type", None, TEXT, since="0.29.0"),
     ),
     checks=(
         all_of("project", "issue_type"),
@@ -95,12 +95,12 @@ INCIDENTIO: Final = Section(
     (
         SEND_RESOLVED,
         HTTP_CONFIG,
-        Member("url", SOME_TEXT),
-        Member("url_file", SOME_TEXT),
-        Member("alert_source_token", SOME_TEXT),
-        Member("alert_source_token_file", SOME_TEXT),
-        Member("max_alerts", COUNT),
-        Member("timeout", GO_DURATION),
+        Member("url", None, SOME_TEXT),
+        Member("url_file", None, SOME_TEXT),
+        Member("alert_source_token", None, SOME_TEXT),
+        Member("alert_source_token_file", None, SOME_TEXT),
+        Member("max_alerts", None, COUNT),
+        Member("timeout", None, GO_DURATION),
     ),
     checks=(
         at_most_one("url", "url_file"),
@@ -131,32 +131,32 @@ def _attachment(*text: str, since: str = "") -> tuple[Member, ...]:
         "title_link", "fields", "thumb_url", "footer", "footer_icon", "image_url",
     )  # fmt: skip
     kinds = {"fields": many(FIELD)}
-    return tuple(Member(key, kinds.get(key, TEXT), since=since) for key in keys)
+    return tuple(Member(key, None, kinds.get(key, TEXT), since=since) for key in keys)
 
 
 _ATTACHMENT: Final = Section(_attachment("text"), checks=(web_or_template(*_LINKS),))
-_PROPS: Final = Section((Member("card", TEXT),))
+_PROPS: Final = Section((Member("card", None, TEXT),))
 _PRIORITY: Final = Section(
     (
-        Member("priority", TEXT),
-        Member("requested_ack", SWITCH),
-        Member("persistent_notifications", SWITCH),
+        Member("priority", None, TEXT),
+        Member("requested_ack", None, SWITCH),
+        Member("persistent_notifications", None, SWITCH),
     )
 )
 MATTERMOST: Final = Section(
     (
         SEND_RESOLVED,
-        Member("webhook_url", SOME_TEXT),
-        Member("webhook_url_file", SOME_TEXT, unless="webhook_url"),
-        Member("channel", TEXT),
-        Member("username", TEXT),
-        Member("text", TEXT),
-        Member("icon_url", TEXT),
-        Member("icon_emoji", TEXT),
-        Member("attachments", many(_ATTACHMENT)),
-        Member("type", TEXT),
-        Member("props", one(_PROPS)),
-        Member("priority", one(_PRIORITY)),
+        Member("webhook_url", None, SOME_TEXT),
+        Member("webhook_url_file", None, SOME_TEXT, unless="webhook_url"),
+        Member("channel", None, TEXT),
+        Member("username", None, TEXT),
+        Member("text", None, TEXT),
+        Member("icon_url", None, TEXT),
+        Member("icon_emoji", None, TEXT),
+        Member("attachments", None, many(_ATTACHMENT)),
+        Member("type", None, TEXT),
+        Member("props", None, one(_PROPS)),
+        Member("priority", None, one(_PRIORITY)),
         *_attachment(since="0.32.0"),
         HTTP_CONFIG,
     ),

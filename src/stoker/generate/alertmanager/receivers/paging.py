@@ -14,15 +14,13 @@ from stoker.generate.alertmanager.table import (
     SOME_TEXT,
     SWITCH,
     TEXT,
-    Member,
-    Section,
-    listed,
     many,
 )
 from stoker.generate.block import Block
+from stoker.generate.members import Member, Section, each_by
 from stoker.validate.alertmanager.integrations import RESPONDERS_SINCE, VICTOROPS_OWN
 from stoker.validate.alertmanager.syntax import go_template_problem
-from stoker.version import Version, parse_version
+from stoker.version import Version, needs_version, parse_version
 
 RESPONDERS: Final = ("team", "teams", "user", "escalation", "schedule")
 
@@ -37,31 +35,31 @@ def _flat_details(block: Block, version: Version, path: str) -> None:
         raise FieldError(where, "values other than texts need Alertmanager 0.30.0 or newer")
 
 
-_LINK: Final = Section((Member("href", TEXT, "href"), Member("text", TEXT, "alt")))
+_LINK: Final = Section((Member("href", "href", TEXT), Member("text", "alt", TEXT)))
 _IMAGE: Final = Section(
-    (Member("src", TEXT, "src"), Member("alt", TEXT, "alt"), Member("href", TEXT, "href"))
+    (Member("src", "src", TEXT), Member("alt", "alt", TEXT), Member("href", "href", TEXT))
 )
 PAGERDUTY: Final = Section(
     (
         SEND_RESOLVED,
         HTTP_CONFIG,
-        Member("service_key", SOME_TEXT, "service_key", secret),
-        Member("service_key_file", SOME_TEXT, since="0.25.0", unless="service_key"),
-        Member("routing_key", SOME_TEXT, "routing_key", secret),
-        Member("routing_key_file", SOME_TEXT, since="0.25.0", unless="routing_key"),
-        Member("url", SOME_TEXT, "url"),
-        Member("client", TEXT, "client"),
-        Member("client_url", TEXT, "client_url"),
-        Member("description", TEXT, "description"),
-        Member("details", OBJECT_OF_ANYTHING, "details", pairs),
-        Member("images", many(_IMAGE), "pager_duty_image_configs", listed(_IMAGE)),
-        Member("links", many(_LINK), "pager_duty_link_configs", listed(_LINK)),
-        Member("severity", TEXT, "severity"),
-        Member("class", TEXT, "class_"),
-        Member("component", TEXT, "component"),
-        Member("group", TEXT, "group"),
-        Member("source", TEXT, "source", since="0.25.0"),
-        Member("timeout", GO_DURATION, "timeout", go_duration, since="0.30.0"),
+        Member("service_key", "service_key", SOME_TEXT, secret),
+        Member("service_key_file", None, SOME_TEXT, since="0.25.0", unless="service_key"),
+        Member("routing_key", "routing_key", SOME_TEXT, secret),
+        Member("routing_key_file", None, SOME_TEXT, since="0.25.0", unless="routing_key"),
+        Member("url", "url", SOME_TEXT),
+        Member("client", "client", TEXT),
+        Member("client_url", "client_url", TEXT),
+        Member("description", "description", TEXT),
+        Member("details", "details", OBJECT_OF_ANYTHING, pairs),
+        Member("images", "pager_duty_image_configs", many(_IMAGE), each_by(_IMAGE)),
+        Member("links", "pager_duty_link_configs", many(_LINK), each_by(_LINK)),
+        Member("severity", "severity", TEXT),
+        Member("class", "class_", TEXT),
+        Member("component", "component", TEXT),
+        Member("group", "group", TEXT),
+        Member("source", "source", TEXT, since="0.25.0"),
+        Member("timeout", "timeout", GO_DURATION, go_duration, since="0.30.0"),
     ),
     checks=(_flat_details, web("url")),
     needs=(any_of("routing_key", "service_key", "routing_key_file", "service_key_file"),),
@@ -74,7 +72,9 @@ PAGERDUTY: Final = Section(
 def _newer_responder(block: Block, version: Version, path: str) -> None:
     for sort, since in RESPONDERS_SINCE.items():
         if sort in block.get("type", "") and version < parse_version(since):
-            raise FieldError(below(path, "type"), f"`{sort}` needs Alertmanager {since} or newer")
+            raise FieldError(
+                below(path, "type"), f"`{sort}` {needs_version('Alertmanager', since)}"
+            )
 
 
 def _known_responder(block: Block, version: Version, path: str) -> None:
@@ -89,10 +89,10 @@ def _known_responder(block: Block, version: Version, path: str) -> None:
 
 _RESPONDER: Final = Section(
     (
-        Member("id", TEXT, "id"),
-        Member("name", TEXT, "name"),
-        Member("username", TEXT, "username"),
-        Member("type", TEXT, "type"),
+        Member("id", "id", TEXT),
+        Member("name", "name", TEXT),
+        Member("username", "username", TEXT),
+        Member("type", "type", TEXT),
     ),
     checks=(_newer_responder,),
     needs=(_known_responder,),
@@ -101,20 +101,20 @@ OPSGENIE: Final = Section(
     (
         SEND_RESOLVED,
         HTTP_CONFIG,
-        Member("api_key", SOME_TEXT, "api_key", secret),
-        Member("api_key_file", SOME_TEXT, since="0.24.0", unless="api_key"),
-        Member("api_url", SOME_TEXT, "api_url"),
-        Member("message", TEXT, "message"),
-        Member("description", TEXT, "description"),
-        Member("source", TEXT, "source"),
-        Member("details", MAPPING, "details", pairs),
-        Member("responders", many(_RESPONDER), "responders", listed(_RESPONDER)),
-        Member("tags", TEXT, "tags"),
-        Member("note", TEXT, "note"),
-        Member("priority", TEXT, "priority"),
-        Member("update_alerts", SWITCH, "update_alerts", since="0.24.0"),
-        Member("entity", TEXT, "entity", since="0.24.0"),
-        Member("actions", TEXT, "actions", since="0.24.0"),
+        Member("api_key", "api_key", SOME_TEXT, secret),
+        Member("api_key_file", None, SOME_TEXT, since="0.24.0", unless="api_key"),
+        Member("api_url", "api_url", SOME_TEXT),
+        Member("message", "message", TEXT),
+        Member("description", "description", TEXT),
+        Member("source", "source", TEXT),
+        Member("details", "details", MAPPING, pairs),
+        Member("responders", "responders", many(_RESPONDER), each_by(_RESPONDER)),
+        Member("tags", "tags", TEXT),
+        Member("note", "note", TEXT),
+        Member("priority", "priority", TEXT),
+        Member("update_alerts", "update_alerts", SWITCH, some_types=True, since="0.24.0"),
+        Member("entity", "entity", TEXT, since="0.24.0"),
+        Member("actions", "actions", TEXT, since="0.24.0"),
     ),
     checks=(web("api_url"),),
 )
@@ -134,15 +134,15 @@ VICTOROPS: Final = Section(
     (
         SEND_RESOLVED,
         HTTP_CONFIG,
-        Member("api_key", SOME_TEXT, "api_key", secret),
-        Member("api_key_file", SOME_TEXT, since="0.25.0", unless="api_key"),
-        Member("api_url", SOME_TEXT, "api_url"),
-        Member("routing_key", TEXT, "routing_key"),
-        Member("message_type", TEXT, "message_type"),
-        Member("state_message", TEXT, "state_message"),
-        Member("entity_display_name", TEXT, "entity_display_name"),
-        Member("monitoring_tool", TEXT, "monitoring_tool"),
-        Member("custom_fields", MAPPING, "custom_fields", pairs),
+        Member("api_key", "api_key", SOME_TEXT, secret),
+        Member("api_key_file", None, SOME_TEXT, since="0.25.0", unless="api_key"),
+        Member("api_url", "api_url", SOME_TEXT),
+        Member("routing_key", "routing_key", TEXT),
+        Member("message_type", "message_type", TEXT),
+        Member("state_message", "state_message", TEXT),
+        Member("entity_display_name", "entity_display_name", TEXT),
+        Member("monitoring_tool", "monitoring_tool", TEXT),
+        Member("custom_fields", "custom_fields", MAPPING, pairs),
     ),
     checks=(web("api_url"),),
     needs=(all_of("routing_key"), _no_own_fields),
@@ -155,22 +155,22 @@ PUSHOVER: Final = Section(
     (
         SEND_RESOLVED,
         HTTP_CONFIG,
-        Member("user_key", SOME_TEXT, "user_key", secret),
-        Member("user_key_file", SOME_TEXT, "user_key_file", since="0.26.0", unless="user_key"),
-        Member("token", SOME_TEXT, "token", secret),
-        Member("token_file", SOME_TEXT, "token_file", since="0.26.0", unless="token"),
-        Member("title", TEXT, "title"),
-        Member("message", TEXT, "message"),
-        Member("url", TEXT, "url"),
-        Member("url_title", TEXT, "url_title"),
-        Member("ttl", GO_DURATION_TEXT, "ttl", go_duration, since="0.27.0"),
-        Member("device", TEXT, "device", since="0.26.0"),
-        Member("sound", TEXT, "sound"),
-        Member("priority", TEXT, "priority"),
-        Member("retry", GO_DURATION_TEXT, "retry", go_duration),
-        Member("expire", GO_DURATION_TEXT, "expire", go_duration),
-        Member("html", SWITCH, "html"),
-        Member("monospace", SWITCH, "monospace", since="0.29.0"),
+        Member("user_key", "user_key", SOME_TEXT, secret),
+        Member("user_key_file", "user_key_file", SOME_TEXT, since="0.26.0", unless="user_key"),
+        Member("token", "token", SOME_TEXT, secret),
+        Member("token_file", "token_file", SOME_TEXT, since="0.26.0", unless="token"),
+        Member("title", "title", TEXT),
+        Member("message", "message", TEXT),
+        Member("url", "url", TEXT),
+        Member("url_title", "url_title", TEXT),
+        Member("ttl", "ttl", GO_DURATION_TEXT, go_duration, since="0.27.0"),
+        Member("device", "device", TEXT, since="0.26.0"),
+        Member("sound", "sound", TEXT),
+        Member("priority", "priority", TEXT),
+        Member("retry", "retry", GO_DURATION_TEXT, go_duration),
+        Member("expire", "expire", GO_DURATION_TEXT, go_duration),
+        Member("html", "html", SWITCH),
+        Member("monospace", "monospace", SWITCH, since="0.29.0"),
     ),
     checks=(
         any_of("user_key", "user_key_file"),
