@@ -39,7 +39,7 @@ REASONS = {
     "stoker.api.decode._decoder_of": OURS,
     "stoker.api.schema._core_definitions": OURS,
     "stoker.api.schema.fields_of": OURS,
-    "stoker.explain.standings._plural": OURS,
+    "stoker.view.states._plural": OURS,
     "stoker.offline.problems._schema": OURS,
     "stoker.golang.letters._ranges": OURS,
     "stoker.golang.template.token_pattern": OURS,
