@@ -25,7 +25,7 @@ from stoker.plan.nodes import placing_in
 from stoker.select.nodes import absence
 from stoker.select.workload import scraper_of
 from stoker.settings import Capabilities, ObjectSettings
-from stoker.view.objects import Node
+from stoker.targets.objects import Node
 from tests.builders import resource
 from tests.live.operating import Running, World
 from tests.live.test_explain import allow, rule

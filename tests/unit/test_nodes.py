@@ -13,7 +13,7 @@ from stoker.api.prometheus import PrometheusAgent
 from stoker.plan.nodes import placing_of
 from stoker.select.nodes import Placing, absence, coverage, never_meet, without_pods
 from stoker.settings import Capabilities, ObjectSettings
-from stoker.view.objects import Node
+from stoker.targets.objects import Node
 from tests import builders
 
 Object = dict[str, Any]

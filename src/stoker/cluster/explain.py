@@ -35,8 +35,9 @@ from stoker.ref import Ref
 from stoker.select.choice import NAMESPACE_NAME, Resource
 from stoker.select.workload import Workload
 from stoker.settings import OperatorSettings
+from stoker.targets.objects import EndpointSlice, Ingress, Node, Pod, Service
 from stoker.view.listing import Listing, Need
-from stoker.view.objects import EndpointSlice, Ingress, Node, Pod, PodGroup, Service, group_of
+from stoker.view.objects import PodGroup, group_of
 from stoker.view.rivals import rivals_of
 from stoker.view.view import View
 

@@ -20,8 +20,9 @@ from stoker.kube.reading import LAST_APPLIED, Reader
 from stoker.kube.resources import ApiResource
 from stoker.ref import Ref, ref_of
 from stoker.select.choice import NAMESPACE_NAME
+from stoker.targets.objects import EndpointSlice, Ingress, Node, Service
 from stoker.view.listing import Listing, Need
-from stoker.view.objects import EndpointSlice, Ingress, Node, PodGroup, Service
+from stoker.view.objects import PodGroup
 
 _PAGE: Final = "500"
 

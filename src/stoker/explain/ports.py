@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from stoker.api.monitors import PodEndpoint, ServiceEndpoint
 from stoker.spelling import did_you_mean
-from stoker.view.objects import ContainerPort, Service, ServicePort
+from stoker.targets.objects import ContainerPort, Service, ServicePort
 from stoker.view.wording import listed
 
 

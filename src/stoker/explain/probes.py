@@ -8,7 +8,7 @@ from stoker.explain.reach import Reach
 from stoker.explain.services import with_matches
 from stoker.select.labels import EVERYTHING, selector_of
 from stoker.select.workload import Scraper
-from stoker.view.objects import Ingress
+from stoker.targets.objects import Ingress
 from stoker.view.view import View
 from stoker.view.wording import selector_words
 

@@ -16,8 +16,9 @@ from stoker.explain.answer import PortMatch, Search, Unreached
 from stoker.plan.nodes import placing_of
 from stoker.select.nodes import Placing, absence, coverage, few_of, without_pods
 from stoker.select.workload import AnyPrometheus
+from stoker.targets.objects import Node
 from stoker.view.listing import Listing
-from stoker.view.objects import Node, PodGroup
+from stoker.view.objects import PodGroup
 from stoker.view.view import View
 from stoker.view.wording import counted
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator
 
 from stoker.select.labels import selector_of
+from stoker.targets.objects import Named
 from stoker.view.listing import Need
 from stoker.view.objects import (
     ClusterRole,
     ClusterRoleBinding,
-    Named,
     PolicyRule,
     Role,
     RoleBinding,

@@ -25,21 +25,17 @@ from stoker.settings import (
     SelectorSettings,
     capabilities_with,
 )
-from stoker.view.listing import Listing, Need
-from stoker.view.objects import (
-    MODELS,
+from stoker.targets.objects import (
     EndpointSlice,
     Ingress,
     Named,
     Node,
-    PodGroup,
-    Runs,
     Service,
     ServicePort,
     ServiceSpec,
-    groups_of,
-    placed,
 )
+from stoker.view.listing import Listing, Need
+from stoker.view.objects import MODELS, PodGroup, Runs, groups_of, placed
 from stoker.view.view import View
 
 N = TypeVar("N", bound=Named)

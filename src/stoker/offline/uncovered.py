@@ -10,7 +10,7 @@ from stoker.offline.problems import NODES_NOT_COVERED, Problem
 from stoker.plan.nodes import placing_of
 from stoker.select.nodes import left_out, without_pods
 from stoker.settings import Capabilities, ObjectSettings
-from stoker.view.objects import Node
+from stoker.targets.objects import Node
 
 
 def without_agents(

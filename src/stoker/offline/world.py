@@ -28,7 +28,8 @@ from stoker.ref import Ref, ref_of
 from stoker.select.assets import CONFIG_MAP, SECRET, Contents
 from stoker.select.choice import NAMESPACE_NAME, Resource
 from stoker.select.workload import Workload
-from stoker.view.objects import MODELS, Named
+from stoker.targets.objects import Named
+from stoker.view.objects import MODELS
 from stoker.view.rivals import rivals_of
 
 T = TypeVar("T", bound=Named | Workload | Resource)

@@ -36,9 +36,9 @@ from stoker.select.members import Members
 from stoker.select.workload import Workload
 from stoker.status.conditions import GOES_ON
 from stoker.status.workload import Remark
+from stoker.targets.objects import Node
 from stoker.view.configuration import Layout
 from stoker.view.listing import Listing
-from stoker.view.objects import Node
 from stoker.view.reconciled import reported_failure
 from stoker.view.view import View
 

@@ -26,8 +26,8 @@ from stoker.ref import Ref
 from stoker.select.nodes import Placing, absence, coverage, without_pods
 from stoker.status.conditions import Because
 from stoker.status.workload import Remark
+from stoker.targets.objects import Node
 from stoker.view.listing import Listing
-from stoker.view.objects import Node
 
 _SCOPE: Final = WatchScope(NODE)
 # How long a status waits for the first list of nodes.

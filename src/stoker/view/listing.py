@@ -10,7 +10,8 @@ from typing import Generic, Protocol, TypeVar
 from msgspec import Struct
 
 from stoker.select.labels import Selector
-from stoker.view.objects import EndpointSlice, Ingress, Node, PodGroup, Service
+from stoker.targets.objects import EndpointSlice, Ingress, Node, Service
+from stoker.view.objects import PodGroup
 from stoker.view.shelves import Labelled, Shelf, Shelves
 
 T = TypeVar("T")

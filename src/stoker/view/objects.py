@@ -1,4 +1,4 @@
-"""What surrounds our kinds: Services, endpoints, pods, Ingresses and roles, as far as we read them.
+"""What surrounds our kinds beside what targets are made of: what makes pods, and who may do what.
 
 Whatever makes pods (a Pod itself, or the template of a Deployment) becomes a `PodGroup`, so that
 targets can be counted from manifests as well as in a cluster.
@@ -10,112 +10,23 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stoker.api.core import IntOrString, LabelSelector, ObjectMeta
-from stoker.api.declare import Model, names
-from stoker.ref import ref_of
+from stoker.api.core import LabelSelector, ObjectMeta
+from stoker.api.declare import Model
 from stoker.select.labels import Selector, selector_of
-from stoker.select.nodes import Placing, Taint, absence
+from stoker.select.nodes import Placing, absence
+from stoker.targets.objects import (
+    SERVICE_NAME,
+    ContainerPort,
+    EndpointSlice,
+    Ingress,
+    Named,
+    Node,
+    Pod,
+    PodSpec,
+    Service,
+)
 
-SERVICE_NAME: Final = "kubernetes.io/service-name"
-"""The label of an EndpointSlice that tells its Service."""
 FINISHED: Final = frozenset({"Failed", "Succeeded"})
-
-
-class Named(Model):
-    """Anything with metadata."""
-
-    metadata: ObjectMeta = ObjectMeta()
-
-    @property
-    def title(self) -> str:
-        """Kind, namespace and name."""
-        return str(ref_of(self))
-
-    @property
-    def namespace(self) -> str:
-        """Its namespace."""
-        return self.metadata.namespace or ""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        return self.metadata.name or ""
-
-    @property
-    def labels(self) -> dict[str, str]:
-        """Its labels."""
-        return self.metadata.labels or {}
-
-
-# --- Services and their endpoints -----------------------------------------------------------------
-
-
-class ServicePort(Model):
-    """A port of a Service; `target` is the pods' port behind it."""
-
-    name: str | None = None
-    port: int = 0
-    target_port: IntOrString | None = None
-
-    @property
-    def target(self) -> int | str:
-        """Name or number of the port of the pods."""
-        return self.target_port or self.port
-
-
-class ServiceSpec(Model):
-    """Which pods a Service leads to, and by which ports."""
-
-    type: str | None = None
-    ports: tuple[ServicePort, ...] | None = None
-    selector: dict[str, str] | None = None
-
-
-class Service(Named):
-    """A Service."""
-
-    spec: ServiceSpec = ServiceSpec()
-
-    @property
-    def ports(self) -> tuple[ServicePort, ...]:
-        """Its ports."""
-        return self.spec.ports or ()
-
-    @property
-    def pods(self) -> Selector | None:
-        """The pods that it leads to; None where somebody else writes its endpoints."""
-        if not self.spec.selector:
-            return None
-        return selector_of(LabelSelector(match_labels=self.spec.selector))
-
-
-class EndpointPort(Model):
-    """A port of all endpoints of a slice."""
-
-    name: str | None = None
-    port: int | None = None
-
-
-class TargetRef(Model):
-    """What is behind an address."""
-
-    kind: str | None = None
-    name: str | None = None
-
-
-class Endpoint(Model):
-    """Addresses of one thing, mostly a pod."""
-
-    addresses: tuple[str, ...] | None = None
-    target_ref: TargetRef | None = None
-    node_name: str | None = None
-
-
-class EndpointSlice(Named):
-    """A part of the endpoints of a Service."""
-
-    endpoints: tuple[Endpoint, ...] | None = None
-    ports: tuple[EndpointPort, ...] | None = None
 
 
 def slices_of(service: Service) -> Selector:
@@ -123,70 +34,7 @@ def slices_of(service: Service) -> Selector:
     return selector_of(LabelSelector(match_labels={SERVICE_NAME: service.name}))
 
 
-# --- Nodes ----------------------------------------------------------------------------------------
-
-
-class NodeSpec(Model):
-    """What keeps pods away from a node."""
-
-    taints: tuple[Taint, ...] | None = None
-
-
-class Node(Named):
-    """A node; what it reports every few seconds is not read."""
-
-    spec: NodeSpec = NodeSpec()
-
-    @property
-    def title(self) -> str:
-        """Kind and name: nodes are in no namespace."""
-        return f"Node {self.name}"
-
-    @property
-    def taints(self) -> tuple[Taint, ...]:
-        """Its taints."""
-        return self.spec.taints or ()
-
-
 # --- Pods -----------------------------------------------------------------------------------------
-
-
-class ContainerPort(Model):
-    """A port that a container declares."""
-
-    name: str | None = None
-    container_port: int = 0
-
-    def is_called(self, port: int | str) -> bool:
-        """Whether this is its name, or its number."""
-        return port == (self.name if isinstance(port, str) else self.container_port)
-
-
-class Container(Model):
-    """A container, as far as its ports go."""
-
-    ports: tuple[ContainerPort, ...] | None = None
-
-
-class PodSpec(Placing):
-    """The containers of a pod, and where it may run."""
-
-    containers: tuple[Container, ...] | None = None
-    init_containers: tuple[Container, ...] | None = None
-
-
-class PodStatus(Model, rename=names(pod_ip="podIP")):
-    """How far a pod has come."""
-
-    phase: str | None = None
-    pod_ip: str | None = None
-
-
-class Pod(Named):
-    """A pod."""
-
-    spec: PodSpec = PodSpec()
-    status: PodStatus | None = None
 
 
 class PodTemplate(Model):
@@ -254,7 +102,7 @@ class PodGroup(Struct, frozen=True, kw_only=True):
 
     `unnamed` is how many containers declare no port: Prometheus takes each for one target. `nodes`
     are those that they are on, None where nobody can tell; `placing` says where they may be, and
-    `on_each` that there is one on each of these.
+    `on_each` that there is one on each of these. `made_of` is the pod itself, or the template.
     """
 
     title: str
@@ -269,6 +117,7 @@ class PodGroup(Struct, frozen=True, kw_only=True):
     nodes: tuple[str, ...] | None = None
     placing: Placing = Placing()
     on_each: bool = False
+    made_of: "Pod | PodTemplate | None" = None
 
 
 def group_of(found: Runs) -> PodGroup:
@@ -289,6 +138,7 @@ def group_of(found: Runs) -> PodGroup:
         nodes=_nodes(found),
         placing=_placing(template.spec),
         on_each=isinstance(found, DaemonSet),
+        made_of=template,
     )
 
 
@@ -321,52 +171,12 @@ def _nodes(found: Runs) -> tuple[str, ...] | None:
 
 
 def _placing(spec: PodSpec) -> Placing:
-    """Where pods may be; their containers are not kept with it."""
+    """Where pods may be, without their containers."""
     return Placing(**{name: getattr(spec, name) for name in Placing.__struct_fields__})
 
 
 def _phase(found: Runs) -> str:
     return (found.status.phase or "") if isinstance(found, Pod) and found.status else ""
-
-
-# --- Ingresses ------------------------------------------------------------------------------------
-
-
-class IngressPath(Model):
-    """A path of a host."""
-
-    path: str | None = None
-
-
-class IngressHttp(Model):
-    """The paths of a host."""
-
-    paths: tuple[IngressPath, ...] | None = None
-
-
-class IngressRule(Model):
-    """A host and its paths."""
-
-    host: str | None = None
-    http: IngressHttp | None = None
-
-
-class IngressSpec(Model):
-    """What an Ingress leads to."""
-
-    rules: tuple[IngressRule, ...] | None = None
-
-
-class Ingress(Named):
-    """An Ingress."""
-
-    spec: IngressSpec = IngressSpec()
-
-    @property
-    def targets(self) -> int:
-        """How many targets Prometheus makes of it: one for each path, or for a host without."""
-        rules = self.spec.rules or ()
-        return sum(len((rule.http and rule.http.paths) or ()) or 1 for rule in rules)
 
 
 # --- Who may do what ------------------------------------------------------------------------------

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
+from stoker.targets.objects import EndpointSlice, Ingress, Node, Service
 from stoker.view.listing import Listing, Need, Surroundings
-from stoker.view.objects import EndpointSlice, Ingress, Node, PodGroup, Service
+from stoker.view.objects import PodGroup
 from stoker.view.shelves import Shelf
 
 

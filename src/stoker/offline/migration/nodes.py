@@ -17,7 +17,7 @@ from stoker.select.choice import Monitor
 from stoker.select.nodes import Placing, absence, never_meet
 from stoker.select.workload import AnyPrometheus, scraper_of
 from stoker.settings import Capabilities, ObjectSettings, OperatorSettings
-from stoker.view.objects import Node
+from stoker.targets.objects import Node
 from stoker.view.view import View
 
 

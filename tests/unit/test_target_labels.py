@@ -1,0 +1,275 @@
+"""Targets worked out from objects; that they are Prometheus' own, tests/live asks a real one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec import convert
+
+from stoker.targets.discovery import CannotTellError
+from stoker.targets.expressions import Expression, Template
+from stoker.targets.job import Budget, Outcome, job_of, outcomes, unique
+from stoker.targets.objects import EndpointSlice, Node, Pod, Service, World, by_place
+from stoker.targets.steps import dropped_by, step_of
+from stoker.version import parse_version
+
+Object = dict[str, Any]
+NEWEST = parse_version("3.15.0")
+OLD = parse_version("2.55.0")
+
+
+def relabeled(*steps: Object, version: str = "3.15.0", **labels: str) -> Object | int:
+    """The labels after these steps, or the number of the one that drops them."""
+    made = [step_of(each, parse_version(version)) for each in steps]
+    step = dropped_by(made, labels)
+    return labels if step is None else step
+
+
+STEPS: dict[str, tuple[Object, Object, Object | int]] = {
+    "copies": ({"source_labels": ["a"], "target_label": "b"}, {"a": "x"}, {"a": "x", "b": "x"}),
+    "removes": ({"source_labels": ["no"], "target_label": "a"}, {"a": "x"}, {}),
+    "matches all or nothing": (
+        {"source_labels": ["a"], "regex": "x", "target_label": "a", "replacement": "y"},
+        {"a": "xx"},
+        {"a": "xx"},
+    ),
+    "joins": (
+        {"source_labels": ["a", "no", "b"], "separator": "-", "target_label": "c"},
+        {"a": "1", "b": "2"},
+        {"a": "1", "b": "2", "c": "1--2"},
+    ),
+    "names by groups": (
+        {"source_labels": ["a"], "regex": "(?P<k>.+)=(.+)", "target_label": "t_${k}"}
+        | {"replacement": "$2"},
+        {"a": "x=y"},
+        {"a": "x=y", "t_x": "y"},
+    ),
+    "keeps": ({"action": "keep", "source_labels": ["a"], "regex": "x|y"}, {"a": "y"}, {"a": "y"}),
+    "keeps no other": ({"action": "keep", "source_labels": ["a"], "regex": "x"}, {"a": "xy"}, 0),
+    "drops": ({"action": "Drop", "source_labels": ["a"], "regex": "x.*"}, {"a": "x\ny"}, 0),
+    "compares": (
+        {"action": "keepequal", "source_labels": ["a"], "target_label": "b"},
+        {"a": "x", "b": "y"},
+        0,
+    ),
+    "hashes": (
+        {"action": "hashmod", "source_labels": ["a"], "target_label": "h", "modulus": 8},
+        {"a": "foo"},
+        {"a": "foo", "h": "0"},
+    ),
+    "one letter for one": (
+        {"action": "uppercase", "source_labels": ["a"], "target_label": "a"},
+        {"a": "straße"},
+        {"a": "STRAßE"},
+    ),
+    "dotted capitals": (
+        {"action": "lowercase", "source_labels": ["a"], "target_label": "a"},
+        {"a": "İ"},
+        {"a": "i"},
+    ),
+    "maps names": (
+        {"action": "labelmap", "regex": "__meta_(.+)"},
+        {"__meta_a": "x"},
+        {"__meta_a": "x", "a": "x"},
+    ),
+    "drops names": ({"action": "labeldrop", "regex": "a|b"}, {"a": "1", "ab": "2"}, {"ab": "2"}),
+    "keeps names": ({"action": "labelkeep", "regex": "a.*"}, {"b": "1", "ab": "2"}, {"ab": "2"}),
+}
+
+
+@pytest.mark.parametrize("case", STEPS)
+def test_a_step_does_what_it_says(case: str) -> None:
+    """Each action once."""
+    step, before, after = STEPS[case]
+    assert relabeled(step, **before) == after
+
+
+def test_old_versions_know_fewer_names_of_labels() -> None:
+    """What a group makes a name of is left out where it can be none."""
+    step = {"source_labels": ["a"], "target_label": "$1"}
+    assert relabeled(step, a="x.y") == {"a": "x.y", "x.y": "x.y"}
+    assert relabeled(step, a="x.y", version="2.55.0") == {"a": "x.y"}
+
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [("$1", "x"), ("${1}y", "xy"), ("$1y", ""), ("$$1", "$1"), ("$", "$"), ("${1", "${1"),
+     ("$k-$2", "x-"), ("$01", ""), ("a$-", "a$-")],
+)  # fmt: skip
+def test_references_to_groups_are_read_as_go_reads_them(template: str, text: str) -> None:
+    """The longest name counts, and what is no reference is text."""
+    match = Expression("(?P<k>.)|(z)").match("x")
+    assert match is not None
+    assert Template(template).filled(match) == text
+
+
+@pytest.mark.parametrize("text", ["a)|(?:b", "(?=a)", "(((.{0,900}){0,9}){0,9})", "["])
+def test_an_expression_that_cannot_be_run_here_is_told(text: str) -> None:
+    """One that leaves its parentheses, one that Go does not know, one that is too large."""
+    with pytest.raises(CannotTellError):
+        Expression(text)
+
+
+def test_a_match_that_would_take_long_is_not_tried() -> None:
+    """The size of an expression times the length of a text is bounded."""
+    expression = Expression("(.{0,100}a){0,10}b")
+    with pytest.raises(CannotTellError, match="too much"):
+        expression.matches("a" * 100_000)
+
+
+def test_a_step_that_prometheus_refuses_is_not_done() -> None:
+    """It would stop the whole configuration."""
+    for bad in ({"action": "hashmod", "target_label": "a"}, {"action": "replaec"}):
+        with pytest.raises(CannotTellError):
+            step_of(bad, NEWEST)
+
+
+# --- Jobs -----------------------------------------------------------------------------------------
+
+
+def pod(name: str, node: str = "one", **status: Any) -> Pod:
+    """A pod with two ports."""
+    ports = [{"name": "web", "containerPort": 80}, {"name": "admin", "containerPort": 81}]
+    given = {
+        "metadata": {"name": name, "namespace": "shop", "labels": {"app.kubernetes.io/name": "c"}},
+        "spec": {"nodeName": node, "containers": [{"name": "c", "ports": ports}]},
+        "status": {"phase": "Running", "podIP": "10.0.0.1"} | status,
+    }
+    return convert(given, Pod)
+
+
+def slice_of(*pods: Pod, family: str = "IPv4") -> EndpointSlice:
+    """A slice of the Service `cart`, with its first port."""
+    endpoints = [
+        {
+            "addresses": [each.address],
+            "targetRef": {"kind": "Pod", "namespace": "shop", "name": each.name},
+            "nodeName": each.node,
+        }
+        for each in pods
+    ]
+    metadata = {"name": f"cart-{family.lower()}", "namespace": "shop"}
+    metadata["labels"] = {"kubernetes.io/service-name": "cart"}  # type: ignore[assignment]
+    given = {"metadata": metadata, "addressType": family, "endpoints": endpoints}
+    return convert(given | {"ports": [{"name": "web", "port": 80}]}, EndpointSlice)
+
+
+def service(**spec: Any) -> Service:
+    """The Service of these slices."""
+    return convert({"metadata": {"name": "cart", "namespace": "shop"}, "spec": spec}, Service)
+
+
+def found(
+    world: World, role: str, *steps: Object, version: Any = NEWEST, **sd: Any
+) -> list[Outcome]:
+    """What becomes of the candidates of a job."""
+    block = {"job_name": "j", "kubernetes_sd_configs": [{"role": role} | sd]}
+    job = job_of(block | {"relabel_configs": list(steps)}, version, variables={"NODE": "one"})
+    return list(outcomes(job, world))
+
+
+def test_ports_that_no_endpoint_has_are_candidates_too() -> None:
+    """With what is known of their pod, but nothing of the endpoint."""
+    made = pod("a")
+    world = World(pods=by_place([made]), slices=by_place([slice_of(made)]))
+    first, second = found(world, "endpointslice")
+    assert first.discovered["__meta_kubernetes_endpointslice_port_name"] == "web"
+    assert second.labels["__address__"] == "10.0.0.1:81"
+    assert "__meta_kubernetes_endpointslice_port_name" not in second.discovered
+    assert second.discovered["__meta_kubernetes_pod_name"] == "a"
+
+
+def test_a_pod_that_selectors_leave_out_adds_nothing_to_its_endpoint() -> None:
+    """The endpoint stays, as with agents that see the pods of their own node."""
+    one, other = pod("a"), pod("b", node="two")
+    world = World(pods=by_place([one, other]), slices=by_place([slice_of(one, other)]))
+    own = [{"role": "pod", "field": "spec.nodeName=$(NODE)"}]
+    outcome = found(world, "endpointslice", selectors=own)
+    seen = [each.discovered.get("__meta_kubernetes_pod_name") for each in outcome]
+    assert sorted(map(str, seen)) == ["None", "a", "a"]
+
+
+def test_the_second_family_of_a_service_adds_nothing_in_new_versions() -> None:
+    """Its targets are those of the first."""
+    both = service(ipFamilyPolicy="PreferDualStack", ipFamilies=["IPv4", "IPv6"])
+    world = World(
+        services=by_place([both]),
+        slices=by_place([slice_of(pod("a")), slice_of(pod("a"), family="IPv6")]),
+    )
+    assert len(found(world, "endpointslice")) == 1
+    assert len(found(world, "endpointslice", version=parse_version("3.10.0"))) == 2
+
+
+def test_pods_of_nodes_that_are_not_seen_are_left_out_in_new_versions() -> None:
+    """Where labels of nodes are attached: by then a selector may have left the node out."""
+    node = convert({"metadata": {"name": "one", "labels": {"zone": "a"}}}, Node)
+    world = World(pods=by_place([pod("a"), pod("b", node="two")]), nodes={"one": node})
+    wanted = {"attach_metadata": {"node": True}}
+    outcome = found(world, "pod", **wanted)
+    assert {each.discovered["__meta_kubernetes_pod_name"] for each in outcome} == {"a"}
+    assert {each.discovered["__meta_kubernetes_node_label_zone"] for each in outcome} == {"a"}
+    assert len(found(world, "pod", version=parse_version("3.10.0"), **wanted)) == 4
+
+
+def test_equal_targets_are_scraped_once() -> None:
+    """Equal are those with the same labels, internal ones too."""
+    world = World(pods=by_place([pod("a"), pod("b", podIP="10.0.0.2")]))
+    drop_names = {"action": "labeldrop", "regex": "__meta.*"}
+    same = {"target_label": "__address__", "replacement": "one:1"}
+    assert len(unique(found(world, "pod", drop_names))) == 4
+    outcome = found(world, "pod", drop_names, same)
+    assert len(outcome) == 4
+    [target] = unique(outcome)
+    assert target.public == {"job": "j", "instance": "one:1"}
+
+
+@pytest.mark.parametrize(
+    ("label", "value"),
+    [("__address__", ""), ("__address__", "a/b"), ("__scrape_interval__", "x"),
+     ("__scrape_timeout__", "2m"), ("__scrape_native_histograms__", "maybe")],
+)  # fmt: skip
+def test_what_can_be_no_target_is_told(label: str, value: str) -> None:
+    """It is neither scraped nor dropped."""
+    step = {"target_label": label, "replacement": value}
+    for each in found(World(pods=by_place([pod("a")])), "pod", step):
+        assert each.problem
+        assert each.step is None
+
+
+def test_old_versions_add_a_port_to_an_address() -> None:
+    """By the scheme, after relabeling."""
+    step = {"target_label": "__address__", "replacement": "host"}
+    world = World(pods=by_place([pod("a")]))
+    assert unique(found(world, "pod", step, version=OLD))[0].public["instance"] == "host:80"
+    assert unique(found(world, "pod", step))[0].public["instance"] == "host"
+
+
+def test_what_is_not_known_here_is_told() -> None:
+    """Other discoveries, roles that no monitor asks for, fields of objects."""
+    blocks: tuple[Object, ...] = (
+        {"dns_sd_configs": [{}]},
+        {"kubernetes_sd_configs": [{"role": "pod", "namespaces": {"own_namespace": True}}]},
+        {"kubernetes_sd_configs": [{"role": "pod", "attach_metadata": {"job": True}}]},
+        {"kubernetes_sd_configs": [{"role": "node"}]},
+        {"kubernetes_sd_configs": [
+            {"role": "pod", "selectors": [{"role": "pod", "field": "spec.restartPolicy=Never"}]}
+        ]},
+    )  # fmt: skip
+    for block in blocks:
+        with pytest.raises(CannotTellError):
+            list(outcomes(job_of({"job_name": "j"} | block, NEWEST), World()))
+
+
+def test_what_would_take_too_long_is_not_done() -> None:
+    """A tenant decides on steps and candidates, and a page shows thousands of resources."""
+    steps = [{"source_labels": ["a"], "regex": "(a|b)*c", "target_label": "a"}] * 1000
+    job = job_of({"job_name": "j", "kubernetes_sd_configs": [{"role": "pod"}]}, NEWEST)
+    dear = job_of(
+        {"job_name": "j", "kubernetes_sd_configs": [{"role": "pod"}], "relabel_configs": steps},
+        NEWEST,
+    )
+    world = World(pods=by_place([pod(f"p{number}") for number in range(100)]))
+    assert len(list(outcomes(job, world, Budget(100_000)))) == 200
+    with pytest.raises(CannotTellError, match="too many"):
+        list(outcomes(dear, world, Budget(100_000)))
