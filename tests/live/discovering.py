@@ -28,7 +28,7 @@ Pair = tuple[Job, Job]
 
 _ABOUT_TARGETS: Final = frozenset({
     "kubernetes_sd_configs", "metrics_path", "params", "relabel_configs", "scheme",
-    "static_configs",
+    "scrape_interval", "scrape_timeout", "static_configs",
 })  # fmt: skip
 _ABOUT_OBJECTS: Final = frozenset({"attach_metadata", "namespaces", "role", "selectors"})
 
@@ -92,15 +92,15 @@ def found_by_both(pairs: Sequence[Pair], kubeconfig: Path, folder: Path) -> list
 def _named(before: Job, after: Job, index: int, kubeconfig: Path) -> tuple[Job, Job]:
     """Both jobs under names of their own; a step that tells the name of the other follows."""
     known, name = before["job_name"], f"before/{index}"
-    one, other = (_about_targets(each, kubeconfig) for each in (before, after))
+    one, other = (about_targets(each, kubeconfig) for each in (before, after))
     for step in other["relabel_configs"]:
         if step.get("replacement") == known:
             step["replacement"] = name
     return {"job_name": name, **one}, {"job_name": f"after/{index}", **other}
 
 
-def _about_targets(job: Job, kubeconfig: Path) -> Job:
-    # A copy, to be changed.
+def about_targets(job: Job, kubeconfig: Path) -> Job:
+    """What of a job decides on its targets, which are found with a kubeconfig; a copy."""
     kept: Job = parse(text_of({name: job[name] for name in job if name in _ABOUT_TARGETS}))
     found = kept.get("kubernetes_sd_configs")
     if found:

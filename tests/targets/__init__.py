@@ -1,0 +1,1 @@
+"""Targets and relabelings as we work them out, with a real Prometheus as the judge."""
