@@ -672,14 +672,15 @@ def test_ingresses_are_counted_by_their_paths(tmp_path: Path) -> None:
     assert found.searches[0].targets == 3
 
 
-def test_targets_that_a_pod_monitor_may_drop_are_told(tmp_path: Path) -> None:
-    """As for a ServiceMonitor."""
+def test_a_relabeling_that_drops_every_target_is_named(tmp_path: Path) -> None:
+    """With what it looks at, and with the name of a pod that is not there yet."""
     endpoint = {"port": "http", "relabelings": [{"action": "drop", "sourceLabels": ["pod"]}]}
     spec = {"selector": {"matchLabels": {"app": "cart"}}, "podMetricsEndpoints": [endpoint]}
     asking = thing("PodMonitor", "cart", spec=spec)
     found = explained(tmp_path, SHOP, prometheus(), asking, deployment(), kind="PodMonitor")
-    assert found.searches[0].notes == (
-        "spec.podMetricsEndpoints[0].relabelings may drop targets that are counted here",
+    assert found.headline == (
+        "selected, but without targets: spec.podMetricsEndpoints[0].relabelings[0] drops all "
+        "targets: `drop`: `pod` matches `(.*)`, and it is `cart-…`"
     )
 
 

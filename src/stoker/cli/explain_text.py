@@ -14,7 +14,9 @@ from stoker.cli.values import print_value
 from stoker.explain.answer import (
     Access,
     Count,
+    EndpointTargets,
     Explanation,
+    Foreseen,
     Match,
     Search,
     Standing,
@@ -128,6 +130,8 @@ def _title(each: Search) -> str:
 def _search(each: Search, paint: _Paint) -> Iterator[str]:
     yield "not known" if each.targets is None else f"{each.targets} in all"
     yield from _cut([list(_match(match, paint)) for match in each.matches])
+    for found in each.endpoints:
+        yield from _endpoint(found, paint)
     known = {f"{port.path}: {port.problem}" for match in each.matches for port in match.ports}
     yield from (paint(problem, _RED) for problem in each.problems if problem not in known)
     yield from (paint(line, _RED) for line in map(_unreached, each.unreached[:_SHOWN]))
@@ -136,6 +140,26 @@ def _search(each: Search, paint: _Paint) -> Iterator[str]:
     if each.unsure:
         yield paint(f"whether an agent is where they are is not known: {each.unsure}", _YELLOW)
     yield from (paint(note, _YELLOW) for note in each.notes)
+
+
+def _endpoint(found: EndpointTargets, paint: _Paint) -> Iterator[str]:
+    """What relabeling makes of the targets of an endpoint."""
+    count = "not known" if found.targets is None else str(found.targets)
+    equal = f" ({found.equal} with the labels of another, scraped once)" if found.equal else ""
+    yield f"{paint(found.path)} after relabeling: {count}{equal}"
+    for each in found.dropped:
+        dropped = "some" if each.targets is None else str(each.targets)
+        told = f"{dropped} dropped by {each.path}: {each.step}, and it is `{each.value}`"
+        yield f"  {paint(told, _YELLOW)}"
+    yield from (f"  {paint(f'cannot be scraped: {each}', _RED)}" for each in found.refused)
+    yield from _cut([[f"  {paint(_labels(each))}"] for each in found.examples])
+
+
+def _labels(found: Foreseen) -> str:
+    """The labels of a target, and for how many it stands."""
+    labels = ", ".join(f'{each.name}="{each.value}"' for each in found.labels)
+    number = "" if found.count == 1 else f" (× {found.count or 'how many is not known'})"
+    return f"{{{labels}}}{number}"
 
 
 def _unreached(each: Unreached) -> str:

@@ -83,12 +83,51 @@ class Match(_Answer, frozen=True, kw_only=True):
     ports: tuple[PortMatch, ...] = ()
 
 
+class Label(_Answer, frozen=True, kw_only=True):
+    """A label of a target."""
+
+    name: str
+    value: str
+
+
+class Foreseen(_Answer, frozen=True, kw_only=True):
+    """A target as it will be; it stands for `count` that differ in what is not known yet."""
+
+    labels: tuple[Label, ...]
+    count: int | None = 1
+
+
+class Dropped(_Answer, frozen=True, kw_only=True):
+    """What a relabeling drops: where it is, what it does, and a value that it drops."""
+
+    path: str
+    step: str
+    targets: int | None
+    value: str = ""
+
+
+class EndpointTargets(_Answer, frozen=True, kw_only=True):
+    """What relabeling makes of the targets of one endpoint.
+
+    `equal` are those that have the labels of another, and count once; `refused` says of which no
+    target can be made. `examples` are the first of them.
+    """
+
+    path: str
+    targets: int | None
+    equal: int = 0
+    examples: tuple[Foreseen, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+    refused: tuple[str, ...] = ()
+
+
 class Search(_Answer, frozen=True, kw_only=True):
     """Where a workload looks for targets and what it finds; `targets` is None where unknown.
 
     `problems` say why there are no targets, or fewer than meant, the most serious first. Of an
     agent on nodes, `unreached` are targets where it has no pod, which do not count; `unsure` says
-    why it is not known whether it has one where the others are.
+    why it is not known whether it has one where the others are. `endpoints` is what relabeling
+    makes of the targets of each endpoint, where that can be told.
     """
 
     workloads: tuple[str, ...]
@@ -99,6 +138,7 @@ class Search(_Answer, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     unreached: tuple[Unreached, ...] = ()
     unsure: str = ""
+    endpoints: tuple[EndpointTargets, ...] = ()
 
     @property
     def found(self) -> int | None:

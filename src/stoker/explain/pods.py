@@ -9,7 +9,7 @@ from stoker.explain.nearness import near_miss
 from stoker.explain.places import everywhere, place_words, places, restricted
 from stoker.explain.ports import Wanted, missing_at_containers, wanted_of_pod
 from stoker.explain.reach import Reach, share, spot_of
-from stoker.explain.services import relabelled, with_matches, without_endpoints, without_matches
+from stoker.explain.services import with_matches, without_endpoints, without_matches
 from stoker.select.labels import Selector, selector_of
 from stoker.select.workload import Scraper
 from stoker.view.listing import Listing
@@ -32,10 +32,7 @@ def pod_search(
     base = Search(
         workloads=(),
         looks_in=place_words(names),
-        notes=(
-            *restricted(spec.namespace_selector, scraper),
-            *relabelled("spec.podMetricsEndpoints", spec.pod_metrics_endpoints),
-        ),
+        notes=restricted(spec.namespace_selector, scraper),
     )
     if not chosen:
         instead = str if view.brief else partial(_instead, view, selector, found, names)

@@ -10,7 +10,7 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stoker.api.monitors import PodEndpoint, ServiceEndpoint, ServiceMonitor
+from stoker.api.monitors import ServiceEndpoint, ServiceMonitor
 from stoker.explain.answer import Match, PortMatch, Search
 from stoker.explain.nearness import near_miss
 from stoker.explain.places import everywhere, place_words, places, restricted
@@ -23,16 +23,9 @@ from stoker.explain.ports import (
 from stoker.explain.reach import Reach, Share, Spot, share, spot_of, sure_of, together
 from stoker.select.labels import Selector, selector_of
 from stoker.select.workload import Scraper
+from stoker.targets.objects import ContainerPort, Endpoint, EndpointSlice, Service, ServicePort
 from stoker.view.listing import Listing
-from stoker.view.objects import (
-    ContainerPort,
-    Endpoint,
-    EndpointSlice,
-    PodGroup,
-    Service,
-    ServicePort,
-    slices_of,
-)
+from stoker.view.objects import PodGroup, slices_of
 from stoker.view.view import View
 from stoker.view.wording import listed, selector_words
 
@@ -90,7 +83,7 @@ def service_search(
     base = Search(
         workloads=(),
         looks_in=place_words(names),
-        notes=(*ignored, *relabelled("spec.endpoints", spec.endpoints)),
+        notes=ignored,
     )
     if not chosen:
         instead = partial(_instead, view, selector, found, names, ignored=bool(ignored))
@@ -135,14 +128,6 @@ def _unknown(view: View, services: Iterable[Service]) -> str:
     """Why what is behind Services cannot be counted."""
     pods = (view.surroundings.pods(each.namespace).unknown for each in services)
     return next((each for each in pods if each), "")
-
-
-def relabelled(path: str, endpoints: Iterable[ServiceEndpoint | PodEndpoint]) -> Iterator[str]:
-    """Which endpoints may have fewer targets than are counted, since they drop some themselves."""
-    for index, endpoint in enumerate(endpoints):
-        actions = {(step.action or "").lower() for step in endpoint.relabelings or ()}
-        if actions & {"keep", "drop", "keepequal", "dropequal"}:
-            yield f"{path}[{index}].relabelings may drop targets that are counted here"
 
 
 # --- No Service at all ----------------------------------------------------------------------------

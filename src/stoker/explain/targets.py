@@ -11,6 +11,7 @@ from typing import Any, Final
 from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.explain.answer import Search
+from stoker.explain.foreseen import foreseen
 from stoker.explain.pods import pod_search
 from stoker.explain.probes import probe_search
 from stoker.explain.reach import Reach
@@ -33,4 +34,9 @@ def search_of(view: View, resource: Any, scraper: Scraper, reach: Reach | None) 
     `reach` says on which nodes it has pods, if it scrapes from nodes.
     """
     search = _SEARCHES.get(type(resource))
-    return search(view, resource, scraper, reach) if search else None
+    if search is None:
+        return None
+    found = search(view, resource, scraper, reach)
+    if isinstance(resource, ServiceMonitor | PodMonitor):
+        return foreseen(view, resource, scraper, reach, found)
+    return found

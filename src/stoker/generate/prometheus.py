@@ -168,6 +168,12 @@ def fragment(resource: Monitor, scraper: Scraper, assets: Assets) -> Fragment:
     return Fragment(text, _ignored(resource, draft), draft.reads)
 
 
+def job_blocks(resource: Monitor, scraper: Scraper, assets: Assets) -> list[Block]:
+    """The jobs of one resource, before they are text; ResourceError where it can have none."""
+    draft = Draft(scraper, assets, resource.metadata.namespace or "", scraper.capabilities.limits)
+    return list(_MAKERS[type(resource)](resource, draft))
+
+
 def _metered(jobs: Iterable[Block], meter: Meter) -> Iterator[str]:
     """The text of each job, as long as they are not too much together."""
     for job in jobs:

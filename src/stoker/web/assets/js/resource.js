@@ -103,6 +103,7 @@ function scraped({ discovered, healthy, errors, observedAt }) {
 
 function targets(search) {
   const { workloads, looksIn, targets: sum, problems, matches, notes, unreached, unsure } = search;
+  const { endpoints } = search;
   const whose = ` of ${workloads.join(", ") || "nobody yet"}${looksIn && `, in ${looksIn}`}`;
   const why = (text) =>
     h("p", { class: "miss" }, state("problem", "why"), h("span", {}, prose(text)));
@@ -116,6 +117,7 @@ function targets(search) {
     unsure && h("p", { class: "aside" },
       "Whether an agent is where they are is not known: ", prose(unsure)),
     matches.length ? found(matches, problems) : null,
+    endpoints.map(relabeled),
     notes.map((text) => h("p", { class: "aside" }, prose(text))));
 }
 
@@ -148,6 +150,29 @@ function cells({ path, port, targets, problem }, problems) {
     h("td", {}, prose(port), problem && h("span", { class: "bad" }, known ? " (see above)" : why)),
     h("td", { class: "number" }, targets === null ? "?" : count(targets)),
   ];
+}
+
+// What relabeling makes of the targets of an endpoint: how many, who drops others, their labels.
+function relabeled({ path, targets: sum, equal, examples, dropped, refused }) {
+  const same = equal ? ` (${count(equal)} with the labels of another, scraped once)` : "";
+  const all = sum === null ? "not known how many" : counted(sum, "target");
+  return h("details", { class: "part", open: dropped.length > 0, "data-key": path },
+    h("summary", { "data-row": true },
+      h("span", { class: "part-title" }, `${path} after relabeling: ${all}${same}`)),
+    dropped.map((each) => h("p", {}, prose(lost(each)))),
+    refused.map((each) => h("p", { class: "bad" }, `Cannot be scraped: ${each}`)),
+    h("ul", { class: "standings" }, examples.map((each) => h("li", {}, h("code", {}, labels(each))))));
+}
+
+function lost({ path, step, targets: sum, value }) {
+  const many = sum === null ? "Some" : counted(sum, "target");
+  return `${many} dropped by ${path}: ${step}, and it is \`${value}\``;
+}
+
+function labels({ labels: all, count: many }) {
+  const told = all.map(({ name, value }) => `${name}="${value}"`).join(", ");
+  const rest = many === 1 ? "" : ` × ${many === null ? "?" : count(many)}`;
+  return `{${told}}${rest}`;
 }
 
 // --- The rest ------------------------------------------------------------------------------------
