@@ -17,7 +17,7 @@ from stoker.explain.answer import Dropped, EndpointTargets, Foreseen, Label, Sea
 from stoker.explain.places import everywhere, places
 from stoker.explain.reach import Reach
 from stoker.explain.samples import Sample, made_slices, old_endpoints, sample_of
-from stoker.generate.draft import Draft
+from stoker.generate.draft import ScraperDraft
 from stoker.generate.jobs import POD_MONITOR, SERVICE_MONITOR, Source, source
 from stoker.generate.limits import class_path
 from stoker.generate.prometheus import job_blocks
@@ -184,7 +184,7 @@ def _endpoints(
     if reach is not None:
         raise CannotTellError("each agent on a node has its own")
     assets = Masked(view.assets)
-    draft = Draft(scraper, assets, monitor.metadata.namespace or "")
+    draft = ScraperDraft(scraper, assets, monitor.metadata.namespace or "")
     of, known = source(_KINDS[type(monitor)], monitor, draft), _known(view, monitor, scraper)
     jobs = job_blocks(monitor, scraper, assets)
     budget = Budget(_SHORT if view.brief else _LONG)

@@ -170,7 +170,8 @@ def fragment(resource: Monitor, scraper: Scraper, assets: Assets) -> Fragment:
 
 def job_blocks(resource: Monitor, scraper: Scraper, assets: Assets) -> list[Block]:
     """The jobs of one resource, before they are text; ResourceError where it can have none."""
-    draft = Draft(scraper, assets, resource.metadata.namespace or "", scraper.capabilities.limits)
+    limits = scraper.capabilities.limits
+    draft = ScraperDraft(scraper, assets, resource.metadata.namespace or "", limits)
     return list(_MAKERS[type(resource)](resource, draft))
 
 
