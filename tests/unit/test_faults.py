@@ -142,7 +142,7 @@ def test_a_fault_beside_the_queues_is_counted_and_comes_back(
     async def main() -> None:
         client = cast(Client, Api())
         operator = Operator(client, client, settings, Capabilities(), metrics)
-        task = asyncio.create_task(operator._work())
+        task = asyncio.create_task(operator.work())
         await asyncio.sleep(60)
         assert not task.done()
         task.cancel()
@@ -244,7 +244,7 @@ def test_what_an_operator_keeps_can_be_seen() -> None:
     async def main() -> str:
         api = cast(Client, Api("one", "two"))
         operator = Operator(api, api, settings, Capabilities(), metrics)
-        cache = operator._tools.caches.owned["ConfigMap"]
+        cache = operator.parts.tools.caches.owned["ConfigMap"]
         task = asyncio.create_task(cache.run())
         await cache.ready()
         text = metrics.registry.text()

@@ -12,8 +12,9 @@ from stoker.api.decode import convert
 from stoker.api.monitors import ServiceMonitor
 from stoker.api.prometheus import Prometheus
 from stoker.kube.errors import NotFound
+from stoker.operator.agenda import FirstTurns
 from stoker.operator.judgements import Judgements, Ownership
-from stoker.operator.replica import Operator
+from stoker.operator.replica import sweep
 from stoker.plan import KeptScraper
 from stoker.ref import Ref, ref_of
 from stoker.select.choice import Choice
@@ -106,24 +107,22 @@ def test_who_waits_for_its_turn_after_a_start_says_so(seconds: float, delayed: l
     """Not at once: most are reconciled within seconds, and each resource would be written twice."""
 
     async def main() -> list[Ref]:
-        first, begun, told = {MAIN}, asyncio.Event(), []
+        first, told = FirstTurns(), list[Ref]()
+        first.begin([MAIN])
 
         async def reconciled() -> None:
             await asyncio.sleep(seconds)
-            first.clear()
-            begun.set()
+            first.had(MAIN)
 
         looked = SimpleNamespace(look_at_all=lambda: None)
-        operator: Any = SimpleNamespace(
-            _first=first,
-            _begun=begun,
-            _bindings=looked,
-            _consolidation=looked,
-            _announcements=SimpleNamespace(delayed=lambda key, *_: told.append(key)),
+        parts: Any = SimpleNamespace(
+            turns=SimpleNamespace(first=first),
+            outlets=SimpleNamespace(bindings=looked, consolidation=looked),
+            announcements=SimpleNamespace(without_turn=told.append),
         )
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(reconciled())
-            await Operator._sweep(operator)
+            await sweep(parts)
         return told
 
     assert run(main()) == delayed

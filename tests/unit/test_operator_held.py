@@ -11,8 +11,8 @@ from stoker.cluster.values import Values
 from stoker.errors import WorkloadError
 from stoker.kube.backoff import GRANT_SECONDS
 from stoker.kube.errors import Forbidden, Unavailable
+from stoker.operator.changes import Changes
 from stoker.operator.held import Held
-from stoker.operator.triggers import Changes
 from stoker.ref import Ref
 from stoker.select.assets import SECRET
 from stoker.settings import Capabilities

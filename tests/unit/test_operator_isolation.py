@@ -17,8 +17,8 @@ from stoker.errors import WorkloadError
 from stoker.kube.backoff import GRANT_SECONDS
 from stoker.kube.client import answer_as
 from stoker.kube.errors import ApiError, Forbidden, NotFound, Unavailable, error_of
+from stoker.operator.changes import Changes
 from stoker.operator.held import Held
-from stoker.operator.triggers import Changes
 from stoker.ref import Ref
 from stoker.select.assets import SECRET, Missing, Source
 from stoker.settings import Capabilities

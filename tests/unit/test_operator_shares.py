@@ -1,7 +1,7 @@
 """Which changes a workload takes up now, and which wait."""
 
+from stoker.operator.changes import Changes
 from stoker.operator.shares import RATE, Shares
-from stoker.operator.triggers import Changes
 from stoker.ref import Ref
 
 

@@ -16,6 +16,7 @@ from stoker.operator.sight import Sight
 from stoker.ref import Ref
 from stoker.roles import RESOURCES
 from stoker.select.choice import choices
+from stoker.settings import OperatorSettings
 from stoker.status.conditions import Because
 from tests.builders import typed
 
@@ -59,7 +60,7 @@ def sight(owner: Prometheus, kind: str, watch: Watch, *, unlabelled: bool = Fals
         are_unlabelled=unlabelled,
         all=[],
     )
-    return Sight(caches, lambda _: True)
+    return Sight(caches, OperatorSettings())
 
 
 REFUSED = Forbidden(LIST, OURS["Probe"].path(None), "", status=403)

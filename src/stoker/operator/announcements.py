@@ -1,46 +1,137 @@
-"""What came of reconciling a workload, told to those that write it down, count it or say it.
+"""What came of a workload's turn, given to those that write it down, count it or say it.
 
-judged anew ──> judgements ──> bindings of the resources
+the workload ──────────────────────────────> status, metrics, an event where it failed
+judged anew ──> judgements ──> bindings of the resources, ScrapeConfigs in place of monitors
  not at all ──>     ├────────> managed_resources
                     └────────> an event for each that was rejected
 """
 
 from collections.abc import Mapping
+from typing import Final
+
+from msgspec import Struct
 
 from stoker.cluster.kinds import WORKLOADS
+from stoker.errors import WorkloadError
+from stoker.kube.endless import words
 from stoker.operator.bindings import Bindings, bound_workload, cached_bindings
 from stoker.operator.caches import Caches
+from stoker.operator.consolidation import Consolidation
 from stoker.operator.events import RECONCILING, Events, Subject
 from stoker.operator.judgements import Judgements
+from stoker.operator.reconcile import Done
+from stoker.operator.statuses import Statuses
+from stoker.operator.targets import TargetRounds
 from stoker.plan import Kept
 from stoker.ref import Ref
 from stoker.select.workload import Workload
 from stoker.status.bindings import is_told
 from stoker.status.conditions import RECONCILED, Because, bounded
-from stoker.status.workload import Remark
+from stoker.status.workload import Reconciliation, Remark, failed
 from stoker.validate.verdicts import Verdict
 from stoker.web.operator_metrics import ControllerMetrics
 
+_UNSEEN: Final = "the workload stays as it is: its condition Reconciled says what is not seen"
+_PAUSED: Final = "the workload is paused"
+_NO_TURN: Final = "the operator has not come to the workload"
+
+
+class Outlets(Struct, frozen=True, kw_only=True):
+    """Those to whom it is given; `metrics` by kind of workload."""
+
+    statuses: Statuses
+    bindings: Bindings
+    consolidation: Consolidation
+    targets: TargetRounds
+    events: Events
+    metrics: Mapping[str, ControllerMetrics]
+
 
 class Announcements:
-    """Tells what became of workloads and their resources."""
+    """Gives away what became of workloads and their resources."""
 
-    def __init__(
-        self,
-        caches: Caches,
-        judgements: Judgements,
-        bindings: Bindings,
-        events: Events,
-        metrics: Mapping[str, ControllerMetrics],
-    ) -> None:
+    def __init__(self, caches: Caches, judgements: Judgements, outlets: Outlets) -> None:
         self._caches = caches
         self._judgements = judgements
-        self._bindings = bindings
-        self._events = events
-        self._metrics = metrics
+        self._statuses = outlets.statuses
+        self._bindings = outlets.bindings
+        self._consolidation = outlets.consolidation
+        self._targets = outlets.targets
+        self._events = outlets.events
+        self._metrics = outlets.metrics
 
-    def reconciled(self, key: Ref, kept: Kept) -> set[Ref]:
-        """Say what became of the resources that a workload judged anew, or dropped; which."""
+    # --- Of a workload ----------------------------------------------------------------------------
+
+    def ended(self, key: Ref, seconds: float, *, failed: bool) -> None:
+        """Count a turn."""
+        self._metrics[key.kind].reconciled(key.namespace, key.name, seconds, failed=failed)
+
+    def done(self, key: Ref, workload: Workload, done: Done, outcome: Reconciliation) -> None:
+        """Say what came of a turn; `outcome` is what the status says of it."""
+        self._statuses.record(key, workload, outcome)
+        if done.outcome.failure:
+            self._warn_once(key, workload, done.outcome.failure.message)
+        else:
+            self._events.settled(workload.metadata.uid or "", RECONCILING)
+        if done.without:
+            self._warn(key, workload, f"the mode is changed without {done.without}")
+
+    def failed(self, key: Ref, workload: Workload, error: Exception) -> None:
+        """Say that a workload cannot be reconciled as it is."""
+        self._statuses.record(key, workload, failed(words(error)))
+        # Each of its resources says it: what may change with every attempt is told once, here.
+        why = "its condition Reconciled says why"
+        if isinstance(error, WorkloadError):
+            self._warn_once(key, workload, str(error))
+            why = str(error)
+        told = f"the workload cannot be reconciled: {why}"
+        self._delayed(key, told, Because.RECONCILIATION_FAILED)
+
+    def without_turn(self, key: Ref) -> None:
+        """Say that a workload still waits for its first turn."""
+        self._delayed(key, _NO_TURN, Because.RECONCILIATION_PENDING)
+
+    def gone(self, key: Ref) -> None:
+        """A workload is gone, or another's now: what was said about its resources is looked at."""
+        had = self._judgements.forget(key)
+        self._bindings.look(had | self._judgements.resume(key))
+        self._bindings.decided(key)
+        self._consolidation.look(had)
+        self._statuses.forget(key)
+        self._targets.forget(key)
+        self._metrics[key.kind].forget(key.namespace, key.name)
+
+    def _warn_once(self, key: Ref, workload: Workload, message: str) -> None:
+        """Say what is wrong with a workload, unless its status says so already."""
+        uid, status = workload.metadata.uid or "", workload.status
+        conditions = (status.conditions if status else None) or ()
+        if any(each.type == RECONCILED and each.message == bounded(message) for each in conditions):
+            self._events.known(uid, RECONCILING, message)
+            return
+        self._warn(key, workload, message)
+
+    def _warn(self, key: Ref, workload: Workload, message: str) -> None:
+        resource = WORKLOADS[key.kind].resource
+        subject = Subject(resource.api_version, key.kind, workload.metadata)
+        self._events.warn(subject, RECONCILING, message, RECONCILING)
+
+    # --- Of its resources -------------------------------------------------------------------------
+
+    def resources(self, key: Ref, workload: Workload, kept: Kept | None) -> None:
+        """Say what became of the resources that were judged anew, or that nothing does."""
+        if workload.spec.paused:
+            self._delayed(key, _PAUSED, Because.PAUSED)
+        elif kept is None:
+            self._delayed(key, _UNSEEN, Because.RECONCILIATION_FAILED)
+        else:
+            self._judged(key, kept)
+
+    def _delayed(self, key: Ref, why: str, reason: Because) -> None:
+        """Let the resources of a workload know why it has not judged them, where it has not."""
+        cause = Remark(reason, f"not decided yet: {why}")
+        self._bindings.look(self._judgements.delay(key, cause))
+
+    def _judged(self, key: Ref, kept: Kept) -> None:
         news = kept.take_news()
         self._judgements.publish(key, kept, news)
         self._bindings.look(news | self._judgements.resume(key))
@@ -50,7 +141,7 @@ class Announcements:
             judged = kept.verdict(each)
             if judged is not None:
                 self._say(key, each, judged[0])
-        return news
+        self._consolidation.look(news)
 
     def _say(self, key: Ref, each: Ref, verdict: Verdict) -> None:
         metadata, about = verdict.resource.metadata, _words(key)
@@ -70,37 +161,6 @@ class Announcements:
         if found is None or found.metadata.uid != verdict.resource.metadata.uid:
             return False
         return is_told(cached_bindings(found), bound_workload(key), verdict.message)
-
-    def failed(self, key: Ref, workload: Workload, message: str) -> None:
-        """Say that a workload itself cannot be reconciled as it is."""
-        uid, status = workload.metadata.uid or "", workload.status
-        conditions = (status.conditions if status else None) or ()
-        if any(each.type == RECONCILED and each.message == bounded(message) for each in conditions):
-            self._events.known(uid, RECONCILING, message)
-            return
-        self.warned(key, workload, message)
-
-    def warned(self, key: Ref, workload: Workload, message: str) -> None:
-        """Say something about a workload that its user should see."""
-        resource = WORKLOADS[key.kind].resource
-        subject = Subject(resource.api_version, key.kind, workload.metadata)
-        self._events.warn(subject, RECONCILING, message, RECONCILING)
-
-    def delayed(self, key: Ref, why: str, reason: Because) -> None:
-        """Let the resources of a workload know why it has not judged them, where it has not."""
-        cause = Remark(reason, f"not decided yet: {why}")
-        self._bindings.look(self._judgements.delay(key, cause))
-
-    def succeeded(self, workload: Workload) -> None:
-        """Nothing is wrong with a workload any longer."""
-        self._events.settled(workload.metadata.uid or "", RECONCILING)
-
-    def forget(self, key: Ref) -> set[Ref]:
-        """A workload is gone, or another's now: what was said about its resources is looked at."""
-        had = self._judgements.forget(key)
-        self._bindings.look(had | self._judgements.resume(key))
-        self._bindings.decided(key)
-        return had
 
 
 def _words(key: Ref) -> str:

@@ -17,7 +17,7 @@ monitors must not mean thousands of configurations.
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -32,6 +32,8 @@ from stoker.kube.backoff import GRANT_SECONDS
 from stoker.kube.errors import Forbidden, Invalid, NotFound
 from stoker.kube.queue import KeyedQueue
 from stoker.logs import logger
+from stoker.operator.agenda import STAND_INS, Agenda
+from stoker.operator.changes import Changes
 from stoker.operator.judgements import Judgements
 from stoker.operator.standing_in import SCRAPE_CONFIG, belongs, found_for, monitor_key
 from stoker.operator.tools import Tools
@@ -51,16 +53,12 @@ _LONGEST_WAIT: Final = 10.0
 class Consolidation:
     """Brings the ScrapeConfigs of each monitor in `queue` up to date.
 
-    `wake` is told of monitors whose workloads must look at them again. Not `enabled`, there should
-    be none.
+    Into the `agenda` go the workloads whose monitors have others. Not `enabled`, there should be
+    none.
     """
 
     def __init__(
-        self,
-        tools: Tools,
-        judgements: Judgements,
-        members: Members,
-        wake: Callable[[Ref], None],
+        self, tools: Tools, judgements: Judgements, members: Members, agenda: Agenda
     ) -> None:
         self.queue: KeyedQueue[Ref] = KeyedQueue()
         self._enabled = tools.settings.consolidate_monitors
@@ -70,7 +68,7 @@ class Consolidation:
         self._identity = lease_name(tools.settings)
         self._judgements = judgements
         self._members = members
-        self._wake = wake
+        self._agenda = agenda
         self._writer = Writer(tools.status_client, self._metadata, tools.caches)
         self._kept: defaultdict[Ref, set[str]] = defaultdict(set)
         self._refused: dict[Ref, ScrapeConfig] = {}
@@ -132,7 +130,8 @@ class Consolidation:
         self._timer = None
         changed, self._changed = self._changed, set()
         for key in changed:
-            self._wake(key)
+            for workload in self._members.users(key):
+                self._agenda.note(workload, Changes(resources={key}), STAND_INS)
 
     # --- What -------------------------------------------------------------------------------------
 

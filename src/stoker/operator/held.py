@@ -15,10 +15,10 @@ from stoker.build.remembered import Built
 from stoker.cluster.values import Values, ValueView
 from stoker.errors import WorkloadError
 from stoker.generate.fragments import StandIns
+from stoker.operator.changes import Changes
 from stoker.operator.judging import aside, aside_dear
 from stoker.operator.shares import Shares
 from stoker.operator.tools import Tools
-from stoker.operator.triggers import Changes
 from stoker.plan import Kept, Memory, kept_of
 from stoker.ref import Ref, ref_of
 from stoker.select.assets import CONFIG_MAP, SECRET

@@ -4,21 +4,24 @@ workloads ───────────────> triggers
 resources ───────────────> triggers, bindings; those in place of monitors: consolidation
 namespaces ──────────────> triggers
 Secrets, StatefulSets … ─> what is known of written objects and of values, then triggers
+late reads of Secrets ───> triggers
 permissions ─────────────> triggers
 """
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from stoker.cluster.kinds import WORKLOADS
-from stoker.operator.bindings import Bindings
-from stoker.operator.consolidation import Consolidation
-from stoker.operator.governing import governed_by
+from stoker.operator.agenda import Agenda
+from stoker.operator.announcements import Outlets
+from stoker.operator.caches import Caches
+from stoker.operator.changes import Changes
+from stoker.operator.register import Register
 from stoker.operator.sight import Sight
 from stoker.operator.standing_in import SCRAPE_CONFIG, monitor_key
 from stoker.operator.tools import Tools
 from stoker.operator.triggers import Triggers
-from stoker.ref import ref_from
+from stoker.ref import Ref, ref_from
 
 _VALUES = ("Secret", "ConfigMap")
 
@@ -27,14 +30,21 @@ class Listeners:
     """Listens to all caches, once `listen` was called."""
 
     def __init__(
-        self, tools: Tools, triggers: Triggers, bindings: Bindings, consolidation: Consolidation
+        self,
+        tools: Tools,
+        agenda: Agenda,
+        register: Register,
+        triggers: Triggers,
+        outlets: Outlets,
     ) -> None:
         self._caches = tools.caches
         self._writer = tools.writer
         self._values = tools.values
+        self._agenda = agenda
+        self._register = register
         self._triggers = triggers
-        self._bindings = bindings
-        self._consolidation = consolidation
+        self._bindings = outlets.bindings
+        self._consolidation = outlets.consolidation
 
     def listen(self, sight: Sight) -> None:
         """Listen from now on."""
@@ -47,6 +57,7 @@ class Listeners:
         caches.namespaces.store.listen(self._triggers.namespace)
         for kind, reflector in caches.owned.items():
             reflector.store.listen(partial(self._object_changed, kind))
+        self._values.listen(self._register.is_read, self._triggers.arrived)
         sight.listen(self._triggers.sight)
 
     def _resource_changed(self, kind: str, old: Any, new: Any) -> None:
@@ -75,7 +86,15 @@ class Listeners:
             version = metadata.resource_version if new is not None else ""
             self._values.changed(identity, version or "")
             self._triggers.value(kind, old, new)
-        self._triggers.owned(kind, WORKLOADS, old, new)
+        self._triggers.owned(kind, old, new)
         if kind == "Service":
-            for key in governed_by(self._caches, metadata.namespace or "", metadata.name or ""):
-                self._triggers.everything(key)
+            for key in _governed_by(self._caches, metadata.namespace or "", metadata.name or ""):
+                self._agenda.note(key, Changes(own=True))
+
+
+def _governed_by(caches: Caches, namespace: str, service: str) -> Iterator[Ref]:
+    """The workloads that a user told to have this Service give their pods names."""
+    for kind, reflector in caches.workloads.items():
+        for found in reflector.store.in_namespace(namespace):
+            if found.spec.service_name == service:
+                yield Ref(kind, namespace, found.metadata.name or "")

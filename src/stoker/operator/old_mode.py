@@ -6,10 +6,11 @@ from msgspec.structs import replace
 from stoker.api.prometheus import PrometheusAgent
 from stoker.build.objects import Contents
 from stoker.errors import WorkloadError
+from stoker.operator.changes import Changes
 from stoker.operator.held import Held, held_with
 from stoker.operator.judging import aside
+from stoker.operator.register import Register
 from stoker.operator.tools import Tools
-from stoker.operator.triggers import Changes
 from stoker.plan import Existing
 from stoker.plan.existing import OldConfiguration
 from stoker.plan.old_mode import OldMode, old_configuration
@@ -26,24 +27,21 @@ class _Kept(Struct):
 
 
 class OldModes:
-    """The configurations of agents in the modes that they are leaving."""
+    """The configurations of agents in the modes that they are leaving.
 
-    def __init__(self, tools: Tools) -> None:
+    What they read is in the `register`.
+    """
+
+    def __init__(self, tools: Tools, register: Register) -> None:
         self._tools = tools
+        self._register = register
         self._kept: dict[Ref, _Kept] = {}
 
     def forget(self, key: Ref) -> None:
         """An agent is gone, or has left its old mode."""
-        self._kept.pop(key, None)
-
-    def refers_to(self, workload: Ref, key: Ref) -> bool:
-        """Whether a Secret or ConfigMap was looked for on behalf of an agent's old pods."""
-        kept = self._kept.get(workload)
-        return kept is not None and kept.held.refers_to(key)
-
-    def readers(self, key: Ref) -> list[Ref]:
-        """The agents on behalf of whose old pods a Secret or ConfigMap was looked for."""
-        return [workload for workload in self._kept if self.refers_to(workload, key)]
+        kept = self._kept.pop(key, None)
+        if kept is not None:
+            self._register.strike(key, kept.held)
 
     async def configuration(
         self, key: Ref, old: OldMode, changes: Changes, members: frozenset[Ref]
@@ -69,6 +67,7 @@ class OldModes:
         kept = self._kept.get(key)
         if kept is None:
             kept = self._kept[key] = _Kept(held_with(tools), old.agent)
+            self._register.enter(key, kept.held)
         own = changes.own or kept.agent != old.agent
         kept.agent = old.agent
         made = await kept.held.refresh(old.agent, replace(changes, own=own), members)

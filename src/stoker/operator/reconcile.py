@@ -24,6 +24,8 @@ from stoker.generate.rules import config_map_name
 from stoker.kube.errors import NotFound
 from stoker.kube.resources import CONFIG_MAP, ApiResource
 from stoker.logs import logger
+from stoker.operator.agenda import Agenda
+from stoker.operator.changes import Changes
 from stoker.operator.checks import check_cluster
 from stoker.operator.finishing import Finishing
 from stoker.operator.held import Held, held_with
@@ -32,9 +34,9 @@ from stoker.operator.mode_changes import ModeChange, ModeChanges
 from stoker.operator.objects import RUNNING, Objects, Refused
 from stoker.operator.old_mode import OldModes
 from stoker.operator.refusals import Refusals
+from stoker.operator.register import Register
 from stoker.operator.surplus import Surplus
 from stoker.operator.tools import Tools
-from stoker.operator.triggers import Changes, Triggers
 from stoker.plan import OWN, Existing, Kept, Outline, Plan, planned
 from stoker.plan.existing import NOTHING_OLD, OldConfiguration
 from stoker.plan.old_mode import old_mode_of
@@ -73,23 +75,24 @@ class Done(Struct, frozen=True):
 class Reconciler:
     """Reconciles workloads, and keeps what there is to keep of each."""
 
-    def __init__(self, tools: Tools, triggers: Triggers) -> None:
+    def __init__(self, tools: Tools, agenda: Agenda, register: Register) -> None:
         self.held: dict[Ref, Held] = {}
         self._tools = tools
         self._client = tools.client
         self._caches = tools.caches
         self._settings = tools.settings
-        self._triggers = triggers
+        self._agenda = agenda
+        self._register = register
         self._surplus = Surplus(tools)
         self._mode_changes = ModeChanges(tools)
-        self._old_modes = OldModes(tools)
+        self._old_modes = OldModes(tools, register)
         self._objects = Objects(tools)
         self._finishing = Finishing(tools)
         self._refusals = Refusals(logger("reconcile"))
 
     def set_aside(self, key: Ref) -> float | None:
         """After how many seconds a workload has something to do, if it has nothing now."""
-        held, changes = self.held.get(key), self._triggers.noted(key)
+        held, changes = self.held.get(key), self._agenda.noted(key)
         if held is None or held.is_starting or changes is None:
             return None
         divided = held.shares.divide(changes)
@@ -109,20 +112,30 @@ class Reconciler:
         try:
             return replace(await self._reconcile(key, workload, changes), later=later)
         except BaseException:
-            self._triggers.give_back(key, changes)
+            self._agenda.give_back(key, changes)
             raise
 
     def _divided(self, key: Ref) -> tuple[Changes, float | None]:
         """What a workload takes up now, and after how many seconds there is more."""
-        changes, held = self._triggers.take(key), self.held.get(key)
+        changes, held = self._agenda.take(key), self.held.get(key)
         if held is None or held.is_starting:
             # At the start all of it counts: what is in use must not be left out for a while.
             return changes, None
         now, later, wait = held.shares.divide(changes)
         if not later:
             return now, None
-        self._triggers.give_back(key, later)
+        self._agenda.give_back(key, later)
         return now, wait
+
+    def awaits_permission(self, key: Ref) -> bool:
+        """Whether something was looked for that we are not allowed to read."""
+        held = self.held.get(key)
+        return held is not None and held.awaits_permission
+
+    def kept(self, key: Ref) -> Kept | None:
+        """What is kept of a workload; None as long as nothing was looked at."""
+        held = self.held.get(key)
+        return held.kept if held else None
 
     async def interrupted(self) -> set[Ref]:
         """The workloads of which a StatefulSet is being replaced, perhaps by one before us."""
@@ -136,20 +149,18 @@ class Reconciler:
         """A workload is gone, and with it what was kept of it."""
         self._old_modes.forget(key)
         self._mode_changes.forget(key)
-        if self.held.pop(key, None):
-            self._tools.values.keep_only(self._is_read)
-        self._triggers.take(key)
-
-    def readers(self, key: Ref) -> set[Ref]:
-        """The workloads that looked for a Secret or ConfigMap."""
-        held = (workload for workload, held in self.held.items() if held.refers_to(key))
-        return {*held, *self._old_modes.readers(key)}
+        held = self.held.pop(key, None)
+        if held is not None:
+            self._register.strike(key, held)
+            self._tools.values.keep_only(self._register.is_read)
+        self._agenda.forget(key)
 
     async def _reconcile(self, key: Ref, workload: Workload, changes: Changes) -> Done:
         held = self.held.get(key)
         if held is None:
             held = self.held[key] = held_with(self._tools)
-        members, first = self._triggers.members.members(key), held.is_starting
+            self._register.enter(key, held)
+        members, first = self._register.members.members(key), held.is_starting
         begun, held.judging = time.monotonic(), 0.0
         try:
             with self._tools.writer.reading_ahead(self._existing(workload) if first else ()):
@@ -201,7 +212,7 @@ class Reconciler:
         needed = {ref_of_manifest(each) for each in wanted} | switch.kept | refused.mounted
         again = await self._surplus.remove(workload, outline, needed)
         if changes.own:
-            self._tools.values.keep_only(self._is_read)
+            self._tools.values.keep_only(self._register.is_read)
         again = min((each for each in (again, standing.again) if each), default=None)
         remarks = (*self._remarks(workload, kept), *_remarks_on(standing, made.old))
         return Done(
@@ -220,7 +231,7 @@ class Reconciler:
             await check_cluster(self._client, workload, outline, self._refusals)
         except WorkloadError as error:
             # The next attempt must ask again.
-            self._triggers.give_back(key, Changes(own=True))
+            self._agenda.give_back(key, Changes(own=True))
             return error
         return None
 
@@ -266,10 +277,6 @@ class Reconciler:
                 break
             found.append(held.get("data") or {})
         return found
-
-    def _is_read(self, key: Ref) -> bool:
-        """Whether a workload refers to a Secret or ConfigMap."""
-        return bool(self.readers(key))
 
     async def release(self, key: Ref, workload: Workload) -> None:
         """Take off the peer's finalizer: without the peer, nobody would, and nothing needs it."""

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from stoker.operator.triggers import Changes
+from stoker.operator.changes import Changes
 from stoker.ref import Ref
 
 ALLOWANCE: Final = 1.0

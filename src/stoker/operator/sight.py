@@ -24,9 +24,10 @@ from stoker.kube.errors import ApiError, Forbidden, NotFound
 from stoker.kube.report import Report
 from stoker.kube.resources import Target
 from stoker.operator.caches import Cached, Caches
+from stoker.plan.custody import not_ours
 from stoker.ref import Ref
 from stoker.select.choice import Choice, choices
-from stoker.select.workload import Workload
+from stoker.settings import OperatorSettings
 from stoker.status.conditions import Because
 from stoker.status.workload import Remark
 
@@ -34,11 +35,11 @@ _NEEDED: Final = ("Secret", "ConfigMap", "Service", "StatefulSet")
 
 
 class Sight:
-    """Knows which of the watches do not work. `is_ours` tells which workloads count."""
+    """Knows which of the watches do not work. `settings` tell which workloads count."""
 
-    def __init__(self, caches: Caches, is_ours: Callable[[Workload], bool]) -> None:
+    def __init__(self, caches: Caches, settings: OperatorSettings) -> None:
         self._caches = caches
-        self._is_ours = is_ours
+        self._settings = settings
         self._obstacles: dict[str, list[str]] = {}
         # Workloads that stay as they are, for what is not seen.
         self._kept: dict[Ref, Remark] = {}
@@ -116,7 +117,9 @@ class Sight:
         hidden: dict[str, ApiError] = {}
         if any(map(self._unseen, self._caches.resources)):
             for reflector in self._caches.workloads.values():
-                for workload in filter(self._is_ours, reflector.store):
+                for workload in reflector.store:
+                    if not_ours(workload, self._settings):
+                        continue
                     wanted = choices(workload)
                     hidden |= {_obstacle(one): one for one in self._hidden(wanted)}
         for said, error in hidden.items():

@@ -63,8 +63,10 @@ class _Attempt(Struct, frozen=True):
 class Statuses:
     """Writes the status of each workload in `queue`."""
 
-    def __init__(self, tools: Tools, metrics: Mapping[str, ControllerMetrics]) -> None:
-        self.queue: KeyedQueue[Ref] = KeyedQueue()
+    def __init__(
+        self, tools: Tools, queue: KeyedQueue[Ref], metrics: Mapping[str, ControllerMetrics]
+    ) -> None:
+        self.queue = queue
         self._client = tools.status_client
         self._caches = tools.caches
         self._outline = tools.outline
@@ -94,7 +96,18 @@ class Statuses:
         self.nodes.forget(key)
         self._adopted.discard(key)
 
-    async def write(self, key: Ref) -> bool:
+    async def keep(self, key: Ref) -> None:
+        """Bring the status of a workload up to date, and count it."""
+        metrics = self._metrics[key.kind]
+        try:
+            is_written = await self._is_new(key)
+        except Exception:
+            metrics.status_written(failed=True)
+            raise
+        if is_written:
+            metrics.status_written()
+
+    async def _is_new(self, key: Ref) -> bool:
         """Bring the status of a workload up to date; whether it had to be written."""
         workload, attempt = self._caches.workload(key), self._attempts.get(key)
         if workload is None or attempt is None or not _is_about(attempt, workload):

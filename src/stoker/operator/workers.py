@@ -7,24 +7,32 @@ that the work waits for is cancelled the worker is not: it would be gone, and no
 
 import time
 import traceback
-from collections.abc import Awaitable, Callable, Hashable
-from typing import Generic, TypeVar
+from collections.abc import Awaitable, Callable, Hashable, Iterable
+from typing import Final, Generic, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from stoker.errors import StokerError
 from stoker.kube.endless import undisturbed, words
-from stoker.kube.errors import NotLeading
+from stoker.kube.errors import Forbidden, NotLeading
 from stoker.kube.queue import KeyedQueue, QueueClosedError
 from stoker.logs import Logger
+from stoker.operator.refusals import Refusals
+from stoker.ref import Ref
+from stoker.web.metrics import Counter
 
 K = TypeVar("K", bound=Hashable)
+
+# So often a right is named that is missing for what is tried all the time.
+_NAMED_AGAIN: Final = 60.0
 
 
 class Job(Struct, Generic[K], frozen=True, kw_only=True):
     """What workers do with the keys of a queue.
 
-    `failed` is told of each failure, `done` how many seconds the work on a key took.
+    `failed` is told of each failure, `done` how many seconds the work on a key took. If it `waits`,
+    it begins when workloads had their first turn.
     """
 
     queue: KeyedQueue[K]
@@ -32,6 +40,7 @@ class Job(Struct, Generic[K], frozen=True, kw_only=True):
     failed: Callable[[K, Exception], None]
     done: Callable[[float], None]
     workers: int = 1
+    waits: bool = False
 
 
 async def worker(job: Job[K]) -> None:
@@ -55,6 +64,30 @@ async def _worked(job: Job[K], key: K) -> None:
         raise
     finally:
         job.done(time.monotonic() - begun)
+
+
+class Failures:
+    """Says in the log what failed, and counts what ended beside the queues, by task."""
+
+    def __init__(self, log: Logger, faults: Counter, tasks: Iterable[str]) -> None:
+        self._log = log
+        self._ungranted = Refusals(log, again=_NAMED_AGAIN)
+        self._faults = faults
+        for task in tasks:
+            faults.add(0, task)
+
+    def tell(self, message: str, key: Ref, error: Exception) -> None:
+        """Say that work on a key failed."""
+        if isinstance(error, Forbidden):
+            # It is tried every few seconds, and one line names the right for all that need it.
+            self._ungranted.tell(message, error, **asdict(key))
+        else:
+            tell(self._log, message, error, **asdict(key))
+
+    def stumbled(self, task: str, error: Exception) -> None:
+        """Say that a task ended which goes on for ever, or until it is done."""
+        self._faults.add(1, task)
+        tell(self._log, "a task ended unforeseen, and begins anew", error, task=task)
 
 
 def tell(log: Logger, message: str, error: Exception, **fields: str) -> None:
