@@ -42,6 +42,7 @@ from stoker.operator.refusals import Refusals
 from stoker.operator.register import Register
 from stoker.operator.replacing import Replacing
 from stoker.operator.sight import Sight
+from stoker.operator.standby import Standby
 from stoker.operator.standing_in import StandingIn
 from stoker.operator.statuses import Statuses
 from stoker.operator.targets import Observed, TargetRounds
@@ -60,6 +61,7 @@ _TASKS: Final = (
     "namespaces",
     "nodes",
     "replacements",
+    "standby",
     "sweep",
     "targets",
 )
@@ -77,6 +79,7 @@ class Parts(Struct, frozen=True, kw_only=True):
     sight: Sight
     reconciler: Reconciler
     turns: Turns
+    standby: Standby
     outlets: Outlets
     judgements: Judgements
     announcements: Announcements
@@ -124,6 +127,7 @@ def assembled(
         sight=sight,
         reconciler=reconciler,
         turns=turns,
+        standby=Standby(tools, agenda, reconciler, turns),
         outlets=outlets,
         judgements=judgements,
         announcements=announcements,

@@ -10,11 +10,13 @@ from collections.abc import Awaitable, Callable
 from stoker.kube.endless import Told, endless
 from stoker.kube.lease import Leadership
 
-Work = Callable[[], Awaitable[None]]
+Work = Callable[[], Awaitable[object]]
 
 
-async def lead(leadership: Leadership, work: Work, told: Told) -> None:
-    """Contend for leadership for ever, and work whenever we have it.
+async def lead(
+    leadership: Leadership, work: Work, told: Told, meanwhile: Work | None = None
+) -> None:
+    """Contend for leadership for ever, and work whenever we have it, or do something `meanwhile`.
 
     `told` is told of what ends the contest unforeseen; it begins anew then.
     """
@@ -25,7 +27,7 @@ async def lead(leadership: Leadership, work: Work, told: Told) -> None:
         while True:
             # In this order: what is lost right after it was won is lost.
             lost.clear()
-            await leadership.leading.wait()
+            await until(leadership.leading, meanwhile or leadership.leading.wait)
             await until(lost, work)
 
 

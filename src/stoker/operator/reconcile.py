@@ -115,6 +115,28 @@ class Reconciler:
             self._agenda.give_back(key, changes)
             raise
 
+    async def judge(self, key: Ref, workload: Workload) -> None:
+        """Take up what there is of a workload that another replica looks after; write nothing.
+
+        Its first turn here is a start all the same, of which most is done then.
+        """
+        held, changes = self._held(key), self._agenda.take(key)
+        try:
+            await held.refresh(workload, changes, self._register.members.members(key))
+        except BaseException:
+            self._agenda.give_back(key, changes)
+            raise
+        finally:
+            held.is_starting = True
+
+    def _held(self, key: Ref) -> Held:
+        """What is kept of a workload, be it nothing yet."""
+        held = self.held.get(key)
+        if held is None:
+            held = self.held[key] = held_with(self._tools)
+            self._register.enter(key, held)
+        return held
+
     def _divided(self, key: Ref) -> tuple[Changes, float | None]:
         """What a workload takes up now, and after how many seconds there is more."""
         changes, held = self._agenda.take(key), self.held.get(key)
@@ -156,10 +178,7 @@ class Reconciler:
         self._agenda.forget(key)
 
     async def _reconcile(self, key: Ref, workload: Workload, changes: Changes) -> Done:
-        held = self.held.get(key)
-        if held is None:
-            held = self.held[key] = held_with(self._tools)
-            self._register.enter(key, held)
+        held = self._held(key)
         members, first = self._register.members.members(key), held.is_starting
         begun, held.judging = time.monotonic(), 0.0
         try:

@@ -1,7 +1,8 @@
 """The running operator: caches fill, a leader is found, and the loops begin.
 
-Whoever does not lead keeps its caches warm and writes nothing. When leadership is lost the workers
-end, and what they knew of written objects with them; when it comes back everything is looked at.
+Whoever does not lead keeps its caches warm, judges what it would have to judge, and writes nothing.
+When leadership is lost the workers end, and what they knew with them; when it comes back everything
+is looked at.
 """
 
 import asyncio
@@ -52,9 +53,13 @@ class Operator:
             await caches.settled()
             logger("operator").info("caches are filled")
             if leadership:
-                await lead(leadership, self.work, partial(self._stumbled, "lease"))
+                told = partial(self._stumbled, "lease")
+                await lead(leadership, self.work, told, self._stand_by)
             else:
                 await self.work()
+
+    async def _stand_by(self) -> None:
+        await endless(self.parts.standby.run, partial(self._stumbled, "standby"))
 
     def not_ready(self) -> str:
         """Why this replica cannot do its work; empty when it can, or could if it led."""
@@ -105,11 +110,15 @@ class Operator:
         await worker(job)
 
     def _begin_anew(self) -> None:
-        """Trust nothing that was found out before: another may have led since."""
+        """Trust nothing that was found out before: another may have led since.
+
+        What was judged while another led is what there is now.
+        """
         parts = self.parts
+        judged = parts.standby.take()
         parts.tools.writer.forget_all()
         parts.tools.notebook.forget()
-        for key in list(parts.reconciler.held):
+        for key in parts.reconciler.held.keys() - judged:
             parts.turns.forget(key)
         found = [
             ref_from(kind, each.metadata)
