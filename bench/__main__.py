@@ -1,7 +1,7 @@
 """Runs measurements and prints a table for each; all of them, or those that are named.
 
-python -m bench [generate] [rules] [objects] [hostile] [decoding] [operator] [start] [nodes]
-                [watches] [losses] [page] [idle] [walks]
+python -m bench [generate] [rules] [objects] [hostile] [decoding] [operator] [start] [takeover]
+                [nodes] [watches] [losses] [page] [idle] [walks]
                 [--monitors N] [--page-resources N] [--peer PATH]
 """
 
@@ -21,6 +21,7 @@ from bench import (
     page,
     rules,
     start,
+    takeover,
     walks,
     watches,
 )
@@ -66,6 +67,7 @@ MEASUREMENTS: dict[str, Callable[[argparse.Namespace], bool]] = {
     "decoding": _decoding,
     "operator": operator.report,
     "start": start.report,
+    "takeover": takeover.report,
     "nodes": nodes.report,
     "watches": watches.report,
     "losses": losses.report,
