@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from stoker.generate.rules import GROWN_LIMIT, MOST_FILES
 from stoker.kube import access
 from stoker.kube.client import METADATA_ONLY, Client
 from stoker.kube.errors import (
@@ -139,6 +140,44 @@ def test_an_object_is_replaced_in_binary_form(cluster: Cluster, namespace: str, 
         with pytest.raises(ValueError, match="surprise"):
             await client.replace(wanted | {"surprise": True}, manager=OURS)
         await client.merge_patch(resource, namespace, "one", {"metadata": {"finalizers": None}})
+
+    run(cluster, script)
+
+
+@pytest.mark.parametrize("kind", ["Secret", "ConfigMap"])
+def test_an_object_is_made_in_binary_form(cluster: Cluster, namespace: str, kind: str) -> None:
+    """All of it arrives, by a manager that is named; never over one that is there."""
+    text = {"Secret": base64.b64encode(b"\0\xff" * 20_000).decode(), "ConfigMap": "ü" * 20_000}
+    wanted = config_map(namespace, {"new": text[kind], "no": ""}, labels={"a": "b"})
+    wanted |= {"kind": kind}
+
+    async def script(client: Client) -> None:
+        resource = {"Secret": SECRET, "ConfigMap": CONFIG_MAP}[kind]
+        answer = await client.make(wanted, manager=OURS)
+        assert set(answer) == {"apiVersion", "kind", "metadata"}
+        found = await client.get(resource, namespace, "one")
+        assert found["data"] == wanted["data"]
+        assert found["metadata"]["labels"] == {"a": "b"}
+        assert [each["manager"] for each in found["metadata"]["managedFields"]] == [OURS]
+        with pytest.raises(AlreadyExists):
+            await client.make(wanted, manager=OURS)
+
+    run(cluster, script)
+
+
+def test_as_many_rule_files_as_go_into_a_config_map_are_taken(
+    cluster: Cluster, namespace: str
+) -> None:
+    """However long their names are, in either way in which they are written."""
+    names = (f"{number:04}".ljust(248, "a") + ".yaml" for number in range(MOST_FILES))
+    files = dict.fromkeys(names, "x" * (GROWN_LIMIT // MOST_FILES))
+
+    async def script(client: Client) -> None:
+        wanted = config_map(namespace, files)
+        await client.apply(wanted, manager=OURS)
+        await client.apply(wanted | {"data": dict.fromkeys(files, "y" * 655)}, manager=OURS)
+        await client.delete(CONFIG_MAP, namespace, "one")
+        await client.make(wanted, manager=OURS)
 
     run(cluster, script)
 
