@@ -43,9 +43,14 @@ SAME: dict[str, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
     "cluster": ((), "cluster", ()),
     "namespaced": (("scope=namespaced",), "namespaced", ()),
     "cluster, all": (
-        ("repair.enabled=true", "consolidate.enabled=true", "kubelet.endpointSlices=true"),
+        (
+            "repair.enabled=true",
+            "consolidate.enabled=true",
+            "kubelet.endpointSlices=true",
+            "dashboard.enabled=true",
+        ),
         "cluster",
-        ("kubelet/endpointslices", "repair", "consolidate"),
+        ("kubelet/endpointslices", "repair", "consolidate", "dashboard"),
     ),
     "namespaced, all": (
         ("scope=namespaced", "repair.enabled=true", "consolidate.enabled=true"),

@@ -1,0 +1,400 @@
+"""Alerts about the operator: promtool says when each fires, and real trouble makes real ones.
+
+What promtool is given are series of a moment that has lasted for a day; the trouble is made with
+running operators, which a real Prometheus scrapes with the installed rules, only quicker.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+from urllib.request import urlopen
+
+import pytest
+import yaml
+
+from tests.live.operating import Running, World, prometheus, service_monitor
+from tools.build import binaries
+from tools.ports import held_port
+from tools.waiting import DEADLINE, until
+
+Object = dict[str, Any]
+
+ROOT = Path(__file__).parents[2]
+SPEC = yaml.safe_load((ROOT / "deploy/base/prometheusrule.yaml").read_text())["spec"]
+ALERTS = {rule["alert"] for group in SPEC["groups"] for rule in group["rules"] if "alert" in rule}
+
+ALONE = "--leader-election=false"
+P = "prometheus_operator_"
+POD = 'namespace="stoker", job="stoker-operator", pod="a", instance="a"'
+OTHER = POD.replace('"a"', '"b"')
+Q = f'{POD}, controller="prometheus"'
+
+
+def steady(series: str, value: float) -> dict[str, str]:
+    """A series that has one value for two days."""
+    return {series: f"{value}x2880"}
+
+
+def rising(series: str, step: float) -> dict[str, str]:
+    """A counter that grows by so much a minute for two days."""
+    return {series: f"0+{step}x2880"}
+
+
+def part(failed: str, of: str, labels: str, share: float) -> dict[str, str]:
+    """Two counters, one of which is a part of the other."""
+    return rising(f"{P}{failed}{{{labels}}}", 100 * share) | rising(f"{P}{of}{{{labels}}}", 100)
+
+
+def requests(share: float) -> dict[str, str]:
+    """Requests to the API server, some of them without an answer."""
+    name = f"{P}kubernetes_client_http_requests_total"
+    return rising(f'{name}{{{POD}, status_code="0"}}', 100 * share) | rising(
+        f'{name}{{{POD}, status_code="200"}}', 100 * (1 - share)
+    )
+
+
+def waiting(slow: float) -> dict[str, str]:
+    """A queue in which a part of the keys waits for up to a minute."""
+    name = f'{P}workqueue_latency_seconds_bucket{{{Q}, name="prometheus", le='
+    return {
+        **rising(f'{name}"1"}}', 100 * (1 - slow)),
+        **rising(f'{name}"60"}}', 100),
+        **rising(f'{name}"+Inf"}}', 100),
+    }
+
+
+def held_back(seconds: float) -> dict[str, str]:
+    """Requests that wait for their turn on average."""
+    name = f"{P}kubernetes_client_rate_limiter_duration_seconds"
+    labels = f'{{{POD}, endpoint="x"}}'
+    return rising(f"{name}_sum{labels}", 60 * seconds) | rising(f"{name}_count{labels}", 60)
+
+
+def memory(later: float, entries: float) -> dict[str, str]:
+    """What the process held a day ago and holds now, and what it knew and knows."""
+    return {
+        f"{P}allocated_blocks{{{POD}}}": f"1000x1440 {later}x1440",
+        f'{P}cache_entries{{{POD}, cache="pods"}}': f"100x1440 {entries}x1440",
+    }
+
+
+def ready(first: int, second: int) -> dict[str, str]:
+    """Two replicas that are at work or not."""
+    return steady(f"{P}ready{{{Q}}}", first) | steady(
+        f'{P}ready{{{OTHER}, controller="prometheus"}}', second
+    )
+
+
+def condition(kind: str, status: str) -> dict[str, str]:
+    """A workload with a condition; labels of the workload win over those of the scrape."""
+    who = 'job="stoker-operator", pod="a", namespace="shop", name="main", controller="prometheus"'
+    told = f'condition="{kind}", status="{status}"'
+    return steady(f"{P}prometheus_status_condition{{{who}, {told}}}", 1)
+
+
+WEB = 'namespace="stoker", job="stoker-webhook", path="/x"'
+
+
+def reviews(share: float) -> dict[str, str]:
+    """Requests to the webhook, some of which fail."""
+    name = f"{P}admission_webhook_requests_total"
+    return rising(f'{name}{{{WEB}, code="500"}}', 100 * share) | rising(
+        f'{name}{{{WEB}, code="200"}}', 100 * (1 - share)
+    )
+
+
+class Case(NamedTuple):
+    """Series with which an alert fires, and such with which it stays quiet."""
+
+    fires: Mapping[str, str]
+    quiet: Mapping[str, str]
+
+
+HERE = steady(f"{P}build_info{{{POD}}}", 1)
+CASES = {
+    "StokerAbsent": Case({}, HERE),
+    "PrometheusOperatorNotReady": Case(ready(0, 0), ready(0, 1)),
+    "StokerSeveralLead": Case(ready(1, 1), ready(1, 0)),
+    "StokerBlind": Case(
+        steady(f"{P}watch_silence_seconds{{{Q}}}", 90),
+        steady(f"{P}watch_silence_seconds{{{Q}}}", 27),
+    ),
+    "PrometheusOperatorListErrors": Case(
+        part("list_operations_failed_total", "list_operations_total", Q, 0.5),
+        part("list_operations_failed_total", "list_operations_total", Q, 0.1),
+    ),
+    "PrometheusOperatorWatchErrors": Case(
+        part("watch_operations_failed_total", "watch_operations_total", Q, 0.5),
+        part("watch_operations_failed_total", "watch_operations_total", Q, 0.1),
+    ),
+    "StokerApiErrors": Case(requests(0.2), requests(0.05)),
+    "PrometheusOperatorReconcileErrors": Case(
+        part("reconcile_errors_total", "reconcile_operations_total", Q, 0.2),
+        part("reconcile_errors_total", "reconcile_operations_total", Q, 0.05),
+    ),
+    "PrometheusOperatorSyncFailed": Case(
+        steady(f'{P}syncs{{{Q}, status="failed"}}', 2),
+        steady(f'{P}syncs{{{Q}, status="failed"}}', 0) | steady(f'{P}syncs{{{Q}, status="ok"}}', 5),
+    ),
+    "PrometheusOperatorStatusUpdateErrors": Case(
+        part("status_update_errors_total", "status_update_operations_total", Q, 0.2),
+        part("status_update_errors_total", "status_update_operations_total", Q, 0.05),
+    ),
+    "PrometheusOperatorNodeLookupErrors": Case(
+        rising(f"{P}node_address_lookup_errors_total{{{POD}}}", 12),
+        rising(f"{P}node_address_lookup_errors_total{{{POD}}}", 3),
+    ),
+    "StokerQueueStuck": Case(
+        steady(f'{P}workqueue_longest_running_processor_seconds{{{Q}, name="x"}}', 400),
+        steady(f'{P}workqueue_longest_running_processor_seconds{{{Q}, name="x"}}', 30),
+    ),
+    "StokerQueueSlow": Case(waiting(0.5), waiting(0)),
+    "StokerHeldBack": Case(held_back(2), held_back(0.5)),
+    "StokerBusy": Case(
+        rising(f"{P}reconcile_operations_total{{{Q}}}", 600),
+        rising(f"{P}reconcile_operations_total{{{Q}}}", 60),
+    ),
+    "StokerSetsReplaced": Case(
+        rising(f"{P}reconcile_sts_delete_create_total{{{Q}}}", 0.2),
+        rising(f"{P}reconcile_sts_delete_create_total{{{Q}}}", 0.01),
+    ),
+    "StokerTaskFaults": Case(
+        rising(f'{P}task_faults_total{{{POD}, task="lease"}}', 0.2),
+        steady(f'{P}task_faults_total{{{POD}, task="lease"}}', 3),
+    ),
+    "StokerMemoryGrowth": Case(memory(2000, 100), memory(2000, 200)),
+    "PrometheusOperatorRejectedResources": Case(
+        steady(f'{P}managed_resources{{{Q}, resource="Probe", state="rejected"}}', 1),
+        steady(f'{P}managed_resources{{{Q}, resource="Probe", state="rejected"}}', 0)
+        | steady(f'{P}managed_resources{{{Q}, resource="Probe", state="selected"}}', 9),
+    ),
+    "StokerWorkloadNotReconciled": Case(
+        condition("Reconciled", "False"), condition("Reconciled", "True")
+    ),
+    "StokerWorkloadNotAvailable": Case(
+        condition("Available", "Degraded"), condition("Available", "True")
+    ),
+    "StokerWebhookErrors": Case(reviews(0.1), reviews(0.01)),
+    "StokerWebhookOverloaded": Case(
+        rising(f'{P}admission_webhook_turned_away_total{{{WEB}, cause="deadline"}}', 12),
+        steady(f'{P}admission_webhook_turned_away_total{{{WEB}, cause="deadline"}}', 12),
+    ),
+}
+
+
+def test_every_alert_has_a_case() -> None:
+    """A new alert is not forgotten here."""
+    assert set(CASES) == ALERTS
+
+
+def firing(folder: Path, series: Mapping[str, str], name: str, *, expected: bool) -> str:
+    """What promtool has against an alert that fires, or does not, with these series."""
+    rules = folder / "rules.yaml"
+    rules.write_text(json.dumps(SPEC))
+    # Whatever the labels are: only whether there is one is asked for.
+    asked = f'count(ALERTS{{alertname="{name}", alertstate="firing"}}) or vector(0)'
+    test: Object = {
+        "rule_files": [str(rules)],
+        "evaluation_interval": "1m",
+        "tests": [
+            {
+                "interval": "1m",
+                "input_series": [{"series": key, "values": text} for key, text in series.items()],
+                "promql_expr_test": [
+                    {
+                        "expr": asked,
+                        "eval_time": "46h",
+                        "exp_samples": [{"labels": "{}", "value": int(expected)}],
+                    }
+                ],
+            }
+        ],
+    }
+    file = folder / "test.yaml"
+    file.write_text(json.dumps(test))
+    promtool = binaries("promtool")["promtool"]
+    done = subprocess.run(
+        [promtool, "test", "rules", file], capture_output=True, text=True, check=False
+    )
+    return "" if done.returncode == 0 else done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_an_alert_fires_when_it_should(name: str, tmp_path: Path) -> None:
+    """With the trouble it is for, and not with what is usual."""
+    assert firing(tmp_path, CASES[name].fires, name, expected=True) == ""
+    assert firing(tmp_path, CASES[name].quiet, name, expected=False) == ""
+
+
+class Watcher:
+    """A Prometheus that scrapes operators each second, and has the installed rules, made quick."""
+
+    def __init__(self, folder: Path) -> None:
+        self._targets = folder / "targets.json"
+        self.scrape()
+        config = {
+            "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
+            "rule_files": [str(folder / "rules.yaml")],
+            "scrape_configs": [
+                {
+                    "job_name": "stoker-operator",
+                    "honor_labels": True,
+                    "file_sd_configs": [{"files": [str(self._targets)], "refresh_interval": "1s"}],
+                }
+            ],
+        }
+        (folder / "prometheus.yml").write_text(json.dumps(config))
+        (folder / "rules.yaml").write_text(quickened(json.dumps(SPEC)))
+        self._port = held_port()
+        self._log = folder / "prometheus.log"
+        command = [
+            str(binaries("prometheus")["prometheus"]),
+            f"--config.file={folder / 'prometheus.yml'}",
+            f"--storage.tsdb.path={folder / 'data'}",
+            f"--web.listen-address=127.0.0.1:{self._port}",
+        ]
+        with self._log.open("w") as output:
+            self._process = subprocess.Popen(command, stderr=output)
+
+    def scrape(self, **operators: Running) -> None:
+        """Scrape these operators and no others."""
+        groups = [
+            {
+                "targets": [f"127.0.0.1:{operator.port}"],
+                "labels": {"namespace": "stoker", "pod": name},
+            }
+            for name, operator in operators.items()
+        ]
+        scratch = self._targets.with_suffix(".new")
+        scratch.write_text(json.dumps(groups))
+        scratch.rename(self._targets)
+
+    def firing(self) -> set[str]:
+        """The alerts that fire now."""
+        assert self._process.poll() is None, self._log.read_text()[-2000:]
+        try:
+            with urlopen(f"http://127.0.0.1:{self._port}/api/v1/alerts", timeout=10) as answer:
+                found = json.load(answer)["data"]["alerts"]
+        except OSError:
+            return set()
+        return {each["labels"]["alertname"] for each in found if each["state"] == "firing"}
+
+    def until_firing(self, *names: str) -> None:
+        """Wait until all of these fire at once."""
+        until(f"{', '.join(names)} to fire", lambda: set(names) <= self.firing())
+
+    def until_quiet(self, *names: str) -> None:
+        """Wait until none of these fires."""
+        until(f"{', '.join(names)} to end", lambda: not set(names) & self.firing())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.terminate()
+        self._process.wait(DEADLINE)
+
+
+def quickened(rules: str) -> str:
+    """Rules that look at seconds instead of minutes, and wait for nothing."""
+    rules = re.sub(r'"for": "\w+"', '"for": "0s"', rules)
+    return re.sub(r"\[(\d+)m\]", r"[\1s]", rules).replace("[1h]", "[5m]")
+
+
+def _at_least(counted: Callable[[], float], number: int) -> bool:
+    return counted() >= number
+
+
+def limited(world: World, *verbs: str) -> Path:
+    """A kubeconfig by which somebody may do this and nothing else, with everything there is."""
+    user = f"limited-{world.namespace}"
+    document = json.loads(world.cluster.kubeconfig.read_text())
+    document["users"][0]["user"] |= {"as": user, "as-groups": ["system:authenticated"]}
+    path = world.cluster.directory / f"kubeconfig-{user}"
+    path.write_text(json.dumps(document))
+    rules = [{"apiGroups": ["*"], "resources": ["*"], "verbs": list(verbs)}]
+    subject = {"kind": "User", "name": user, "apiGroup": "rbac.authorization.k8s.io"}
+    role = {"kind": "ClusterRole", "name": user, "apiGroup": "rbac.authorization.k8s.io"}
+    of = "/apis/rbac.authorization.k8s.io/v1"
+    request = world.cluster.api.request
+    request("POST", f"{of}/clusterroles", {"metadata": {"name": user}, "rules": rules})
+    binding = {"metadata": {"name": user}, "roleRef": role, "subjects": [subject]}
+    request("POST", f"{of}/clusterrolebindings", binding)
+    return path
+
+
+def test_trouble_with_resources_and_workloads_is_told(world: World, tmp_path: Path) -> None:
+    """One alert for each: and each ends with its cause."""
+    world.put(prometheus("main"), service_monitor("cart"))
+    flags = (f"--namespaces={world.namespace}", ALONE)
+    with Watcher(tmp_path) as watcher, Running.start(world.cluster, *flags) as operator:
+        watcher.scrape(a=operator)
+        world.settled("prometheus", "main")
+        watcher.until_quiet(*ALERTS)
+        world.put(service_monitor("cart", scrapeTimeout="2m", interval="1m"))
+        world.put(prometheus("nowhere", nodeSelector={"there": "is-none"}))
+        world.put(prometheus("broken", version="none"))
+        watcher.until_firing(
+            "PrometheusOperatorRejectedResources",
+            "PrometheusOperatorReconcileErrors",
+            "PrometheusOperatorSyncFailed",
+            "StokerWorkloadNotReconciled",
+            "StokerWorkloadNotAvailable",
+        )
+        world.put(service_monitor("cart"))
+        for name in ("nowhere", "broken"):
+            world.delete("prometheus", name)
+        watcher.until_quiet(*ALERTS)
+        replaced = partial(operator.metric, "prometheus_operator_reconcile_sts_delete_create_total")
+        for count, policy in enumerate(("OrderedReady", "Parallel") * 2, start=1):
+            world.patch("prometheus", "main", {"spec": {"podManagementPolicy": policy}})
+            until(f"{count} replacements", partial(_at_least, replaced, count))
+        watcher.until_firing("StokerSetsReplaced")
+
+
+def test_trouble_with_replicas_is_told(world: World, tmp_path: Path) -> None:
+    """None at all, several that lead, and none that leads."""
+    world.put(prometheus("main"))
+    flags = f"--namespaces={world.namespace}"
+    with Watcher(tmp_path) as watcher, ExitStack() as stack:
+        watcher.until_firing("StokerAbsent")
+        leader = stack.enter_context(Running.start(world.cluster, flags))
+        standby = stack.enter_context(Running.start(world.cluster, flags))
+        watcher.scrape(a=leader, b=standby)
+        watcher.until_quiet(*ALERTS)
+        third = stack.enter_context(Running.start(world.cluster, flags, ALONE))
+        watcher.scrape(a=leader, b=standby, c=third)
+        watcher.until_firing("StokerSeveralLead")
+        leader.kill()
+        third.kill()
+        watcher.scrape(b=standby)
+        watcher.until_firing("PrometheusOperatorNotReady")
+        watcher.until_quiet("PrometheusOperatorNotReady", "StokerSeveralLead")
+
+
+@pytest.mark.parametrize(
+    ("verbs", "alert"),
+    [
+        (("get",), "PrometheusOperatorListErrors"),
+        (("get", "list"), "PrometheusOperatorWatchErrors"),
+    ],
+)
+def test_missing_rights_are_told(
+    world: World, tmp_path: Path, verbs: tuple[str, ...], alert: str
+) -> None:
+    """Of lists and of watches, each by its own alert."""
+    config = limited(world, *verbs)
+    flags = f"--namespaces={world.namespace}"
+    with (
+        Watcher(tmp_path) as watcher,
+        Running.start(world.cluster, flags, kubeconfig=config, ready=False) as operator,
+    ):
+        watcher.scrape(a=operator)
+        watcher.until_firing(alert, "PrometheusOperatorNotReady")
