@@ -122,6 +122,7 @@ def output() -> Names:
     calls = {
         "lint": ["lint", "--format", "json", example],
         "explain": ["explain", "servicemonitor", "shop/cart", "-o", "json", "--from", example],
+        "status": ["status", "-o", "json", "-f", example],
         "migrate agent-mode": _migrating(),
     }
     found: set[str] = set()

@@ -21,6 +21,7 @@ COMMANDS = {
     "reloader": "unpack a configuration, fill in the pod's values, and have it reloaded",
     "render": "print the objects that manifests become, without a cluster",
     "serve": "show manifests on the status page, and keep up with them while you edit",
+    "status": "list everything that is not well, on a cluster or among manifests",
     "version": "print the version, and those of everything that is taken for granted",
     "webhook": "answer the API server: validate, mutate and convert objects",
 }

@@ -174,9 +174,11 @@ def test_one_option_means_one_thing_in_all_commands() -> None:
                     meant.setdefault(short, set()).add(long)
     assert meant == {
         "-h": {("--help",)},
+        "-A": {("--all-namespaces",)},
         "-f": {()},
         "-n": {("--namespace",)},
         "-o": {("--output",)},
+        "-w": {("--watch",)},
     }
 
 

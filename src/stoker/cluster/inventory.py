@@ -18,17 +18,21 @@ from stoker.kube.client import Client, ListPage
 from stoker.kube.errors import Forbidden, NotFound
 from stoker.kube.reading import LAST_APPLIED, Reader
 from stoker.kube.resources import ApiResource
-from stoker.ref import Ref, ref_of
+from stoker.ref import Ref, ref_of, ref_of_manifest
 from stoker.select.choice import NAMESPACE_NAME
 from stoker.targets.objects import EndpointSlice, Ingress, Node, Service
 from stoker.view.listing import Listing, Need
 from stoker.view.objects import PodGroup
+from stoker.view.rivals import rivals_of
 
 _PAGE: Final = "500"
 
 
 class Inventory:
-    """What a user may see of our kinds in a cluster; where not all, in some namespaces."""
+    """What a user may see of our kinds in a cluster; where not all, in some namespaces.
+
+    `notes` say what is missing, `hidden` those of them that more rights would mend, by kind.
+    """
 
     def __init__(self, client: Client, fallback: Sequence[str]) -> None:
         self.workloads: list[Any] = []
@@ -36,6 +40,9 @@ class Inventory:
         self.namespaces: dict[str, dict[str, str]] = {}
         self.foreign: dict[Ref, ObjectMeta] = {}
         self.notes: list[str] = []
+        self.hidden: list[tuple[str, str]] = []
+        self.undecodable: dict[Ref, str] = {}
+        self.rivals: dict[Ref, tuple[str, ...]] = {}
         self._client = client
         self._fallback = fallback
 
@@ -59,12 +66,13 @@ class Inventory:
         try:
             made = read(Raw(msgspec.json.encode(found)))
         except DecodeError as error:
-            metadata = found["metadata"]
-            where = f"{found['kind']} {metadata.get('namespace')}/{metadata['name']}"
-            self.notes.append(f"{where} cannot be read and counts for nothing: {error}")
+            ref = ref_of_manifest(found)
+            self.undecodable[ref] = str(error)
+            self.notes.append(f"{ref} cannot be read and counts for nothing: {error}")
             return
         into.append(made)
         self.foreign[ref_of(made)] = _foreign(found["metadata"])
+        self.rivals[ref_of(made)] = rivals_of(found["metadata"].get("managedFields"))
 
     async def _listed(self, resource: ApiResource) -> list[Object]:
         try:
@@ -73,7 +81,7 @@ class Inventory:
             self.notes.append(f"the cluster does not have {resource.name}")
             return []
         except Forbidden as error:
-            self.notes.append(f"you may not {error.verb} {resource.name} in all namespaces")
+            self._hides(resource, f"you may not {error.verb} {resource.name} in all namespaces")
         if not resource.namespaced:
             return []
         return [each for name in self._fallback for each in await self._in(resource, name)]
@@ -82,8 +90,13 @@ class Inventory:
         try:
             return await self._pages(resource, namespace)
         except Forbidden as error:
-            self.notes.append(f"you may not {error.verb} {resource.name} in namespace {namespace}")
+            where = f"{resource.name} in namespace {namespace}"
+            self._hides(resource, f"you may not {error.verb} {where}")
             return []
+
+    def _hides(self, resource: ApiResource, note: str) -> None:
+        self.notes.append(note)
+        self.hidden.append((resource.kind, note))
 
     async def _pages(self, resource: ApiResource, namespace: str | None) -> list[Object]:
         query = {"limit": _PAGE}

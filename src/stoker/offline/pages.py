@@ -4,38 +4,27 @@ Reading and deciding happen in a thread; the page is answered meanwhile with wha
 """
 
 import asyncio
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Final, TypeVar
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from stoker.consolidate import stand_ins_of
 from stoker.explain.answer import Explanation
-from stoker.explain.idle import idle_of
 from stoker.explain.resource import explained
-from stoker.explain.workload import selected
 from stoker.logs import logger
 from stoker.offline.surroundings import view_of
 from stoker.offline.watched import Folder
 from stoker.offline.world import World
 from stoker.page.answering import AT_ONCE, Answering
 from stoker.page.answers import BusyError, Items, Origin, Problem, Row
+from stoker.page.decided import decided
 from stoker.page.desk import Desk
-from stoker.page.index import IndexMaker, Query
-from stoker.page.judged import Judged, held_by
+from stoker.page.index import Query
+from stoker.page.judged import Judged
 from stoker.page.overview import items_of
-from stoker.plan import OWN, Plan, in_sight
-from stoker.ref import Ref, ref_of
 from stoker.select.choice import Resource
-from stoker.select.workload import Workload
 from stoker.settings import OperatorSettings
 from stoker.view.configuration import Layout
-from stoker.view.not_ours import not_managed
-from stoker.view.reconciled import why_not_reconciled
-from stoker.view.sorted import Sorted
-from stoker.view.view import View
 
 T = TypeVar("T")
 
@@ -137,57 +126,6 @@ def _listed(desk: Desk, query: Query) -> Items:
     return items_of(desk.revision, query, found, desk.items(query, found))
 
 
-# --- What became of a directory -------------------------------------------------------------------
-
-
 def desk_of(world: World, settings: OperatorSettings, revision: int) -> Desk:
     """Everything decided: once for each workload."""
-    view = view_of(world, settings)
-    seen = in_sight(world.resources, settings)
-    brief = replace(view, surroundings=Sorted(view.surroundings), brief=True)
-    judged: dict[str, Judged] = {}
-    users: defaultdict[Ref, list[Judged]] = defaultdict(list)
-    for workload in sorted(world.workloads, key=lambda each: str(ref_of(each))):
-        mine = [] if not_managed(view, workload) else selected(view, workload, seen)
-        found = judged[str(ref_of(workload))] = _judged(brief, workload, mine)
-        for each in mine:
-            users[ref_of(each)].append(found)
-    known = {ref_of(each): each for each in world.resources}
-    maker = IndexMaker(lambda resource: users.get(ref_of(resource), ()))
-    for resource in world.resources:
-        maker.add(resource)
-
-    return Desk(
-        revision=revision,
-        view=view,
-        judged=judged,
-        users=lambda resource: users.get(ref_of(resource), ()),
-        index=maker.made({title: each.kinds for title, each in judged.items()}),
-        find=known.get,
-        stand_ins=stand_ins_of if settings.consolidate_monitors else None,
-    )
-
-
-def _judged(view: View, workload: Workload, mine: Sequence[Resource]) -> Judged:
-    """What a workload makes of the resources that it selects."""
-    title, version = str(ref_of(workload)), workload.spec.version or ""
-    if not_managed(view, workload):
-        return Judged(workload=workload, title=title, version=version)
-    made, _ = view.tried(workload, mine)
-    problem = why_not_reconciled(made)
-    return Judged(
-        workload=workload,
-        title=title,
-        version=made.version or version,
-        verdicts={key: (each, made.ignored.get(key, ())) for key, each in made.verdicts.items()},
-        problem=problem,
-        held=held_by(workload, view.settings, problem, made.notes),
-        ignored=made.ignored.get(OWN, ()),
-        notes=made.notes,
-        rule_files=_rule_files(made),
-        idle=idle_of(view, made),
-    )
-
-
-def _rule_files(made: Plan) -> int:
-    return max(1, len(getattr(made.contents, "rule_files", ())))
+    return decided(view_of(world, settings), revision)

@@ -9,8 +9,9 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
+from stoker.offline.lines import Lines
 from stoker.offline.manifests import Unreadable, files, read
-from stoker.offline.world import Refused, World, gathered, settled
+from stoker.offline.world import Place, Refused, World, gathered, settled
 from stoker.page.answers import Problem
 
 Stamp: TypeAlias = tuple[int, int, int]
@@ -78,7 +79,7 @@ class Folder:
 
     def _taken(self, path: str, before: _File | None) -> _File:
         """A file as it is, or as it was last known."""
-        stamp = _stamp(path)
+        stamp = stamp_of(path)
         if before is not None and before.stamp == stamp and stamp != _NOTHING:
             return before
         self.read_files += 1
@@ -96,7 +97,10 @@ class Folder:
 
     def _problem(self, refused: Refused, *, hide: bool) -> Problem:
         source = _readable(os.path.relpath(refused.source, self._base))
-        place = f"{source}:{refused.line}" if refused.line else source
+        place = source
+        if refused.line:
+            at = Place(refused.source, refused.line, refused.path)
+            place = f"{source}:{Lines().line(at, refused.reasons[0])}"
         # What a parser quotes may be of a Secret.
         reasons = (_UNTOLD,) if hide else refused.reasons
         return Problem(source=place, subject=refused.subject, reasons=reasons)
@@ -107,7 +111,9 @@ def _readable(path: str) -> str:
     return os.fsencode(path).decode(errors="replace")
 
 
-def _stamp(path: str) -> Stamp:
+def stamp_of(path: str) -> Stamp:
+    """What tells a file from what it was before it changed."""
+    """What tells a file from the same file once it has changed."""
     try:
         found = os.stat(path)
     except OSError:

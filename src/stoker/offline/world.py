@@ -37,16 +37,25 @@ T = TypeVar("T", bound=Named | Workload | Resource)
 DEFAULT_NAMESPACE = "default"
 
 
+class Place(Struct, frozen=True):
+    """Where an object is written: file, first line of its document, and the path in that."""
+
+    source: str
+    line: int
+    path: str = ""
+
+
 class Refused(Struct, frozen=True):
     """An object that a cluster would not have taken, or a file that holds none.
 
-    `line` is where it begins, 0 where unknown.
+    `line` is where its document begins, 0 where unknown, `path` leads to it from there.
     """
 
     source: str
     subject: str
     reasons: tuple[str, ...]
     line: int = 0
+    path: str = ""
 
 
 class World(Struct):
@@ -55,7 +64,7 @@ class World(Struct):
     `surroundings` are Services, pods, roles and the like; `unread` those that could not be read,
     which harms nobody but who asks for an explanation. `rivals` are the operators that share a
     workload, where a manifest comes from a cluster and shows that. `doubled` are sentences about
-    objects that are there more than once.
+    objects that are there more than once. `places` says where those of our kinds are written.
     """
 
     workloads: list[Workload] = []
@@ -67,6 +76,7 @@ class World(Struct):
     unread: list[Refused] = []
     rivals: dict[Ref, tuple[str, ...]] = {}
     doubled: tuple[tuple[str, str], ...] = ()
+    places: dict[Ref, Place] = {}
 
     @property
     def assets(self) -> Contents:
@@ -158,6 +168,7 @@ def _add_ours(world: World, manifest: Manifest, version: Version) -> None:
     except DecodeError as error:
         _refuse(world, manifest, str(error))
         return
+    world.places[ref_of(found)] = Place(manifest.source, manifest.line, manifest.path)
     if isinstance(found, Workload):
         world.workloads.append(found)
         written = _metadata(manifest).get("managedFields")
@@ -262,4 +273,4 @@ def _refuse(world: World, manifest: Manifest, *reasons: str) -> None:
 def _refused(manifest: Manifest, *reasons: str) -> Refused:
     name, namespace = _identity(manifest)
     subject = f"{manifest.object.get('kind')} {namespace}/{name}"
-    return Refused(manifest.source, subject, reasons, manifest.line)
+    return Refused(manifest.source, subject, reasons, manifest.line, manifest.path)

@@ -12,22 +12,27 @@ PROBLEM: Final = "problem"
 UNKNOWN: Final = "unknown"
 
 
-def wellness_of(rows: Sequence[Row], totals: Totals, unusable: int) -> tuple[str, str]:
+def wellness_of(
+    rows: Sequence[Row], totals: Totals, unusable: int, inside: str = ""
+) -> tuple[str, str]:
     """Whether all is well (good, problem or unknown), and everything in a sentence.
 
-    `unusable` is how many objects cannot be used as they are written.
+    `unusable` is how many objects cannot be used as they are written, `inside` the namespace of
+    all this, where it is one.
     """
-    parts = [_workloads(rows), *_resources(totals)]
+    first = [] if inside and not rows else [_workloads(rows)]
+    parts = [*first, *_resources(totals)]
     if unusable:
         parts.append(f"{counted(unusable, 'object')} cannot be used")
-    return _state(rows, totals, unusable), "; ".join(parts)
+    told = "; ".join(parts) or f"There is nothing in namespace {inside}"
+    return _state(rows, totals, unusable), told[:1].upper() + told[1:]
 
 
 def _state(rows: Sequence[Row], totals: Totals, unusable: int) -> str:
-    doubtful = totals.unclear
+    doubtful, nothing = totals.unclear, not rows and not totals.total
     if unusable or totals.total - totals.used - doubtful or _number(rows, PROBLEM):
         return PROBLEM
-    return UNKNOWN if doubtful or _number(rows, UNKNOWN) or not rows else GOOD
+    return UNKNOWN if doubtful or _number(rows, UNKNOWN) or nothing else GOOD
 
 
 def _number(rows: Sequence[Row], state: str) -> int:
