@@ -24,7 +24,7 @@ from stoker.explain.ask import explanation
 from stoker.offline.manifests import read
 from stoker.offline.surroundings import view_of
 from stoker.offline.world import world_of
-from stoker.plan import Existing, Facts, Memory, kept_of, planned
+from stoker.plan import Existing, Facts, Memory, kept_of, plan
 from stoker.ref import ref_of
 from stoker.select.assets import Contents
 from stoker.settings import OperatorSettings, capabilities_with
@@ -79,12 +79,12 @@ def change_of_a_monitor() -> Walk:
     monitors = {ref_of(each): each for each in map(_monitor, range(100))}
     memory = Memory(kept_of(workload, facts.capabilities, facts.assets), Built())
     memory.kept.put_all(monitors, facts.assets)
-    planned(facts, workload, Existing(), memory)
+    plan(facts, workload, Existing(), memory)
     changed = _monitor(7, "other")
 
     def work() -> None:
         memory.kept.put_all({ref_of(changed): changed}, facts.assets)
-        planned(facts, workload, Existing(), memory)
+        plan(facts, workload, Existing(), memory)
 
     return walked(work)
 

@@ -19,14 +19,14 @@ from stoker.api.monitors import PodMonitor, ServiceMonitor
 from stoker.api.prometheus import Prometheus, PrometheusAgent
 from stoker.api.rules import PrometheusRule
 from stoker.build.remembered import Built
-from stoker.compare.plan import planned as compared
+from stoker.compare.plan import planned
 from stoker.consolidate import manifest_of
 from stoker.errors import WorkloadError
 from stoker.explain.workload import explained_workload
 from stoker.offline.objects import rendered
 from stoker.offline.surroundings import view_of
 from stoker.offline.world import World
-from stoker.plan import Existing, Memory, Plan, kept_of, plan, planned, stand_ins_of_plan
+from stoker.plan import Existing, Memory, Plan, kept_of, plan, stand_ins_of_plan
 from stoker.ref import Ref, ref_of, ref_of_manifest
 from stoker.select.choice import Resource
 from stoker.select.workload import CONTROLLER_ID, Workload
@@ -165,8 +165,8 @@ def test_render_diff_and_explain_read_the_same_plan(
     assert as_written(shown) == as_written(wanted)
     for each in found:
         ours = plans[ref_of(each)]
-        assert compared(view, each).objects == ours.objects
-        assert compared(view, each).problem.startswith("not looked after") == bool(ours.not_ours)
+        assert planned(view, each).objects == ours.objects
+        assert planned(view, each).problem.startswith("not looked after") == bool(ours.not_ours)
         told = explained_workload(view, each).headline
         assert told.startswith("not looked after") == bool(ours.not_ours)
 
@@ -183,7 +183,7 @@ def fed(view: Any, workload: Workload, members: list[Resource], order: list[int]
         if members:
             one = members[number % len(members)]
             kept.put_all({ref_of(one): one}, facts.assets)
-            planned(facts, workload, Existing(), memory)
+            plan(facts, workload, Existing(), memory)
             kept.remove(ref_of(one), facts.assets)
     kept.put_all({ref_of(each): each for each in members}, facts.assets)
     return memory
@@ -191,7 +191,8 @@ def fed(view: Any, workload: Workload, members: list[Resource], order: list[int]
 
 def answer(found: Plan) -> tuple[Any, ...]:
     """What of a plan is acted upon."""
-    return found.objects, found.only_made, found.contents, found.problem, found.notes
+    told = found.not_ours, found.version, found.problem, found.notes, found.verdicts, found.ignored
+    return found.objects, found.only_made, found.contents, *told
 
 
 @given(WORKLOADS, RESOURCES, SETTINGS, st.lists(st.integers(0, 9), min_size=1, max_size=4))
@@ -210,10 +211,10 @@ def test_what_is_remembered_changes_nothing(
         if memory is None:
             assert fresh.unmade
             continue
-        assert answer(planned(view.facts, each, Existing(), memory)) == answer(fresh)
+        assert answer(plan(view.facts, each, Existing(), memory)) == answer(fresh)
         # A status, or another version of the same state, is no reason to build anything again.
         later = replace(each, metadata=replace(each.metadata, resource_version="9"))
-        again = planned(view.facts, later, Existing(), memory)
+        again = plan(view.facts, later, Existing(), memory)
         assert answer(again) == answer(fresh)
 
 
@@ -224,13 +225,13 @@ def test_what_did_not_change_is_not_built_again() -> None:
     view = view_of(world_with([workload], []), OperatorSettings())
     memory = fed(view, workload, [], [])
     assert memory is not None
-    before = planned(view.facts, workload, Existing(), memory).objects
+    before = plan(view.facts, workload, Existing(), memory).objects
     memory.kept.put_all({ref_of(monitor): monitor}, view.facts.assets)
-    after = planned(view.facts, workload, Existing(), memory).objects
+    after = plan(view.facts, workload, Existing(), memory).objects
     others = [
         one["metadata"]["name"]
         for one, other in zip(before, after, strict=True)
-        if one is not other and one["kind"] != "Service"
+        if one is not other
     ]
     assert others == ["prometheus-a"]
 

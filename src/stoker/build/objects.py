@@ -17,11 +17,10 @@ from stoker.build.hashing import with_hash
 from stoker.build.meta import owner_reference
 from stoker.build.names import prefix_of, thanos_http_client_name, tls_assets_name
 from stoker.build.paths import WEB_CONFIG
-from stoker.build.remembered import Built, Piece
+from stoker.build.remembered import Built, Pieces
 from stoker.build.secrets import (
     config_secrets,
     secret,
-    shards_of,
     tls_asset_secrets,
     web_config_secret,
 )
@@ -58,32 +57,22 @@ class Contents(Struct, frozen=True, kw_only=True):
 
 def objects_of(site: Site, contents: Contents, built: Built | None = None) -> list[Object]:
     """The objects; WorkloadError where the workload asks for what cannot be built."""
-    base = (site.owner, site.scraper.capabilities, site.settings)
-    pieces = _pieces(site, contents)
-    return (built or Built()).objects(site.scraper.namespace, base, pieces)
-
-
-def _pieces(site: Site, contents: Contents) -> Iterator[Piece]:
     owner, scraper, settings = site.owner, site.scraper, site.settings
+    pieces = Pieces(built, scraper.namespace, (owner, scraper.capabilities, settings))
     for number, files in enumerate(contents.rule_files):
-        yield Piece(f"rules {number}", (files,), partial(_rules, site, number, files))
-    yield Piece(
-        "assets",
-        (contents.asset_files,),
-        lambda: tls_asset_secrets(owner, scraper, settings, contents.asset_files),
+        pieces.add(f"rules {number}", (files,), partial(_rules, site, number, files))
+    assets = contents.asset_files
+    portions = pieces.add(
+        "assets", (assets,), lambda: tls_asset_secrets(owner, scraper, settings, assets)
     )
-    yield Piece("fixed", (), lambda: _fixed(site))
-    # It is another one each time, and as large as all others together.
-    yield Piece(
-        "configuration",
-        None,
-        lambda: reversed(config_secrets(owner, scraper, settings, contents.config_files)),
-    )
+    pieces.add("fixed", (), lambda: _fixed(site))
+    # As large as all others together.
+    pieces.add_fresh(reversed(config_secrets(owner, scraper, settings, contents.config_files)))
     if not scraper.spec.service_name and not scraper.daemon_set:
-        yield Piece("service", (), lambda: [governing_service(owner, scraper, settings)])
-    portions = len(shards_of(contents.asset_files))
+        pieces.add("service", (), lambda: [governing_service(owner, scraper, settings)])
     mounted = (portions, len(contents.config_files), len(contents.rule_files))
-    yield Piece("sets", mounted, lambda: _running(site, *mounted))
+    pieces.add("sets", mounted, lambda: _running(site, *mounted))
+    return pieces.objects
 
 
 def _rules(site: Site, number: int, files: Mapping[str, str]) -> Iterator[Object]:

@@ -1,50 +1,54 @@
 """Objects that are built anew only where what they are built from has changed."""
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeAlias
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from stoker.api.core import Object
 from stoker.api.crd import CustomResource
 
-
-class Piece(Struct, frozen=True):
-    """Some objects of a workload: their name among all, what they are made from, and how.
-
-    What is made from nothing (`of` is None) is made each time.
-    """
-
-    name: str
-    of: tuple[Any, ...] | None
-    make: Callable[[], Iterable[Object]]
+Basis: TypeAlias = tuple[Any, ...]
+Make: TypeAlias = Callable[[], Iterable[Object]]
 
 
 class Built:
     """The objects of one workload, as they were built the last time."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[tuple[Any, ...], tuple[Object, ...]]] = {}
+        self._known: dict[str, tuple[Basis, tuple[Object, ...]]] = {}
 
-    def objects(
-        self, namespace: str, base: tuple[Any, ...], pieces: Iterable[Piece]
-    ) -> list[Object]:
-        """All objects, in this namespace; `base` is what every piece is made from."""
-        found: list[Object] = []
-        for piece in pieces:
-            found += self._made(namespace, base, piece)
-        return found
-
-    def _made(self, namespace: str, base: tuple[Any, ...], piece: Piece) -> tuple[Object, ...]:
-        if piece.of is None:
-            return _placed(namespace, piece)
-        known, basis = self._known.get(piece.name), (*base, *piece.of)
+    def piece(self, name: str, basis: Basis, make: Make) -> tuple[Object, ...]:
+        """Some of the objects, by their name among all, and what they are made from."""
+        known = self._known.get(name)
         if known is not None and known[0] == basis:
             return known[1]
-        made = _placed(namespace, piece)
-        self._known[piece.name] = basis, made
+        made = tuple(make())
+        self._known[name] = basis, made
         return made
+
+
+class Pieces:
+    """Gathers the `objects` of a workload, in this namespace; `base` is what each is made from."""
+
+    def __init__(self, built: Built | None, namespace: str, base: Basis) -> None:
+        self.objects: list[Object] = []
+        self._built = built or Built()
+        self._place = {"namespace": namespace}
+        self._base = base
+
+    def add(self, name: str, of: Basis, make: Make) -> int:
+        """Add what is made from this beside the base; how many objects that is."""
+        made = self._built.piece(name, (*self._base, *of), lambda: map(self._placed, make()))
+        self.objects += made
+        return len(made)
+
+    def add_fresh(self, made: Iterable[Object]) -> None:
+        """Add what is another one each time."""
+        self.objects += map(self._placed, made)
+
+    def _placed(self, each: Object) -> Object:
+        return each | {"metadata": each["metadata"] | self._place}
 
 
 def essence_of(workload: CustomResource) -> Any:
@@ -53,8 +57,3 @@ def essence_of(workload: CustomResource) -> Any:
         workload.metadata, resource_version=None, generation=None, deletion_timestamp=None
     )
     return replace(workload, status=None, metadata=metadata)
-
-
-def _placed(namespace: str, piece: Piece) -> tuple[Object, ...]:
-    place = {"namespace": namespace}
-    return tuple(each | {"metadata": each["metadata"] | place} for each in piece.make())

@@ -37,7 +37,7 @@ from stoker.operator.refusals import Refusals
 from stoker.operator.register import Register
 from stoker.operator.surplus import Surplus
 from stoker.operator.tools import Tools
-from stoker.plan import OWN, Existing, Kept, Outline, Plan, planned
+from stoker.plan import OWN, Existing, Kept, Outline, Plan, plan
 from stoker.plan.existing import NOTHING_OLD, OldConfiguration
 from stoker.plan.old_mode import old_mode_of
 from stoker.plan.switching import Switch, usual_names
@@ -233,7 +233,7 @@ class Reconciler:
         if changes.own:
             self._tools.values.keep_only(self._register.is_read)
         again = min((each for each in (again, standing.again) if each), default=None)
-        remarks = (*self._remarks(workload, kept), *_remarks_on(standing, made.old))
+        remarks = (*self._remarks(made, kept), *_remarks_on(standing, made.old))
         return Done(
             Reconciliation(_failure(standing, refused), remarks),
             again,
@@ -263,7 +263,7 @@ class Reconciler:
         """What becomes of a workload; WorkloadError where it cannot be reconciled as it is."""
         existing = await self._existing_of(workload, outline, held, old)
         facts = self._tools.facts(workload)
-        made = await aside(planned, facts, workload, existing, held.memory)
+        made = await aside(plan, facts, workload, existing, held.memory)
         held.placed = held.placed or made.unmade is None
         if made.error is not None:
             raise made.error
@@ -305,16 +305,17 @@ class Reconciler:
             answer = await self._client.json_patch(resource, key.namespace, key.name, patch)
             self._caches.saw(key.kind, answer)
 
-    def _remarks(self, workload: Workload, kept: Kept) -> Iterator[Remark]:
+    def _remarks(self, made: Plan, kept: Kept) -> Iterator[Remark]:
+        workload = made.workload
         if is_unmanaged(workload, self._settings):
             yield _UNMANAGED
         elif kept.is_empty:
             yield _NOTHING_SELECTED
-        ignored = kept.ignored.get(OWN)
+        ignored = made.ignored.get(OWN)
         if ignored:
             text = "; ".join(f"{each.path} {each.reason}" for each in ignored)
             yield Remark(Because.IGNORED_FIELDS, f"fields left out: {text}")
-        for note in kept.notes:
+        for note in made.notes:
             yield Remark(note.reason, str(note))
         for value, problem in sorted(self._tools.values.outdated()):
             if value.namespace == workload.metadata.namespace and kept.refers_to(value):

@@ -18,7 +18,7 @@ from stoker.plan.existing import Existing
 from stoker.plan.kept import Kept
 from stoker.plan.kinds import kept_of, objects_for, outline_of, shared_service_of
 from stoker.plan.outline import Outline
-from stoker.plan.plan import Facts, Memory, Plan, in_sight, plan, planned, stand_ins_of_plan
+from stoker.plan.plan import Facts, Memory, Plan, in_sight, plan, stand_ins_of_plan
 from stoker.plan.ruler import KeptRuler
 from stoker.plan.scraper import KeptScraper
 
@@ -38,7 +38,6 @@ __all__ = [
     "objects_for",
     "outline_of",
     "plan",
-    "planned",
     "shared_service_of",
     "stand_ins_of_plan",
 ]

@@ -123,15 +123,15 @@ class KeptAlertmanager:
 
     @property
     def verdicts(self) -> Mapping[Ref, Verdict]:
-        """What became of each AlertmanagerConfig."""
-        return self._alerting.verdicts
+        """What became of each AlertmanagerConfig; a copy."""
+        return dict(self._alerting.verdicts)
 
     @property
     def ignored(self) -> Mapping[Ref, tuple[Ignored, ...]]:
-        """What the version does not know, by resource; the Alertmanager's own under `OWN`."""
+        """What the version does not know, by resource; its own under `OWN`; a copy."""
         _, zero = without_zero_durations(self._alertmanager.spec)
         own = (*zero, *self._alerting.ignored.get(OWN, ()))
-        return {**self._alerting.ignored, OWN: own} if own else self._alerting.ignored
+        return {**self._alerting.ignored, **({OWN: own} if own else {})}
 
     def verdict(self, key: Ref) -> tuple[Verdict, tuple[Ignored, ...]] | None:
         """What became of one AlertmanagerConfig, and what of it the version does not know."""

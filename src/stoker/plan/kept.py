@@ -60,12 +60,12 @@ class Kept(Protocol):
 
     @property
     def verdicts(self) -> Mapping[Ref, Verdict]:
-        """What became of each resource."""
+        """What became of each resource; a copy."""
         ...
 
     @property
     def ignored(self) -> Mapping[Ref, tuple[Ignored, ...]]:
-        """What the version does not know, by resource; the workload's own under `OWN`."""
+        """What the version does not know, by resource; the workload's own under `OWN`; a copy."""
         ...
 
     def verdict(self, key: Ref) -> tuple[Verdict, tuple[Ignored, ...]] | None:

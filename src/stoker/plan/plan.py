@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from stoker.api.core import Object
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.build.objects import MOST_SHARDS
-from stoker.build.remembered import Built
+from stoker.build.remembered import Built, essence_of
 from stoker.errors import WorkloadError
 from stoker.generate.draft import Ignored
 from stoker.generate.fragments import StandIns
@@ -116,30 +116,41 @@ class Plan(Struct, frozen=True, kw_only=True):
         return str(self.error or "")
 
 
-def plan(facts: Facts, workload: Workload, existing: Existing = NOTHING) -> Plan:
-    """What becomes of a workload, on top of what exists."""
-    applicable = {ref_of(each): each for each in _applicable(facts, workload)}
+def plan(
+    facts: Facts, workload: Workload, existing: Existing = NOTHING, memory: Memory | None = None
+) -> Plan:
+    """What becomes of a workload, on top of what exists; by what is remembered, if it is given.
+
+    Then `facts` need no resources, and there is no text: it is as large as all else together, and
+    who remembers has it at hand.
+    """
     reason = not_ours(workload, facts.settings)
+    if memory is not None:
+        made = _made(facts, workload, existing, memory)
+        return made if reason is None else replace(made, not_ours=reason)
+    applicable = {ref_of(each): each for each in _applicable(facts, workload)}
     try:
         kept = kept_of(workload, facts.capabilities, facts.assets, facts.stand_ins)
     except WorkloadError as error:
         return Plan(workload=workload, not_ours=reason, unjudged=tuple(applicable), unmade=error)
     kept.put_all(applicable, facts.assets)
     ours = facts if reason is None else replace(facts, brief=True)
-    made = planned(ours, workload, existing, Memory(kept, Built()))
+    made = _made(ours, workload, existing, Memory(kept, Built()))
     # Those who read all of it read it in this order.
-    verdicts = {key: kept.verdicts[key] for key in applicable}
-    made = replace(made, not_ours=reason, verdicts=verdicts, ignored=kept.ignored)
+    verdicts = {key: made.verdicts[key] for key in applicable}
+    made = replace(made, not_ours=reason, verdicts=verdicts)
     return made if made.unmade else replace(made, text=kept.text())
 
 
-def planned(facts: Facts, workload: Workload, existing: Existing, memory: Memory) -> Plan:
-    """The same of a workload that is ours, by what is remembered.
-
-    Without the text and the verdicts, which those have at hand who remember.
-    """
+def _made(facts: Facts, workload: Workload, existing: Existing, memory: Memory) -> Plan:
     kept = memory.kept
-    found = Plan(workload=workload, version=str(kept.version), notes=kept.notes)
+    found = Plan(
+        workload=workload,
+        version=str(kept.version),
+        verdicts=kept.verdicts,
+        ignored=kept.ignored,
+        notes=kept.notes,
+    )
     try:
         contents = kept.contents(facts.assets, existing)
     except WorkloadError as error:
@@ -150,7 +161,8 @@ def planned(facts: Facts, workload: Workload, existing: Existing, memory: Memory
     unmanaged = is_unmanaged(workload, facts.settings)
     if unmanaged:
         contents = replace(contents, config_files=_room(existing))
-    found = replace(found, contents=contents, old=old)
+    # What was made of the workload may have changed what is ignored of it.
+    found = replace(found, contents=contents, old=old, ignored=kept.ignored)
     try:
         objects = _objects(facts, workload, contents, memory.built)
     except WorkloadError as error:
@@ -211,11 +223,12 @@ def _objects(facts: Facts, workload: Workload, contents: Any, built: Built) -> t
         return ()
     made = objects_for(workload, facts.capabilities, settings, contents, built)
     return tuple(
-        _shared_service(facts, workload) if each["kind"] == "Service" else each for each in made
+        _shared_service(facts, workload, built) if each["kind"] == "Service" else each
+        for each in made
     )
 
 
-def _shared_service(facts: Facts, workload: Workload) -> Object:
+def _shared_service(facts: Facts, workload: Workload, built: Built) -> Object:
     """The Service of all workloads of this kind and namespace that are looked after together."""
     own = ref_of(workload)
     others = (
@@ -223,4 +236,9 @@ def _shared_service(facts: Facts, workload: Workload) -> Object:
         for each in facts.neighbours(workload)
         if ref_of(each) != own and not not_ours(each, facts.settings)
     )
-    return shared_service_of((workload, *others), facts.capabilities, facts.settings.objects)
+    owners = tuple(map(essence_of, (workload, *others)))
+    terms = facts.capabilities, facts.settings.objects
+    [service] = built.piece(
+        "shared service", (owners, *terms), lambda: [shared_service_of(owners, *terms)]
+    )
+    return service

@@ -101,15 +101,15 @@ class KeptRuler:
 
     @property
     def verdicts(self) -> Mapping[Ref, Verdict]:
-        """What became of each PrometheusRule."""
-        return self._rules.verdicts
+        """What became of each PrometheusRule; a copy."""
+        return dict(self._rules.verdicts)
 
     @property
     def ignored(self) -> Mapping[Ref, tuple[Ignored, ...]]:
-        """What the version does not know, by resource; the ThanosRuler's own under `OWN`."""
+        """What the version does not know, by resource; its own under `OWN`; a copy."""
         made = self._remote_write
         own = made.ignored if isinstance(made, RemoteWriteFile) else ()
-        return {**self._rules.ignored, OWN: own} if own else self._rules.ignored
+        return {**self._rules.ignored, **({OWN: own} if own else {})}
 
     def verdict(self, key: Ref) -> tuple[Verdict, tuple[Ignored, ...]] | None:
         """What became of one PrometheusRule, and what of it the version does not know."""

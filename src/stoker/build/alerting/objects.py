@@ -3,7 +3,7 @@
 What pods mount comes before the pods.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -25,8 +25,8 @@ from stoker.build.alerting.paths import CLUSTER_TLS, WEB_CONFIG
 from stoker.build.alerting.site import AlertSite
 from stoker.build.hashing import with_hash
 from stoker.build.meta import owner_reference
-from stoker.build.remembered import Built, Piece
-from stoker.build.secrets import secret, sharded, shards_of
+from stoker.build.remembered import Built, Pieces
+from stoker.build.secrets import secret, sharded
 from stoker.build.services import service_of
 from stoker.build.site import TlsAssets
 from stoker.build.webconfig import WEB_CONFIG_FILE
@@ -81,16 +81,13 @@ def alertmanager_objects(
     """The objects; WorkloadError where the workload asks for what cannot be built."""
     site = AlertSite(owner, settings)
     name, files = config_secret_name(site), contents.config_files
-    portions = len(shards_of(contents.asset_files))
-    pieces = [
-        # It is another one each time.
-        Piece("configuration", None, lambda: [secret(owner, settings, name, files)]),
-        *_listening(site, contents.asset_files, WEB_CONFIG),
-        Piece("cluster", (), lambda: [_cluster_secret(site, owner)]),
-        Piece("service", (), lambda: _service(site)),
-        Piece("sets", (portions,), lambda: [_alertmanager_set(site, owner, portions)]),
-    ]
-    return (built or Built()).objects(site.namespace, (owner, settings), pieces)
+    pieces = Pieces(built, site.namespace, (owner, settings))
+    pieces.add_fresh([secret(owner, settings, name, files)])
+    portions = _add_listening(pieces, site, contents.asset_files, WEB_CONFIG)
+    pieces.add("cluster", (), lambda: [_cluster_secret(site, owner)])
+    pieces.add("service", (), lambda: _service(site))
+    pieces.add("sets", (portions,), lambda: [_alertmanager_set(site, owner, portions)])
+    return pieces.objects
 
 
 def _cluster_secret(site: AlertSite, owner: Alertmanager) -> Object:
@@ -116,16 +113,16 @@ def ruler_objects(
 ) -> list[Object]:
     """The objects; WorkloadError where the workload asks for what cannot be built."""
     site = AlertSite(owner, settings)
-    mounted = (len(contents.rule_files), len(shards_of(contents.asset_files)))
     text = contents.remote_write
-    pieces = [
-        *_rules(site, contents.rule_files),
-        Piece("configuration", (text,), lambda: [ruler_config_secret(site, text)]),
-        *_listening(site, contents.asset_files, thanosruler.WEB_CONFIG),
-        Piece("service", (), lambda: _service(site)),
-        Piece("sets", mounted, lambda: [_ruler_set(site, owner, *mounted)]),
-    ]
-    return (built or Built()).objects(site.namespace, (owner, settings), pieces)
+    pieces = Pieces(built, site.namespace, (owner, settings))
+    for number, files in enumerate(contents.rule_files):
+        pieces.add(f"rules {number}", (files,), partial(_rule_map, site, number, files))
+    pieces.add("configuration", (text,), lambda: [ruler_config_secret(site, text)])
+    portions = _add_listening(pieces, site, contents.asset_files, thanosruler.WEB_CONFIG)
+    pieces.add("service", (), lambda: _service(site))
+    mounted = (len(contents.rule_files), portions)
+    pieces.add("sets", mounted, lambda: [_ruler_set(site, owner, *mounted)])
+    return pieces.objects
 
 
 def _ruler_set(site: AlertSite, owner: ThanosRuler, rule_maps: int, portions: int) -> Object:
@@ -144,11 +141,19 @@ def ruler_config_secret(site: AlertSite, remote_write: str) -> Object:
     return made | {"metadata": made["metadata"] | {"ownerReferences": owners}}
 
 
-def _listening(site: AlertSite, files: Mapping[str, str], directory: str) -> Iterator[Piece]:
-    """The Secrets with the files behind references, and the one for the web server."""
+def _add_listening(
+    pieces: Pieces, site: AlertSite, files: Mapping[str, str], directory: str
+) -> int:
+    """Add the Secrets with the files behind references, and the one for the web server.
+
+    How many of the former there are.
+    """
     name = tls_assets_name(site)
-    yield Piece("assets", (files,), lambda: sharded(site.owner, site.settings, name, files))
-    yield Piece("web", (), lambda: [_web_secret(site, directory)])
+    portions = pieces.add(
+        "assets", (files,), lambda: sharded(site.owner, site.settings, name, files)
+    )
+    pieces.add("web", (), lambda: [_web_secret(site, directory)])
+    return portions
 
 
 def _web_secret(site: AlertSite, directory: str) -> Object:
@@ -156,11 +161,6 @@ def _web_secret(site: AlertSite, directory: str) -> Object:
     _refuse(web_tls(web.tls_config if web else None, "spec.web.tlsConfig"))
     data = {WEB_CONFIG_FILE: web_config_text(web, directory)}
     return secret(site.owner, site.settings, web_config_name(site), data)
-
-
-def _rules(site: AlertSite, rule_files: Sequence[Mapping[str, str]]) -> Iterator[Piece]:
-    for number, files in enumerate(rule_files):
-        yield Piece(f"rules {number}", (files,), partial(_rule_map, site, number, files))
 
 
 def _rule_map(site: AlertSite, number: int, files: Mapping[str, str]) -> list[Object]:
