@@ -11,6 +11,8 @@ part of the answer.
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from itertools import chain, count
 from typing import Final
 
 from msgspec.structs import replace
@@ -18,7 +20,7 @@ from msgspec.structs import replace
 from stoker.api.core import Object
 from stoker.api.decode import convert
 from stoker.api.prometheus import PrometheusAgent
-from stoker.build.names import FIELD_MANAGER, config_secret_name, daemon_set_name
+from stoker.build.names import FIELD_MANAGER, config_secret_name, daemon_set_name, stateful_set_name
 from stoker.build.secrets import config_file_secret_name
 from stoker.cluster.capabilities import capabilities_of
 from stoker.cluster.inventory import NOWHERE, Inventory
@@ -38,14 +40,23 @@ from stoker.kube.errors import Forbidden, NotFound
 from stoker.kube.resources import ApiResource, resource_of
 from stoker.plan import Existing, Outline, outline_of
 from stoker.plan.existing import Running
-from stoker.plan.switching import Found, Switch, switch_of, switch_secret_name, switched
+from stoker.plan.switching import (
+    Found,
+    Switch,
+    switch_of,
+    switch_secret_name,
+    switched,
+    usual_names,
+)
 from stoker.ref import Ref, ref_of, ref_of_manifest
 from stoker.select.choice import is_unmanaged
-from stoker.select.workload import AnyPrometheus, Workload, scraper_of
-from stoker.settings import Capabilities, OperatorSettings, lease_name
+from stoker.select.workload import AnyPrometheus, Scraper, Workload, scraper_of
+from stoker.settings import OperatorSettings, lease_name
 from stoker.view.view import View
 
 _AT_ONCE: Final = 16
+# The main Secret of a configuration, and the first beside it: one may be there without the other.
+_SECRETS: Final = 2
 
 
 async def compared_with_cluster(
@@ -65,7 +76,7 @@ async def compared_with_cluster(
         capabilities=await capabilities_of(client, settings),
     )
     after = overlaid(before, manifests, seen.foreign)
-    comparing = _Comparing(client, before, after, manifests)
+    comparing = Comparing(client, before, after, manifests)
     while True:
         found = await comparing.changes()
         if not await values.load(assets):
@@ -73,7 +84,7 @@ async def compared_with_cluster(
             return Comparison(tuple(found), notes, tuple(comparing.consolidated()))
 
 
-class _Comparing:
+class Comparing:
     """Two states of a cluster, and what it holds now."""
 
     def __init__(self, client: Client, before: View, after: View, manifests: Manifests) -> None:
@@ -118,49 +129,53 @@ class _Comparing:
             yield f"{there} {noun} for monitors: --consolidate-monitors tells what becomes of them"
 
     async def _change(self, old: Workload | None, new: Workload) -> Change | None:
-        existing = await self._existing(new)
+        existing = await self.existing(new)
         before = planned(self._before, old, existing) if old else None
         after = planned(self._after, new, existing, self._before.assets)
         self._selected |= after.verdicts.keys()
         self._stand_ins.gather(before, after)
         if before and ref_of(new) not in self._named and _is_same(before, after):
             return None
-        switch = await self._switch(after)
-        if switch is not None:
-            before, after = _as_switched(before, after, switch, self._after.capabilities)
+        after, switch = await self.switched(after)
+        if before and switch is not None:
+            before = _without_kept(before, switch)
         live = await self._found((*(before.objects if before else ()), *after.objects))
         change = change_of(before, _beside(after, live), live, FIELD_MANAGER)
         notes = (*change.notes, *self._notes(before, change), *_waits(switch))
         return replace(change, notes=notes)
 
-    async def _switch(self, after: Planned) -> Switch | None:
-        """Where the change of an agent's mode stands; None for what cannot change it."""
+    async def switched(self, after: Planned) -> tuple[Planned, Switch | None]:
+        """What is written where the change of an agent's mode stands; None for all others."""
         workload = after.workload
         if not isinstance(workload, PrometheusAgent) or not after.objects:
-            return None
+            return after, None
         scraper = scraper_of(workload, self._after.capabilities)
-        sets = {part.name for part in self._outline(workload).parts} | {
-            each["metadata"]["name"] for each in after.objects if each["kind"] == "StatefulSet"
-        }
-        secrets = (config_secret_name(scraper), switch_secret_name(scraper))
         found = Found(
-            await self._running(kube.STATEFUL_SET, scraper.namespace, sets),
-            await self._running(kube.DAEMON_SET, scraper.namespace, {daemon_set_name(scraper)}),
-            [
-                name
-                for name in secrets
-                if await self._get(kube.SECRET, Ref("Secret", scraper.namespace, name))
-            ],
+            await self._running(kube.STATEFUL_SET, scraper, _sets_of(scraper)),
+            await self._running(kube.DAEMON_SET, scraper, [daemon_set_name(scraper)]),
+            await self._secrets(workload),
         )
-        return switch_of(scraper, after.objects, found)
+        switch = switch_of(scraper, after.objects, found)
+        return replace(after, objects=tuple(switched(scraper, after.objects, switch))), switch
 
     async def _running(
-        self, resource: ApiResource, namespace: str, names: Iterable[str]
+        self, resource: ApiResource, scraper: Scraper, names: Iterable[str]
     ) -> list[Running]:
-        live = [
-            await self._get(resource, Ref(resource.kind, namespace, name)) for name in sorted(names)
-        ]
-        return [convert(Running, each) for each in live if each is not None]
+        found = await self._numbered(resource, scraper.namespace, names)
+        return [convert(Running, each) for each in found]
+
+    async def _numbered(
+        self, resource: ApiResource, namespace: str, names: Iterable[str], at_least: int = 1
+    ) -> list[Object]:
+        """The objects of these names that are there, up to the first that is not."""
+        found: list[Object] = []
+        for number, name in enumerate(names, 1):
+            live = await self._get(resource, Ref(resource.kind, namespace, name))
+            if live is not None:
+                found.append(live)
+            elif number >= at_least:
+                break
+        return found
 
     def _outline(self, workload: Workload) -> Outline:
         return outline_of(workload, self._after.capabilities, self._after.settings.objects)
@@ -171,17 +186,22 @@ class _Comparing:
             yield "a Secret in the cluster is not what the operator would write now"
         yield from dict.fromkeys(self._unreadable.values())
 
-    async def _existing(self, workload: Workload) -> Existing:
+    async def existing(self, workload: Workload) -> Existing:
         """What there is already, so that the plan puts nothing elsewhere without need."""
         try:
             outline = self._outline(workload)
             return Existing(
                 rules=await self._rules(outline.namespace, outline.rules),
-                secrets=await self._secrets(workload),
+                secrets=self._usual(workload, await self._secrets(workload)),
                 configuration=await self._has_own(workload, outline),
             )
         except (WorkloadError, ValueError):
             return Existing()
+
+    def _usual(self, workload: Workload, secrets: Iterable[str]) -> list[str]:
+        if not isinstance(workload, AnyPrometheus):
+            return []
+        return usual_names(scraper_of(workload, self._after.capabilities), secrets)
 
     async def _has_own(self, workload: Workload, outline: Outline) -> bool:
         """Whether there is a configuration of the user's own, where that counts."""
@@ -201,15 +221,22 @@ class _Comparing:
         return found
 
     async def _secrets(self, workload: Workload) -> list[str]:
-        """The Secrets with further files of a configuration that did not fit into one."""
-        names: list[str] = []
-        while isinstance(workload, AnyPrometheus):
-            scraper = scraper_of(workload, self._after.capabilities)
-            name = config_file_secret_name(scraper, file_name(len(names)))
-            if await self._get(kube.SECRET, Ref("Secret", scraper.namespace, name)) is None:
-                break
-            names.append(name)
-        return names
+        """The Secrets of a configuration: more than one, where it did not fit into that.
+
+        Those of an agent may have another name, beside the usual one or in place of it.
+        """
+        if not isinstance(workload, AnyPrometheus):
+            return []
+        scraper = scraper_of(workload, self._after.capabilities)
+        names = [_secrets_of(scraper)]
+        if scraper.agent:
+            names.append(_apart(scraper, _secrets_of(scraper)))
+        found = [
+            each
+            for some in names
+            for each in await self._numbered(kube.SECRET, scraper.namespace, some, _SECRETS)
+        ]
+        return [each["metadata"]["name"] for each in found]
 
     async def _found(self, objects: Iterable[Object]) -> dict[Ref, Object]:
         """Of these objects those that are there; what may not be read is taken to be right."""
@@ -253,17 +280,28 @@ def _waits(switch: Switch | None) -> Iterator[str]:
         yield f"the mode is being changed: {switch.waits_for}"
 
 
-def _as_switched(
-    before: Planned | None, after: Planned, switch: Switch, capabilities: Capabilities
-) -> tuple[Planned | None, Planned]:
-    """Both plans as they are during a change of mode, in which old objects stay for a while."""
-    if not isinstance(after.workload, PrometheusAgent):
-        return before, after
-    scraper = scraper_of(after.workload, capabilities)
-    if before is not None:
-        going = (each for each in before.objects if ref_of_manifest(each) not in switch.kept)
-        before = replace(before, objects=tuple(going))
-    return before, replace(after, objects=tuple(switched(scraper, after.objects, switch)))
+def _without_kept(before: Planned, switch: Switch) -> Planned:
+    """A plan without what stays for a while though it is not wanted any longer."""
+    going = (each for each in before.objects if ref_of_manifest(each) not in switch.kept)
+    return replace(before, objects=tuple(going))
+
+
+def _sets_of(scraper: Scraper) -> Iterator[str]:
+    """The StatefulSets that an agent has or had, by number of the shard, without an end."""
+    return map(partial(stateful_set_name, scraper), count())
+
+
+def _secrets_of(scraper: Scraper) -> Iterator[str]:
+    """The Secrets of a configuration, without an end."""
+    files = map(file_name, count())
+    further = map(partial(config_file_secret_name, scraper), files)
+    return chain([config_secret_name(scraper)], further)
+
+
+def _apart(scraper: Scraper, names: Iterable[str]) -> Iterator[str]:
+    """The names of the same Secrets for pods that came after those of the other mode."""
+    usual, own = config_secret_name(scraper), switch_secret_name(scraper)
+    return (name.replace(usual, own, 1) for name in names)
 
 
 def _beside(after: Planned, live: Mapping[Ref, Object]) -> Planned:
