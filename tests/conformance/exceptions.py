@@ -28,6 +28,7 @@ class Exempt(Struct, frozen=True):
 
 _ON_NODE: Final = "D3: an agent on every node scrapes ServiceMonitors too; the peer leaves them out"
 _ONE_SELECTOR: Final = "D2: node and labels are one selector; Prometheus refuses the peer's two"
+_OWN_LABELS: Final = "D2: for labels of nodes, an agent on a node watches its own node alone"
 _LIBRARY: Final = "inlineTLSConfig is an option of the peer as a library for another project"
 _UNUSED: Final = "G5: a discovery that a ScrapeConfig does not use cannot be too new for it"
 _NO_SERVER: Final = "G5: Prometheus refuses the whole file: HTTP settings need an api_server"
@@ -53,6 +54,8 @@ EXCEPTIONS: Final[tuple[Exempt, ...]] = (
             "TestScrapeClass-002": _ON_NODE,
             "TestScrapeClass-004": _ON_NODE,
             "TestScrapeClass-006": _ON_NODE,
+            "TestScrapeClassAttachMetadata-002": _OWN_LABELS,
+            "TestTopologyShardingRelabeling-001": _OWN_LABELS,
             "TestPodMonitorSelectors-002": _ONE_SELECTOR,
             "TestPodMonitorSelectors-003": _ONE_SELECTOR,
             "TestPodMonitorSelectors-005": _ONE_SELECTOR,

@@ -129,7 +129,22 @@ def blocks(
                     if scraper.daemon_set and isinstance(monitor, Probe):
                         continue
                     name = f"{who}/{node}/{block['job_name']}"
-                    yield (
-                        {"job_name": name, **about_targets(block, kubeconfig)},
-                        {"NODE_NAME": node, "SHARD": "0"},
-                    )
+                    known = {"NODE_NAME": node, "SHARD": "0"}
+                    job = {"job_name": name, **about_targets(block, kubeconfig)}
+                    yield job, known
+                    if alone := _by_its_node_alone(job):
+                        yield alone, known
+
+
+def _by_its_node_alone(job: Block) -> Block | None:
+    """A job without the selector of its pods, which leaves the choice to that of their node."""
+    [discovery] = job["kubernetes_sd_configs"]
+    selectors = discovery.get("selectors", [])
+    of_nodes = [each for each in selectors if each["role"] == "node"]
+    if not of_nodes:
+        return None
+    return {
+        **job,
+        "job_name": f"{job['job_name']}/alone",
+        "kubernetes_sd_configs": [discovery | {"selectors": of_nodes}],
+    }

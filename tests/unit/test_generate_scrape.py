@@ -602,6 +602,19 @@ def test_agents_of_a_daemon_set_watch_the_pods_of_their_node() -> None:
     assert not any("__tmp_hash" in str(step) for step in job["relabel_configs"])
 
 
+@pytest.mark.parametrize(("version", "selected"), [("3.10.0", False), ("3.11.0", True)])
+def test_agents_of_a_daemon_set_watch_no_node_but_their_own(version: str, selected: bool) -> None:
+    """For the labels of nodes, where the version takes a selector of them: beside pods alone."""
+    draft = a_draft({"version": version}, daemon_set=True)
+    attached = {"attachMetadata": {"node": True}}
+    own = {"role": "node", "field": "metadata.name=$(NODE_NAME)"}
+    assert (own in discovery(pod_job(None, draft, **attached))["selectors"]) is selected
+    assert own not in discovery(pod_job(None, draft))["selectors"]
+    assert own not in discovery(service_job(None, draft, **attached))["selectors"]
+    server = a_draft({"version": version})
+    assert "selectors" not in discovery(pod_job(None, server, **attached))
+
+
 def test_agents_of_a_daemon_set_keep_the_endpoints_of_their_node() -> None:
     """By the endpoint's own node: one without a pod in sight is not everyone's."""
     draft = a_draft({"serviceDiscoveryRole": "Endpoints"}, daemon_set=True)

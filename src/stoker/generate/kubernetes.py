@@ -24,7 +24,10 @@ ENDPOINTS: Final = "endpoints"
 ENDPOINT_SLICE: Final = "endpointslice"
 INGRESS: Final = "ingress"
 
+NODE: Final = "node"
+
 OWN_NODE: Final = "spec.nodeName=$(NODE_NAME)"
+_NODE_ITSELF: Final = "metadata.name=$(NODE_NAME)"
 
 _API_SERVER: Final = (
     Member("api_server", "host"),
@@ -57,8 +60,9 @@ def kubernetes_sd_config(
         block["namespaces"] = {"names": list(namespaces)}
     _put_api_server(block, draft)
     _put_attached(block, attach, draft)
-    if selectors:
-        block["selectors"] = selectors
+    every = [*(selectors or ()), *_of_attached(block, draft)]
+    if every:
+        block["selectors"] = every
     return block
 
 
@@ -80,6 +84,19 @@ def _put_attached(block: Block, attach: AttachMetadata | None, draft: ScraperDra
         block[member.name] = {"node": attach.node}
     else:
         draft.ignore_unknown("spec.attachMetadata", member)
+
+
+# Whose labels are attached to pods; with endpoints, Prometheus takes no selector of nodes.
+_NODE_SELECTOR: Final = Member("selectors", since="3.11.0")
+
+
+def _of_attached(block: Block, draft: ScraperDraft) -> list[Block]:
+    """What keeps an agent on a node from watching all nodes for the labels of its own."""
+    attached = (block.get("attach_metadata") or {}).get("node")
+    if not (attached and draft.scraper.daemon_set and block["role"] == POD):
+        return []
+    known = _NODE_SELECTOR.known_to(draft.version)
+    return role_selector(NODE, field=_NODE_ITSELF) if known else []
 
 
 def in_namespace_of_workload(draft: ScraperDraft) -> ScraperDraft:
