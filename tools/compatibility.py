@@ -18,8 +18,8 @@ from stoker.build.arguments import Flag
 from stoker.generate.alertmanager.receivers import http as alertmanager_http
 from stoker.generate.alertmanager.sections import CONFIGURATION
 from stoker.generate.discovery import DISCOVERIES
-from stoker.generate.discovery.rows import Word
-from stoker.generate.members import Member, Section
+from stoker.generate.discovery.rows import OneOf
+from stoker.generate.grammar import Member, Section
 from stoker.validate.features import FEATURES
 from stoker.validate.relabel import _ACTIONS as RELABELINGS
 from stoker.validate.rules import GROUP_SINCE, RULE_SINCE
@@ -123,7 +123,7 @@ def keys(root: Any, path: str = "") -> Iterator[Known]:
         name = f"{path}.{root.name}".removeprefix(".")
         yield from _if_versioned(name, root)
         yield from keys(root.write, name)
-    elif isinstance(root, Word):
+    elif isinstance(root, OneOf):
         for word in root.newer:
             yield from _if_versioned(f"{path}: {word.name}", word)
     else:

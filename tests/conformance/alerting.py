@@ -28,7 +28,7 @@ from stoker.generate.alertmanager.table import read_section
 from stoker.generate.alertmanager.yamltext import words_of
 from stoker.generate.alertmanager.zero import without_zero_durations
 from stoker.generate.block import text_of
-from stoker.generate.members import Section
+from stoker.generate.grammar import Section
 from stoker.ref import Ref, ref_of
 from stoker.settings import DEFAULT_ALERTMANAGER_VERSION
 from stoker.validate.syntax import web_url_problem

@@ -20,7 +20,7 @@ from stoker.generate.rules import (
 )
 from stoker.promql import options_for
 from stoker.select.workload import Scraper
-from stoker.validate.rules import Reader, prometheus_reader, thanos_reader
+from stoker.validate.rules import RuleReader, prometheus_reader, thanos_reader
 from stoker.version import parse_version
 from tests.conformance.cases import Case
 from tests.conformance.compare import comparable_object, differences, without_nulls
@@ -61,7 +61,7 @@ def file_of(given: dict[str, Any]) -> RuleFile:
 def verdict_on_a_rule(case: Case, context: Context) -> Outcome:
     """Whether the rule is valid for an operator that knows no workload."""
     given = without_nulls(case.given)
-    reader = Reader(
+    reader = RuleReader(
         version=parse_version("3.14.0"),
         legacy_names=given["nameValidationScheme"] == "legacy",
         promql=options_for((3, 14, 0), _features(given)),
@@ -78,7 +78,7 @@ def rules_of_a_namespace(case: Case, context: Context) -> Outcome:
     return object_outcome(case.expect["prometheusRule"]["spec"], json.loads(encode(made)))
 
 
-def enforcing(given: dict[str, Any]) -> tuple[PrometheusRule, Enforcement, Reader]:
+def enforcing(given: dict[str, Any]) -> tuple[PrometheusRule, Enforcement, RuleReader]:
     """A rule, how a workload holds it to its namespace, and that workload as its reader."""
     given = without_nulls(given)
     members = ("enforcedNamespaceLabel", "excludedFromEnforcement")
@@ -113,7 +113,7 @@ def config_maps_to_mount(case: Case, context: Context) -> Outcome:
     return outcome_of(differences(case.expect["configMapNames"], made))
 
 
-def _reader(given: dict[str, Any]) -> Reader:
+def _reader(given: dict[str, Any]) -> RuleReader:
     features = _features(given)
     if given["format"] == "thanos":
         return thanos_reader(parse_version(given["version"]), tuple(features))

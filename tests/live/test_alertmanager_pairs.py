@@ -19,7 +19,7 @@ from stoker.generate.alertmanager.receivers.http import HTTP
 from stoker.generate.alertmanager.sanitize import sanitized
 from stoker.generate.alertmanager.sections import CONFIGURATION, GLOBAL
 from stoker.generate.block import text_of
-from stoker.generate.members import Section
+from stoker.generate.grammar import Section
 from stoker.settings import DEFAULT_ALERTMANAGER_VERSION
 from stoker.version import parse_version
 from tests.amtool import refusals

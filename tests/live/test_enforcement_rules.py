@@ -19,7 +19,7 @@ from stoker.promql import Node, enforce_label, to_text
 from stoker.promql.functions import FUNCTIONS
 from stoker.promql.nodes import Aggregation, Call, walk
 from stoker.promql.syntax import AGGREGATORS
-from stoker.validate.rules import Reader, thanos_reader
+from stoker.validate.rules import RuleReader, thanos_reader
 from stoker.version import parse_version
 from tests.live.enforcing import Series, Server, running
 from tests.live.forging import forgeries
@@ -175,7 +175,7 @@ def bare(answer: Any) -> Any:
 # --- What rules make ------------------------------------------------------------------------------
 
 READERS = {
-    "prometheus": Reader(version=parse_version("3.15.0"), promql=EVERYTHING),
+    "prometheus": RuleReader(version=parse_version("3.15.0"), promql=EVERYTHING),
     "thanos": thanos_reader(parse_version("0.40.0"), FEATURES),
 }
 

@@ -25,7 +25,7 @@ from stoker.generate.alertmanager.zero import without_zero_durations
 from stoker.generate.block import text_of
 from stoker.generate.draft import Ignored
 from stoker.generate.fragments import OWN
-from stoker.generate.members import Section
+from stoker.generate.grammar import Section
 from stoker.ref import Ref, by_path, ref_of
 from stoker.select.assets import Contents, Missing, Source
 from stoker.validate.alertmanager.config import settings_of

@@ -14,7 +14,7 @@ import stoker
 from stoker.api.decode import convert
 from stoker.api.prometheus import PrometheusAgentSpec, PrometheusSpec
 from stoker.api.rules import PrometheusRule
-from stoker.generate import block, members
+from stoker.generate import block, grammar
 from stoker.generate.rulebook import KeptRules, RuleTerms
 from stoker.generate.rules import MOUNTED_BY_PROMETHEUS
 from stoker.limits import LIMITS, Limits
@@ -180,4 +180,4 @@ def test_as_many_versions_as_users_like_are_not_all_remembered() -> None:
     """Who may write workloads says which versions there are."""
     for number in range(600):
         _configured(f"2.45.{number}")
-    assert len(members._ROWS) <= members._MOST_ROWS
+    assert len(grammar._ROWS) <= grammar._MOST_ROWS

@@ -16,7 +16,7 @@ import stoker
 from stoker.errors import FieldError, ResourceError
 from stoker.generate.alertmanager.draft import AlertDraft
 from stoker.generate.draft import Draft, Ignored
-from stoker.generate.members import NOT_READ, Member, Section, by_section, each_by, put, written
+from stoker.generate.grammar import NOT_READ, Member, Section, by_section, each_by, put, written
 from stoker.select.assets import Contents
 from stoker.version import Versioned, parse_version
 

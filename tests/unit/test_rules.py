@@ -22,12 +22,12 @@ from stoker.generate.rules import (
 from stoker.select.workload import Scraper
 from stoker.validate import templates
 from stoker.validate.findings import Reason
-from stoker.validate.rules import Reader, prometheus_reader, raw_rules, rules, thanos_reader
+from stoker.validate.rules import RuleReader, prometheus_reader, raw_rules, rules, thanos_reader
 from stoker.version import parse_version
 from tests.builders import typed
 
 
-def reader(version: str = "v3.14.0", **members: Any) -> Reader:
+def reader(version: str = "v3.14.0", **members: Any) -> RuleReader:
     """A Prometheus that reads rules."""
     spec = convert(PrometheusSpec, {"version": version, **members})
     return prometheus_reader(Scraper(namespace="ops", name="main", spec=spec))
@@ -45,14 +45,14 @@ def one_rule(**members: Any) -> PrometheusRule:
     return rule_of({"name": "shop", "rules": [rule]})
 
 
-def written(rule: PrometheusRule, who: Reader | None = None) -> RuleFile:
+def written(rule: PrometheusRule, who: RuleReader | None = None) -> RuleFile:
     """The file, which must be one."""
     made = rule_file(rule, who or reader())
     assert not made.findings
     return made
 
 
-def found(rule: PrometheusRule, who: Reader | None = None) -> list[tuple[str, Reason]]:
+def found(rule: PrometheusRule, who: RuleReader | None = None) -> list[tuple[str, Reason]]:
     """What is wrong, and where."""
     return [(one.path, one.reason) for one in rules(rule.spec, who or reader())]
 

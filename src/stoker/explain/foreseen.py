@@ -18,7 +18,7 @@ from stoker.explain.places import everywhere, places
 from stoker.explain.reach import Reach
 from stoker.explain.samples import Sample, made_slices, old_endpoints, sample_of
 from stoker.generate.draft import ScraperDraft
-from stoker.generate.jobs import POD_MONITOR, SERVICE_MONITOR, Source, source
+from stoker.generate.jobs import POD_MONITOR, SERVICE_MONITOR, JobSource, source
 from stoker.generate.limits import class_path
 from stoker.generate.prometheus import job_blocks
 from stoker.generate.sharding import sharding_steps
@@ -219,7 +219,7 @@ def _reads_nodes(step: Step) -> bool:
     return step.action in _BY_NAME or any(each.startswith(_NODE) for each in step.sources)
 
 
-def _owners(of: Source, own: Sequence[Any], path: str, count: int) -> _Steps:
+def _owners(of: JobSource, own: Sequence[Any], path: str, count: int) -> _Steps:
     """The steps that are somebody's, counted from the end: those that enforce come last."""
     start = count - len(of.enforced) - len(own)
     paths = {start + number: f"{path}[{number}]" for number in range(len(own))}

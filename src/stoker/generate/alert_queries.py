@@ -18,7 +18,7 @@ from stoker.golang.template import RefusedError
 from stoker.promql import ParseError, enforce_label, parse, to_text
 from stoker.validate.budget import Meter, stopped
 from stoker.validate.findings import Finding, Reason
-from stoker.validate.rules import Reader
+from stoker.validate.rules import RuleReader
 from stoker.validate.templates import alert_setting
 
 Texts: TypeAlias = dict[str, str] | None
@@ -37,7 +37,7 @@ class UnheldError(Exception):
 class Hold:
     """Holds the texts of alerts to a namespace, and keeps in `findings` where that cannot be."""
 
-    def __init__(self, label: str, namespace: str, reader: Reader) -> None:
+    def __init__(self, label: str, namespace: str, reader: RuleReader) -> None:
         self.findings: list[Finding] = []
         self._label = label
         self._namespace = namespace

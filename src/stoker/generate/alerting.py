@@ -14,9 +14,9 @@ from stoker.api.common import RelabelConfig
 from stoker.api.prometheus import AlertmanagerEndpoints, PrometheusSpec
 from stoker.generate.block import Block
 from stoker.generate.draft import ScraperDraft
+from stoker.generate.grammar import Member, put
 from stoker.generate.http import authorization, basic_auth, put_proxy, sigv4, tls_config
 from stoker.generate.kubernetes import ENDPOINT_SLICE, ENDPOINTS, kubernetes_sd_config
-from stoker.generate.members import Member, put
 from stoker.generate.relabel import literal, relabel_configs
 from stoker.generate.sections import SPEC, replica_label
 from stoker.generate.values import lower

@@ -22,7 +22,7 @@ from stoker.api.core import SecretKeySelector
 from stoker.errors import below
 from stoker.generate.block import Block
 from stoker.generate.draft import ScraperDraft
-from stoker.generate.members import Member, put
+from stoker.generate.grammar import Member, put
 from stoker.generate.order import in_order
 from stoker.generate.values import file_of, items, members, value_or_empty
 

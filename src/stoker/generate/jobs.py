@@ -17,6 +17,7 @@ from stoker.api.prometheus_common import ScrapeClass
 from stoker.api.scrape import Endpoint, ScrapeSettings
 from stoker.generate.block import Block
 from stoker.generate.draft import ScraperDraft
+from stoker.generate.grammar import Member, put
 from stoker.generate.http import PROXY, basic_auth, oauth2
 from stoker.generate.limits import (
     BODY_SIZE_LIMIT,
@@ -32,7 +33,6 @@ from stoker.generate.limits import (
     put_tls,
     scrape_class,
 )
-from stoker.generate.members import Member, put
 from stoker.generate.relabel import namespace_steps, relabel_configs
 from stoker.generate.sharding import sharding_steps
 from stoker.generate.values import lower, parameters
@@ -51,7 +51,7 @@ POD_MONITOR: Final = JobKind("podMonitor", "podmonitors", "spec.podMetricsEndpoi
 PROBE: Final = JobKind("probe", "probes")
 
 
-class Source(Struct, frozen=True):
+class JobSource(Struct, frozen=True):
     """The resource that jobs are written for, and what its endpoints share."""
 
     kind: JobKind
@@ -72,9 +72,9 @@ class Source(Struct, frozen=True):
         return f"{self.kind.job}/{self.name}"
 
 
-def source(kind: JobKind, monitor: Any, draft: ScraperDraft) -> Source:
+def source(kind: JobKind, monitor: Any, draft: ScraperDraft) -> JobSource:
     """The source of the jobs for a monitor."""
-    return Source(
+    return JobSource(
         kind=kind,
         metadata=monitor.metadata,
         settings=monitor.spec,
@@ -113,7 +113,7 @@ _OF_PODS: Final = ((), (*CREDENTIALS, *PROXY))
 
 
 def endpoint_job(
-    of: Source, index: int, endpoint: Endpoint, discovery: Block, steps: list[Block]
+    of: JobSource, index: int, endpoint: Endpoint, discovery: Block, steps: list[Block]
 ) -> Block:
     """The job of one endpoint of a ServiceMonitor or PodMonitor."""
     draft, path = of.draft, f"{of.kind.endpoints}[{index}]"
@@ -135,14 +135,14 @@ def endpoint_job(
     return job
 
 
-def target_steps(of: Source, own: tuple[RelabelConfig, ...] | None, path: str) -> list[Block]:
+def target_steps(of: JobSource, own: tuple[RelabelConfig, ...] | None, path: str) -> list[Block]:
     """The steps for targets that follow the operator's own."""
     defaults = of.chosen.relabelings if of.chosen else None
     return _steps(of, defaults, "relabelings", own, path)
 
 
 def put_sample_steps(
-    job: Block, of: Source, own: tuple[RelabelConfig, ...] | None, path: str
+    job: Block, of: JobSource, own: tuple[RelabelConfig, ...] | None, path: str
 ) -> None:
     """Add the steps for samples."""
     defaults = of.chosen.metric_relabelings if of.chosen else None
@@ -152,7 +152,7 @@ def put_sample_steps(
 
 
 def _steps(
-    of: Source,
+    of: JobSource,
     defaults: tuple[RelabelConfig, ...] | None,
     member: str,
     own: tuple[RelabelConfig, ...] | None,
@@ -165,7 +165,7 @@ def _steps(
     return steps + of.enforced
 
 
-def put_settings(job: Block, of: Source) -> None:
+def put_settings(job: Block, of: JobSource) -> None:
     """Add limits, histograms and protocols."""
     settings, draft = of.settings, of.draft
     put_limits(job, LIMITS, settings, draft, "spec")

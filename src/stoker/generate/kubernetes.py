@@ -15,8 +15,8 @@ from stoker.api.core import LabelSelector
 from stoker.api.monitors import MonitorSpec
 from stoker.generate.block import Block
 from stoker.generate.draft import ScraperDraft
+from stoker.generate.grammar import Member, put
 from stoker.generate.http import authorization, basic_auth, put_proxy, tls_config
-from stoker.generate.members import Member, put
 
 POD: Final = "pod"
 SERVICE: Final = "service"

@@ -17,15 +17,15 @@ from stoker.api.scrape import ScrapeSettings
 from stoker.errors import below
 from stoker.generate.block import Block
 from stoker.generate.draft import ScraperDraft
+from stoker.generate.grammar import Member, put
 from stoker.generate.http import authorization, tls_config
 from stoker.generate.kubernetes import in_namespace_of_workload
 from stoker.generate.measures import lowest, number, size
-from stoker.generate.members import Member, put
 from stoker.generate.sharding import needs_node_metadata
 from stoker.generate.values import scrape_protocols
 
 
-class Limit(Struct, frozen=True):
+class JobLimit(Struct, frozen=True):
     """A limit that a job can have, and since when it can also be global."""
 
     member: Member
@@ -35,25 +35,25 @@ class Limit(Struct, frozen=True):
 
 
 LIMITS: Final = (
-    Limit(Member("sample_limit"), "sampleLimit"),
-    Limit(Member("target_limit", since="2.21.0"), "targetLimit"),
-    Limit(Member("label_limit", since="2.27.0"), "labelLimit"),
-    Limit(Member("label_name_length_limit", since="2.27.0"), "labelNameLengthLimit"),
-    Limit(Member("label_value_length_limit", since="2.27.0"), "labelValueLengthLimit"),
-    Limit(
+    JobLimit(Member("sample_limit"), "sampleLimit"),
+    JobLimit(Member("target_limit", since="2.21.0"), "targetLimit"),
+    JobLimit(Member("label_limit", since="2.27.0"), "labelLimit"),
+    JobLimit(Member("label_name_length_limit", since="2.27.0"), "labelNameLengthLimit"),
+    JobLimit(Member("label_value_length_limit", since="2.27.0"), "labelValueLengthLimit"),
+    JobLimit(
         Member("keep_dropped_targets", since="2.47.0"),
         "keepDroppedTargets",
         Member("global", since="2.47.0"),
     ),
 )
 # The global one would do here, too; prometheus-operator repeats this one in every job.
-BODY_SIZE_LIMIT: Final = Limit(
+BODY_SIZE_LIMIT: Final = JobLimit(
     Member("body_size_limit", since="2.28.0"), "bodySizeLimit", globally=None, amount=size
 )
 
 
 def put_limits(
-    block: Block, limits: tuple[Limit, ...], settings: Any, draft: ScraperDraft, path: str
+    block: Block, limits: tuple[JobLimit, ...], settings: Any, draft: ScraperDraft, path: str
 ) -> None:
     """Add the limits of a resource, none above its ceiling."""
     for limit in limits:
@@ -71,7 +71,7 @@ def put_limits(
             draft.ignore_unknown(below(path, limit.json_name), member)
 
 
-def _is_global(limit: Limit, draft: ScraperDraft) -> bool:
+def _is_global(limit: JobLimit, draft: ScraperDraft) -> bool:
     return limit.globally is not None and limit.globally.known_to(draft.version)
 
 

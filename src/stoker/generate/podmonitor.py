@@ -9,7 +9,7 @@ from stoker.api.monitors import PodEndpoint, PodMonitor, PodMonitorSpec
 from stoker.generate import relabel
 from stoker.generate.block import Block
 from stoker.generate.draft import ScraperDraft
-from stoker.generate.jobs import POD_MONITOR, Source, endpoint_job, source
+from stoker.generate.jobs import POD_MONITOR, JobSource, endpoint_job, source
 from stoker.generate.kubernetes import (
     OWN_NODE,
     POD,
@@ -30,7 +30,7 @@ def pod_monitor_jobs(monitor: PodMonitor, draft: ScraperDraft) -> Iterator[Block
         yield endpoint_job(of, index, endpoint, discovery, _steps(spec, endpoint, of))
 
 
-def _discovery(spec: PodMonitorSpec, of: Source) -> Block:
+def _discovery(spec: PodMonitorSpec, of: JobSource) -> Block:
     draft = of.draft
     labels = selected_labels(spec, draft)
     return kubernetes_sd_config(
@@ -42,7 +42,7 @@ def _discovery(spec: PodMonitorSpec, of: Source) -> Block:
     )
 
 
-def _steps(spec: PodMonitorSpec, endpoint: PodEndpoint, of: Source) -> list[Block]:
+def _steps(spec: PodMonitorSpec, endpoint: PodEndpoint, of: JobSource) -> list[Block]:
     steps = [relabel.JOB_NAME]
     if endpoint.filter_running is not False:
         steps.append(relabel.NOT_FINISHED)

@@ -10,12 +10,13 @@ from stoker.api.monitors import IngressTargets, Probe, Prober, ProbeSpec, Static
 from stoker.generate import relabel
 from stoker.generate.block import Block
 from stoker.generate.draft import ScraperDraft
+from stoker.generate.grammar import Member, put
 from stoker.generate.http import put_proxy
 from stoker.generate.jobs import (
     CREDENTIALS,
     PROBE,
     REDIRECTS,
-    Source,
+    JobSource,
     put_sample_steps,
     put_settings,
     source,
@@ -23,7 +24,6 @@ from stoker.generate.jobs import (
 )
 from stoker.generate.kubernetes import INGRESS, kubernetes_sd_config, namespaces_of
 from stoker.generate.limits import put_authorization, put_timestamps, put_tls
-from stoker.generate.members import Member, put
 from stoker.generate.order import in_order
 from stoker.generate.sharding import PROBED, sharding_steps
 from stoker.generate.values import lower
@@ -63,7 +63,7 @@ def _put_params(job: Block, spec: ProbeSpec) -> None:
         job["params"] = params
 
 
-def _put_targets(job: Block, spec: ProbeSpec, prober: Prober, of: Source) -> None:
+def _put_targets(job: Block, spec: ProbeSpec, prober: Prober, of: JobSource) -> None:
     """Add where targets come from, and the steps that turn them into requests to the prober."""
     targets = spec.targets
     steps = [relabel.JOB_NAME]
@@ -83,7 +83,7 @@ def _put_targets(job: Block, spec: ProbeSpec, prober: Prober, of: Source) -> Non
     job["relabel_configs"] = steps + sharding_steps(of.draft, PROBED, zoned=False)
 
 
-def _static_targets(targets: StaticTargets, of: Source) -> Block:
+def _static_targets(targets: StaticTargets, of: JobSource) -> Block:
     labels = {"namespace": of.metadata.namespace or "", **(targets.labels or {})}
     return {"targets": list(targets.static or ()), "labels": in_order(labels)}
 

@@ -15,7 +15,7 @@ from stoker.api.core import LabelSelector, LabelSelectorRequirement, ObjectMeta
 from stoker.api.scrape import Endpoint
 from stoker.generate.block import Block, Constant
 from stoker.generate.draft import ScraperDraft
-from stoker.generate.members import Member, put
+from stoker.generate.grammar import Member, put
 from stoker.generate.values import items, lower
 from stoker.remembered import remembered
 from stoker.select.exclusions import is_spared

@@ -12,8 +12,8 @@ from stoker.api.prometheus import PrometheusSpec
 from stoker.api.remote import MetadataConfig, RemoteRead, RemoteWrite
 from stoker.generate.block import Block
 from stoker.generate.draft import ScraperDraft
+from stoker.generate.grammar import Member, by_table, put
 from stoker.generate.http import authorization, basic_auth, oauth2, put_proxy, sigv4, tls_config
-from stoker.generate.members import Member, by_table, put
 from stoker.generate.relabel import relabel_configs
 from stoker.generate.sections import SPEC, sorted_members
 from stoker.generate.values import if_any, value_or_empty

@@ -47,7 +47,7 @@ from stoker.ref import Ref
 from stoker.select.choice import RULE_KIND
 from stoker.select.workload import Scraper
 from stoker.settings import DEFAULT_THANOS_VERSION
-from stoker.validate.rules import Reader, prometheus_reader, thanos_reader
+from stoker.validate.rules import RuleReader, prometheus_reader, thanos_reader
 from stoker.validate.unforeseen import unforeseen
 from stoker.validate.verdicts import Verdict
 from stoker.version import parse_version
@@ -60,7 +60,7 @@ _NEEDED_SHARE: Final = 3
 class RuleTerms(Struct, frozen=True):
     """All of a workload that its rules depend on."""
 
-    reader: Reader
+    reader: RuleReader
     enforcement: Enforcement = Enforcement()
 
 

@@ -27,7 +27,7 @@ from stoker.generate.order import in_order
 from stoker.promql import enforce_label, nameless_info, to_text
 from stoker.select.exclusions import is_spared
 from stoker.validate.findings import Finding, Reason
-from stoker.validate.rules import GROUP_SINCE, RULE_SINCE, Reader, Since, parsed
+from stoker.validate.rules import GROUP_SINCE, RULE_SINCE, RuleReader, Since, parsed
 from stoker.validate.rules import rules as rule_findings
 
 CONFIG_MAP_LIMIT: Final = 524_288
@@ -99,7 +99,7 @@ def enforcement_of(spec: PrometheusSpec | ThanosRulerSpec) -> Enforcement:
 
 
 def rule_file(
-    rule: PrometheusRule, reader: Reader, enforcement: Enforcement | None = None
+    rule: PrometheusRule, reader: RuleReader, enforcement: Enforcement | None = None
 ) -> RuleFile:
     """The file of a PrometheusRule, or why there is none."""
     name = file_name(rule.metadata)
@@ -131,7 +131,9 @@ def file_name(metadata: ObjectMeta) -> str:
     return start[: _LONGEST_KEY - len(end)] + end
 
 
-def enforced(rule: PrometheusRule, enforcement: Enforcement, reader: Reader) -> PrometheusRuleSpec:
+def enforced(
+    rule: PrometheusRule, enforcement: Enforcement, reader: RuleReader
+) -> PrometheusRuleSpec:
     """The rules, held to their namespace where that is asked; they must be valid.
 
     UnheldError where the text of an alert cannot be.
@@ -159,7 +161,9 @@ def enforced(rule: PrometheusRule, enforcement: Enforcement, reader: Reader) -> 
     return replace(rule.spec, groups=made)
 
 
-def lost_labels(rule: PrometheusRule, enforcement: Enforcement, reader: Reader) -> list[Ignored]:
+def lost_labels(
+    rule: PrometheusRule, enforcement: Enforcement, reader: RuleReader
+) -> list[Ignored]:
     """The expressions that want all labels of info series: held to a namespace, they get none."""
     if not enforcement.concerns(rule.metadata):
         return []
@@ -186,7 +190,7 @@ _RULE_FIELDS: Final = {
 }
 
 
-def _file(spec: PrometheusRuleSpec, reader: Reader, ignored: list[Ignored]) -> Block:
+def _file(spec: PrometheusRuleSpec, reader: RuleReader, ignored: list[Ignored]) -> Block:
     lacking = _lacking(GROUP_SINCE, reader), _lacking(RULE_SINCE, reader)
     groups = []
     for index, group in enumerate(spec.groups or ()):
@@ -201,7 +205,7 @@ def _file(spec: PrometheusRuleSpec, reader: Reader, ignored: list[Ignored]) -> B
     return {"groups": groups} if groups else {}
 
 
-def _lacking(since: Mapping[str, Since], reader: Reader) -> dict[str, str]:
+def _lacking(since: Mapping[str, Since], reader: RuleReader) -> dict[str, str]:
     """Why the reader does not know a member, of those that it does not know."""
     lacks = ((name, reader.lacks(version)) for name, version in since.items())
     return {name: lack for name, lack in lacks if lack}

@@ -16,7 +16,8 @@ from stoker.generate.block import Block
 from stoker.generate.discovery import DISCOVERIES
 from stoker.generate.discovery.rows import BASIC_AUTH, FOLLOW_REDIRECTS, HEADERS, OAUTH2, PROXY
 from stoker.generate.draft import ScraperDraft
-from stoker.generate.jobs import JobKind, Source, put_sample_steps, source
+from stoker.generate.grammar import Member, put
+from stoker.generate.jobs import JobKind, JobSource, put_sample_steps, source
 from stoker.generate.limits import (
     BODY_SIZE_LIMIT,
     LIMITS,
@@ -30,7 +31,6 @@ from stoker.generate.limits import (
     put_timestamps,
     put_tls,
 )
-from stoker.generate.members import Member, put
 from stoker.generate.order import in_order
 from stoker.generate.relabel import JOB_NAME, relabel_configs
 from stoker.generate.sharding import divided
@@ -91,7 +91,7 @@ def _static(targets: StaticTargets) -> Block:
     return {"targets": list(targets.targets), "labels": in_order(targets.labels or {})}
 
 
-def _target_steps(of: Source, spec: ScrapeConfigSpec) -> list[Block]:
+def _target_steps(of: JobSource, spec: ScrapeConfigSpec) -> list[Block]:
     steps = [JOB_NAME]
     if of.chosen and of.chosen.relabelings:
         path = f"{class_path(of.chosen, of.draft)}.relabelings"

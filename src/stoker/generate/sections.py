@@ -18,9 +18,9 @@ from stoker.api.prometheus_common import (
 from stoker.errors import WorkloadError
 from stoker.generate.block import Block
 from stoker.generate.draft import ScraperDraft
+from stoker.generate.grammar import Member, Write, by_table, put
 from stoker.generate.http import tls_config
 from stoker.generate.measures import lowest, number, size
-from stoker.generate.members import Member, Write, by_table, put
 from stoker.generate.sharding import zones
 from stoker.generate.values import escaping_scheme, items, lower, scrape_protocols
 

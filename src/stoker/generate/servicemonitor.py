@@ -15,7 +15,8 @@ from stoker.api.monitors import ServiceEndpoint, ServiceMonitor, ServiceMonitorS
 from stoker.generate import relabel
 from stoker.generate.block import Block, Constant
 from stoker.generate.draft import ScraperDraft
-from stoker.generate.jobs import SERVICE_MONITOR, Source, endpoint_job, source
+from stoker.generate.grammar import Member
+from stoker.generate.jobs import SERVICE_MONITOR, JobSource, endpoint_job, source
 from stoker.generate.kubernetes import (
     ENDPOINT_SLICE,
     ENDPOINTS,
@@ -29,7 +30,6 @@ from stoker.generate.kubernetes import (
     selected_labels,
 )
 from stoker.generate.limits import attached_metadata
-from stoker.generate.members import Member
 from stoker.select.workload import Scraper
 
 
@@ -102,7 +102,7 @@ def _role(spec: ServiceMonitorSpec, draft: ScraperDraft) -> Role:
     return role
 
 
-def _discovery(spec: ServiceMonitorSpec, role: Role, of: Source) -> Block:
+def _discovery(spec: ServiceMonitorSpec, role: Role, of: JobSource) -> Block:
     draft = of.draft
     labels = selected_labels(spec, draft)
     own_node = OWN_NODE if draft.scraper.daemon_set else ""

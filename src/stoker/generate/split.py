@@ -19,7 +19,7 @@ from typing import Final
 
 from stoker.errors import WorkloadError
 from stoker.generate.block import text_of
-from stoker.generate.members import Member
+from stoker.generate.grammar import Member
 from stoker.generate.prometheus import Frame
 from stoker.generate.stream import Piece, gzip_member
 from stoker.version import Version

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from stoker.generate.block import Block
 from stoker.generate.draft import Draft
-from stoker.generate.members import Member
+from stoker.generate.grammar import Member
 from stoker.generate.order import in_order
 from stoker.select.assets import Reference
 

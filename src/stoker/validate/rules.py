@@ -34,7 +34,7 @@ _SCHEME_FOR_RULES: Final = "3.6.0"
 _FAST_MATCHERS_IN_THANOS: Final = "0.36.0"
 
 
-class Reader(Struct, frozen=True, kw_only=True):
+class RuleReader(Struct, frozen=True, kw_only=True):
     """The program that will read the rules: Prometheus or Thanos Ruler, and what it understands."""
 
     version: Version
@@ -76,7 +76,7 @@ def _too_old(version: Version, program: str, since: str) -> str:
     return "" if known else needs_version(program, since)
 
 
-def prometheus_reader(scraper: Scraper) -> Reader:
+def prometheus_reader(scraper: Scraper) -> RuleReader:
     """A Prometheus as the reader of rules."""
     spec: PrometheusCommonSpec = scraper.spec
     found, features = scraper.version, spec.enable_features or ()
@@ -87,20 +87,22 @@ def prometheus_reader(scraper: Scraper) -> Reader:
         legacy = found < parse_version("3.0.0") and not flagged
     numbers = (found.major, found.minor, found.patch)
     promql = options_for(numbers, features, go_of_matchers(found))
-    return Reader(
+    return RuleReader(
         version=found, legacy_names=legacy, promql=promql, limits=scraper.capabilities.limits
     )
 
 
 def thanos_reader(
     version: Version, features: tuple[str, ...] = (), limits: Limits = NO_CHANGES
-) -> Reader:
+) -> RuleReader:
     """A Thanos Ruler as the reader of rules: its PromQL is that of a recent Prometheus."""
     legacy = version < parse_version("0.38.0")
     promql = options_for(NEWEST, features, go_of_matchers_in_thanos(version))
     if version < parse_version(_FAST_MATCHERS_IN_THANOS):
         promql = replace(promql, fast_matchers=False)
-    return Reader(version=version, thanos=True, legacy_names=legacy, promql=promql, limits=limits)
+    return RuleReader(
+        version=version, thanos=True, legacy_names=legacy, promql=promql, limits=limits
+    )
 
 
 # A tree weighs what its text does many times over: `a+a+…` 250 bytes for each character.
@@ -121,7 +123,7 @@ def _judged(expression: str, options: Options) -> None:
         parsed(expression, options)
 
 
-def raw_rules(spec: Any, reader: Reader) -> Findings:
+def raw_rules(spec: Any, reader: RuleReader) -> Findings:
     """What is wrong with a `spec` that nobody has read yet: its types (`true` for a text) too."""
     over = tuple(over_budget(spec, reader.limits, nested=True))
     if over:
@@ -136,7 +138,7 @@ def raw_rules(spec: Any, reader: Reader) -> Findings:
     yield from rules(found, reader)
 
 
-def rules(spec: PrometheusRuleSpec, reader: Reader, *, enforced: bool = False) -> Findings:
+def rules(spec: PrometheusRuleSpec, reader: RuleReader, *, enforced: bool = False) -> Findings:
     """What is wrong with the groups of a PrometheusRule; what it costs first.
 
     Where they will be `enforced`, every expression is read as it is: its tree is needed after.
@@ -159,7 +161,7 @@ def rules(spec: PrometheusRuleSpec, reader: Reader, *, enforced: bool = False) -
             yield from _rule(rule, reader, f"{path}.rules[{number}]", enforced=enforced)
 
 
-def _group(group: RuleGroup, reader: Reader, path: str) -> Findings:
+def _group(group: RuleGroup, reader: RuleReader, path: str) -> Findings:
     yield from _duration(group.interval, f"{path}.interval")
     if not reader.lacks(GROUP_SINCE["query_offset"]):
         yield from _duration(group.query_offset, f"{path}.query_offset")
@@ -173,7 +175,7 @@ def _group(group: RuleGroup, reader: Reader, path: str) -> Findings:
         yield from _labels(group.labels, reader, f"{path}.labels")
 
 
-def _rule(rule: Rule, reader: Reader, path: str, *, enforced: bool) -> Findings:
+def _rule(rule: Rule, reader: RuleReader, path: str, *, enforced: bool) -> Findings:
     if bool(rule.record) == bool(rule.alert):
         yield _record_or_alert(rule, path)
     yield from _expression(str(rule.expr), reader, f"{path}.expr", enforced=enforced)
@@ -199,7 +201,7 @@ def _record_or_alert(rule: Rule, path: str) -> Finding:
     return Finding(path, Reason.REQUIRED, "one of `record` and `alert` must be set")
 
 
-def _recording(rule: Rule, name: str, reader: Reader, path: str) -> Findings:
+def _recording(rule: Rule, name: str, reader: RuleReader, path: str) -> Findings:
     """What only a recording rule must heed; a duration of zero is as good as none."""
     if rule.annotations:
         message = "only an alert has annotations, not a recording rule"
@@ -215,7 +217,7 @@ def _recording(rule: Rule, name: str, reader: Reader, path: str) -> Findings:
         yield Finding(f"{path}.record", Reason.INVALID_VALUE, message)
 
 
-def _expression(text: str, reader: Reader, path: str, *, enforced: bool) -> Findings:
+def _expression(text: str, reader: RuleReader, path: str, *, enforced: bool) -> Findings:
     if not text:
         yield Finding(path, Reason.REQUIRED, "a rule needs an expression")
         return
@@ -232,7 +234,7 @@ def _duration(value: str | None, path: str) -> Findings:
         yield Finding(path, Reason.INVALID_VALUE, message)
 
 
-def _labels(labels: dict[str, str] | None, reader: Reader, path: str) -> Findings:
+def _labels(labels: dict[str, str] | None, reader: RuleReader, path: str) -> Findings:
     for name, value in (labels or {}).items():
         if name == _METRIC_NAME or not label_name(name, legacy=reader.legacy_names):
             yield _bad_name(path, name, "a label")
@@ -240,7 +242,7 @@ def _labels(labels: dict[str, str] | None, reader: Reader, path: str) -> Finding
             yield Finding(f"{path}[{name}]", Reason.INVALID_VALUE, "is not valid UTF-8")
 
 
-def _templates(texts: dict[str, str] | None, alert: str, reader: Reader, path: str) -> Findings:
+def _templates(texts: dict[str, str] | None, alert: str, reader: RuleReader, path: str) -> Findings:
     for name, text in (texts or {}).items():
         if "{{" not in text:
             continue

@@ -39,7 +39,7 @@ from stoker.settings import DEFAULT_PROMETHEUS_VERSION, Capabilities
 from stoker.validate.alertmanager.admission import raw_alertmanager_config
 from stoker.validate.budget import over_budget
 from stoker.validate.findings import Finding, Findings, Reason
-from stoker.validate.rules import Reader, raw_rules
+from stoker.validate.rules import RuleReader, raw_rules
 from stoker.validate.unforeseen import unforeseen
 from stoker.validate.verdicts import judge
 from stoker.validate.warnings import warnings
@@ -95,9 +95,9 @@ class _Verdict(Struct, frozen=True):
     patch: list[Object] | None = None
 
 
-def rules_reader(scheme: str, options: Iterable[str] = ()) -> Reader:
+def rules_reader(scheme: str, options: Iterable[str] = ()) -> RuleReader:
     """The newest Prometheus as the reader of rules, for `legacy` or `utf8` names."""
-    return Reader(
+    return RuleReader(
         version=parse_version(DEFAULT_PROMETHEUS_VERSION),
         legacy_names=scheme == "legacy",
         promql=options_for(NEWEST, [PROMQL_OPTIONS[name] for name in options]),
@@ -110,7 +110,7 @@ class Reviewer:
     `limits` is what one object may cost.
     """
 
-    def __init__(self, reader: Reader, limits: Limits = NO_CHANGES) -> None:
+    def __init__(self, reader: RuleReader, limits: Limits = NO_CHANGES) -> None:
         self._reader = replace(reader, limits=limits)
         self._limits = limits
         self._admissions: dict[str, Callable[[Object], _Verdict]] = {

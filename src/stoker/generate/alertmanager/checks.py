@@ -6,7 +6,7 @@ be. No message holds a value: it may be secret.
 
 from stoker.errors import FieldError, below
 from stoker.generate.block import Block
-from stoker.generate.members import Check
+from stoker.generate.grammar import Check
 from stoker.validate.alertmanager.syntax import url_or_template_problem
 from stoker.validate.syntax import web_url_problem
 from stoker.version import Version, parse_version

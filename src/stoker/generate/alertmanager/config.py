@@ -25,7 +25,7 @@ from stoker.generate.alertmanager.sanitize import sanitized
 from stoker.generate.alertmanager.sections import CONFIGURATION
 from stoker.generate.block import Block
 from stoker.generate.draft import Ignored
-from stoker.generate.members import written
+from stoker.generate.grammar import written
 from stoker.limits import NO_CHANGES, Limits
 from stoker.select.assets import SECRET, Assets, Missing, Source
 from stoker.settings import DEFAULT_ALERTMANAGER_VERSION

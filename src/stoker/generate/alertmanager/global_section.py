@@ -7,7 +7,7 @@ from stoker.errors import ResourceError
 from stoker.generate.alertmanager.draft import AlertDraft, secret, secret_url
 from stoker.generate.alertmanager.receivers.http import TLS, http_config
 from stoker.generate.block import Block
-from stoker.generate.members import Member, Write, by_section, by_table, written
+from stoker.generate.grammar import Member, Write, by_section, by_table, written
 from stoker.validate.syntax import Url, web_url_problem
 
 

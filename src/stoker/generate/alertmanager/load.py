@@ -16,7 +16,7 @@ from stoker.generate.alertmanager.sections import CONFIGURATION
 from stoker.generate.alertmanager.table import read_section
 from stoker.generate.alertmanager.yamltext import words_of
 from stoker.generate.block import Block
-from stoker.generate.members import Section
+from stoker.generate.grammar import Section
 from stoker.settings import DEFAULT_ALERTMANAGER_VERSION
 from stoker.version import parse_version
 

@@ -12,7 +12,7 @@ from stoker.errors import FieldError, below
 from stoker.generate.alertmanager.draft import AlertDraft
 from stoker.generate.block import Block
 from stoker.generate.draft import Ignored
-from stoker.generate.members import Member, Section
+from stoker.generate.grammar import Member, Section
 from stoker.version import Version
 
 

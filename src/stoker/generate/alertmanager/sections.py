@@ -24,7 +24,7 @@ from stoker.generate.alertmanager.table import (
     read_section,
 )
 from stoker.generate.block import Block, scalar
-from stoker.generate.members import Check, Member, Section, ValueKind
+from stoker.generate.grammar import Check, Member, Section, ValueKind
 from stoker.validate.alertmanager.integrations import SLACK_BOT_URL
 from stoker.validate.alertmanager.matchers import expression_problem, matcher_line_problem
 from stoker.validate.alertmanager.syntax import clock_problem, range_of

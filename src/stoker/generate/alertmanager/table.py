@@ -10,7 +10,7 @@ from typing import Any, Final
 from stoker.errors import FieldError, below
 from stoker.generate.alertmanager.yamltext import Word, plain
 from stoker.generate.block import Block
-from stoker.generate.members import Section, ValueKind
+from stoker.generate.grammar import Section, ValueKind
 from stoker.generate.order import in_order
 from stoker.validate.syntax import milliseconds
 

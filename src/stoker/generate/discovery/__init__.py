@@ -11,8 +11,8 @@ from typing import Final
 from stoker.generate.discovery import aws, clouds, containers, hosters, lists, registries
 from stoker.generate.discovery.kubernetes import KUBERNETES, attach_metadata
 from stoker.generate.discovery.rows import Each
+from stoker.generate.grammar import Member, Table
 from stoker.generate.http import drop_half_a_pair
-from stoker.generate.members import Member, Members
 from stoker.validate.discovery import DISCOVERIES as CHECKED
 
 _SINCE: Final = {discovery.field: discovery.since for discovery in CHECKED}
@@ -23,11 +23,11 @@ def _found(member: str, field: str = "", *, write: Each) -> Member:
     return Member(member, field, since=_SINCE[field or member], write=write)
 
 
-def _of_aws(table: Members) -> Each:
+def _of_aws(table: Table) -> Each:
     return Each(table, tidy=drop_half_a_pair)
 
 
-DISCOVERIES: Final[Members] = (
+DISCOVERIES: Final[Table] = (
     _found("file_sd_configs", write=Each(lists.FILE)),
     _found("http_sd_configs", write=Each(lists.URL)),
     _found("kubernetes_sd_configs", write=Each(KUBERNETES, more=attach_metadata)),

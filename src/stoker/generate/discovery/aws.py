@@ -11,12 +11,12 @@ from stoker.generate.discovery.rows import (
     REFRESH,
     REQUESTS,
     TLS,
-    Word,
+    OneOf,
     items,
     secret,
     since,
 )
-from stoker.generate.members import Member, Members
+from stoker.generate.grammar import Member, Table
 
 _ACCESS_KEY: Final = Member("access_key", write=secret)
 _SECRET_KEY: Final = Member("secret_key", write=secret)
@@ -24,7 +24,7 @@ _PROFILE: Final = Member("profile")
 _EXTERNAL_ID: Final = Member("external_id", since="3.12.0")
 
 # These two have settings for HTTP since 2.41 only.
-EC2: Final[Members] = (
+EC2: Final[Table] = (
     *since("2.41.0", *PROXY),
     Member("region"),
     _ACCESS_KEY,
@@ -39,7 +39,7 @@ EC2: Final[Members] = (
     _EXTERNAL_ID,
 )
 
-LIGHTSAIL: Final[Members] = (
+LIGHTSAIL: Final[Table] = (
     *since("2.41.0", BASIC_AUTH, AUTHORIZATION, *PROXY, OAUTH2),
     Member("region"),
     Member("endpoint"),
@@ -53,7 +53,7 @@ LIGHTSAIL: Final[Members] = (
     _EXTERNAL_ID,
 )
 
-_ACCOUNT: Final[Members] = (
+_ACCOUNT: Final[Table] = (
     Member("region"),
     Member("endpoint"),
     _ACCESS_KEY,
@@ -74,13 +74,13 @@ _ROLES: Final = (
     Member("RDS", since="3.11.0"),
 )
 
-ROLES: Final[Members] = (
-    Member("role", write=Word(_ROLES, str.lower, essential=True)),
+ROLES: Final[Table] = (
+    Member("role", write=OneOf(_ROLES, str.lower, essential=True)),
     *_ACCOUNT,
     FILTERS,
     _CLUSTERS,
 )
 
-CLUSTERS: Final[Members] = (*_ACCOUNT, _CLUSTERS, Member("request_concurrency"))
+CLUSTERS: Final[Table] = (*_ACCOUNT, _CLUSTERS, Member("request_concurrency"))
 
-RDS: Final[Members] = (*CLUSTERS, *since("3.13.0", FILTERS))
+RDS: Final[Table] = (*CLUSTERS, *since("3.13.0", FILTERS))

@@ -10,14 +10,14 @@ from stoker.generate.discovery.rows import (
     REFRESH,
     REQUESTS,
     TLS,
-    Word,
+    OneOf,
     items,
     lower,
     secret,
     since,
 )
 from stoker.generate.draft import ScraperDraft
-from stoker.generate.members import Member, Members
+from stoker.generate.grammar import Member, Table
 
 
 def _unless_default(wanted: bool, _draft: ScraperDraft, _path: str) -> bool | None:
@@ -25,13 +25,13 @@ def _unless_default(wanted: bool, _draft: ScraperDraft, _path: str) -> bool | No
     return None if wanted else False
 
 
-AZURE: Final[Members] = (
+AZURE: Final[Table] = (
     *since("2.31.0", *CREDENTIALS, *PROXY, TLS),
     Member("environment", since="2.4.0"),
     Member(
         "authentication_method",
         since="2.7.0",
-        write=Word(
+        write=OneOf(
             (Member("SDK", since="2.52.0"), Member("WorkloadIdentity", since="3.11.0")),
             essential=True,
         ),
@@ -48,7 +48,7 @@ AZURE: Final[Members] = (
     HEADERS,
 )
 
-GCE: Final[Members] = (
+GCE: Final[Table] = (
     Member("project"),
     Member("zone"),
     Member("filter"),
@@ -57,8 +57,10 @@ GCE: Final[Members] = (
     Member("tag_separator"),
 )
 
-OPENSTACK: Final[Members] = (
-    Member("role", write=Word((Member("LoadBalancer", since="3.2.0"),), str.lower, essential=True)),
+OPENSTACK: Final[Table] = (
+    Member(
+        "role", write=OneOf((Member("LoadBalancer", since="3.2.0"),), str.lower, essential=True)
+    ),
     Member("region"),
     Member("identity_endpoint"),
     Member("username"),
@@ -85,7 +87,7 @@ def _ovh_service(service: str, _draft: ScraperDraft, _path: str) -> str:
     return _OVH_SERVICES.get(service.lower(), service)
 
 
-OVHCLOUD: Final[Members] = (
+OVHCLOUD: Final[Table] = (
     Member("application_key"),
     Member("application_secret", write=secret),
     Member("consumer_key", write=secret),
@@ -108,7 +110,7 @@ def _oci_method(method: str, _draft: ScraperDraft, _path: str) -> str:
     return _OCI_METHODS.get(method.lower(), method)
 
 
-OCI: Final[Members] = (
+OCI: Final[Table] = (
     Member("auth", "authentication_method", write=_oci_method),
     Member("tenancy"),
     Member("user"),
@@ -124,7 +126,7 @@ OCI: Final[Members] = (
     REFRESH,
 )
 
-OUTSCALE: Final[Members] = (
+OUTSCALE: Final[Table] = (
     Member("endpoint"),
     Member("region"),
     Member("access_key", write=secret),
@@ -136,7 +138,7 @@ OUTSCALE: Final[Members] = (
     Member("port"),
 )
 
-STACKIT: Final[Members] = (
+STACKIT: Final[Table] = (
     *CREDENTIALS,
     *PROXY,
     TLS,

@@ -15,9 +15,9 @@ from stoker.generate.discovery.rows import (
     lower,
     since,
 )
-from stoker.generate.members import Member, Members
+from stoker.generate.grammar import Member, Table
 
-DOCKER: Final[Members] = (
+DOCKER: Final[Table] = (
     AUTHORIZATION,
     OAUTH2,
     *PROXY,
@@ -32,7 +32,7 @@ DOCKER: Final[Members] = (
     *REQUESTS,
 )
 
-DOCKER_SWARM: Final[Members] = (
+DOCKER_SWARM: Final[Table] = (
     *CREDENTIALS,
     *PROXY,
     *since("2.23.0", FILTERS),

@@ -14,16 +14,16 @@ from stoker.generate.discovery.rows import (
     REFRESH,
     REQUESTS,
     TLS,
+    OneOf,
     Shaped,
-    Word,
     items,
     lower,
     secret,
 )
 from stoker.generate.draft import ScraperDraft
-from stoker.generate.members import Member, Members
+from stoker.generate.grammar import Member, Table
 
-DIGITAL_OCEAN: Final[Members] = (
+DIGITAL_OCEAN: Final[Table] = (
     AUTHORIZATION,
     OAUTH2,
     *PROXY,
@@ -34,7 +34,7 @@ DIGITAL_OCEAN: Final[Members] = (
     REFRESH,
 )
 
-HETZNER: Final[Members] = (
+HETZNER: Final[Table] = (
     *CREDENTIALS,
     *PROXY,
     Member("role", write=lower),
@@ -52,7 +52,7 @@ def oauth2_alone(block: Block, _draft: ScraperDraft, _path: str) -> None:
         block.pop("authorization", None)
 
 
-IONOS: Final[Members] = (
+IONOS: Final[Table] = (
     AUTHORIZATION,
     OAUTH2,
     *PROXY,
@@ -63,7 +63,7 @@ IONOS: Final[Members] = (
     REFRESH,
 )
 
-LINODE: Final[Members] = (
+LINODE: Final[Table] = (
     AUTHORIZATION,
     OAUTH2,
     *PROXY,
@@ -82,7 +82,7 @@ _SCALEWAY_KEY: Final = re.compile("SCW[A-Z0-9]{17}")
 _SCALEWAY_ZONE: Final = re.compile("[a-z]{2}-[a-z]{3}-[1-9]")
 _NO_SLASH: Final = re.compile(r".*[^/]", re.DOTALL)
 
-SCALEWAY: Final[Members] = (
+SCALEWAY: Final[Table] = (
     Member("access_key", write=Shaped(_SCALEWAY_KEY, "an access key such as SCWXXXXXXXXXXXXXXXXX")),
     Member("secret_key", write=Shaped(_UUID, "a UUID", secret)),
     Member("project_id", write=Shaped(_UUID, "a UUID")),
@@ -98,9 +98,9 @@ SCALEWAY: Final[Members] = (
     *REQUESTS,
 )
 
-TRITON: Final[Members] = (
+TRITON: Final[Table] = (
     Member("account"),
-    Member("role", write=Word((Member("CN", since="2.19.0"),), str.lower, essential=True)),
+    Member("role", write=OneOf((Member("CN", since="2.19.0"),), str.lower, essential=True)),
     Member("dns_suffix"),
     Member("endpoint"),
     Member("groups", since="2.5.0", write=items),
@@ -110,4 +110,4 @@ TRITON: Final[Members] = (
     Member("version"),
 )
 
-VULTR: Final[Members] = (AUTHORIZATION, OAUTH2, *PROXY, TLS, *REQUESTS, Member("port"), REFRESH)
+VULTR: Final[Table] = (AUTHORIZATION, OAUTH2, *PROXY, TLS, *REQUESTS, Member("port"), REFRESH)

@@ -21,18 +21,18 @@ from stoker.generate.discovery.rows import (
     REQUESTS,
     TLS,
     Each,
-    Word,
+    OneOf,
     items,
     lower,
 )
 from stoker.generate.draft import ScraperDraft
-from stoker.generate.members import Member, Members, Write, put
+from stoker.generate.grammar import Member, Table, Write, put
 
-_NAMESPACES: Final[Members] = (
+_NAMESPACES: Final[Table] = (
     Member("names", write=items),
     Member("own_namespace", since="2.33.0"),
 )
-_SELECTOR: Final[Members] = (Member("role", write=lower), Member("label"), Member("field"))
+_SELECTOR: Final[Table] = (Member("role", write=lower), Member("label"), Member("field"))
 
 
 def _namespaces(namespaces: KubernetesNamespaces, draft: ScraperDraft, path: str) -> Block | None:
@@ -64,7 +64,7 @@ _NO_OWNERS: Final = tuple(
 class Attached(Struct, frozen=True):
     """Writes which metadata to attach, of what the role can have."""
 
-    table: Members
+    table: Table
 
     def __call__(
         self, metadata: KubernetesMetadata, draft: ScraperDraft, path: str
@@ -75,11 +75,11 @@ class Attached(Struct, frozen=True):
         return block or None
 
 
-def _attach(*table: Member) -> Members:
+def _attach(*table: Member) -> Table:
     return (Member("attach_metadata", write=Attached(table)),)
 
 
-_ATTACH: Final[dict[str, Members]] = {
+_ATTACH: Final[dict[str, Table]] = {
     "pod": _attach(Member("node", since="2.35.0"), _NAMESPACE, *_OWNERS),
     "endpoints": _attach(Member("node", since="2.37.0"), _NAMESPACE, *_OWNERS),
     "endpointslice": _attach(Member("node", since="2.37.0"), _NAMESPACE, *_OWNERS),
@@ -91,16 +91,16 @@ _TO_NODES: Final = _attach(
 )
 
 
-def attach_metadata(discovery: KubernetesDiscovery) -> Members:
+def attach_metadata(discovery: KubernetesDiscovery) -> Table:
     """The row for the metadata of other objects, which not all roles can have."""
     return _ATTACH.get(discovery.role.lower(), _TO_NODES)
 
 
-KUBERNETES: Final[Members] = (
+KUBERNETES: Final[Table] = (
     Member("api_server"),
     Member(
         "role",
-        write=Word((Member("EndpointSlice", since="2.21.0"),), str.lower, essential=True),
+        write=OneOf((Member("EndpointSlice", since="2.21.0"),), str.lower, essential=True),
     ),
     *CREDENTIALS,
     *PROXY,

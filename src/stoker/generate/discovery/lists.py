@@ -10,14 +10,14 @@ from stoker.generate.discovery.rows import (
     REFRESH,
     REQUESTS,
     TLS,
-    Word,
+    OneOf,
     items,
 )
-from stoker.generate.members import Member, Members
+from stoker.generate.grammar import Member, Table
 
-FILE: Final[Members] = (Member("files", write=items), REFRESH)
+FILE: Final[Table] = (Member("files", write=items), REFRESH)
 
-URL: Final[Members] = (
+URL: Final[Table] = (
     BASIC_AUTH,
     AUTHORIZATION,
     TLS,
@@ -28,9 +28,9 @@ URL: Final[Members] = (
     *REQUESTS,
 )
 
-DNS: Final[Members] = (
+DNS: Final[Table] = (
     Member("names", write=items),
     REFRESH,
-    Member("type", write=Word((Member("MX", since="2.38.0"), Member("NS", since="2.49.0")))),
+    Member("type", write=OneOf((Member("MX", since="2.38.0"), Member("NS", since="2.49.0")))),
     Member("port"),
 )

@@ -15,11 +15,11 @@ from stoker.generate.discovery.rows import (
     secret,
     since,
 )
-from stoker.generate.members import Member, Members
+from stoker.generate.grammar import Member, Table
 
 # Consul Enterprise's namespace (2.28) and the path prefix (2.45) are written for any version, as
 # the peer does; a ScrapeConfig that has them is rejected before, where the version is older.
-CONSUL: Final[Members] = (
+CONSUL: Final[Table] = (
     *since("2.28.0", *CREDENTIALS, *PROXY),
     TLS,
     Member("server"),
@@ -40,7 +40,7 @@ CONSUL: Final[Members] = (
     *since("2.28.0", *REQUESTS),
 )
 
-NOMAD: Final[Members] = (
+NOMAD: Final[Table] = (
     *CREDENTIALS,
     *PROXY,
     Member("server"),
@@ -53,9 +53,9 @@ NOMAD: Final[Members] = (
     TLS,
 )
 
-EUREKA: Final[Members] = (*CREDENTIALS, *PROXY, *REQUESTS, TLS, REFRESH, Member("server"))
+EUREKA: Final[Table] = (*CREDENTIALS, *PROXY, *REQUESTS, TLS, REFRESH, Member("server"))
 
-KUMA: Final[Members] = (
+KUMA: Final[Table] = (
     *CREDENTIALS,
     *PROXY,
     Member("server"),
@@ -66,7 +66,7 @@ KUMA: Final[Members] = (
     Member("client_id", since="2.50.0"),
 )
 
-PUPPETDB: Final[Members] = (
+PUPPETDB: Final[Table] = (
     *CREDENTIALS,
     *PROXY,
     Member("url"),
@@ -79,7 +79,7 @@ PUPPETDB: Final[Members] = (
     *REQUESTS[1:],
 )
 
-MARATHON: Final[Members] = (
+MARATHON: Final[Table] = (
     *CREDENTIALS,
     *PROXY,
     Member("servers", write=items),
@@ -89,13 +89,13 @@ MARATHON: Final[Members] = (
     *REQUESTS,
 )
 
-ZOOKEEPER: Final[Members] = (
+ZOOKEEPER: Final[Table] = (
     Member("servers", write=items),
     Member("paths", write=items),
     Member("timeout"),
 )
 
-UYUNI: Final[Members] = (
+UYUNI: Final[Table] = (
     *CREDENTIALS,
     *PROXY,
     Member("server"),

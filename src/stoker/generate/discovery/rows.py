@@ -18,8 +18,8 @@ from stoker.api.scrapeconfig.discovery.shared import Filter
 from stoker.errors import ResourceError
 from stoker.generate.block import Block
 from stoker.generate.draft import ScraperDraft
+from stoker.generate.grammar import Member, Table, Write, put
 from stoker.generate.http import PROXY, authorization, basic_auth, oauth2, tls_config
-from stoker.generate.members import Member, Members, Write, put
 from stoker.generate.order import in_order
 from stoker.generate.values import items, lower, members
 from stoker.version import parse_version
@@ -37,8 +37,8 @@ __all__ = [
     "REQUESTS",
     "TLS",
     "Each",
+    "OneOf",
     "Shaped",
-    "Word",
     "items",
     "lower",
     "members",
@@ -79,14 +79,14 @@ class Shaped(Struct, frozen=True):
         return text
 
 
-class Word(Struct, frozen=True):
+class OneOf(Struct, frozen=True):
     """Writes one of a few words; `newer` are rows of those that not all versions know.
 
     A word that the version does not know is left out and reported, so that Prometheus takes its
     default; an `essential` one has no default that would do, and stops the resource.
     """
 
-    newer: Members
+    newer: Table
     spelling: Callable[[str], str] = str
     essential: bool = False
 
@@ -108,8 +108,8 @@ class Each(Struct, frozen=True):
     `more` adds rows that depend on the object; `tidy` is what is done to it once it is written.
     """
 
-    table: Members
-    more: Callable[[Any], Members] | None = None
+    table: Table
+    more: Callable[[Any], Table] | None = None
     tidy: Callable[[Block, ScraperDraft, str], None] | None = None
 
     def __call__(
@@ -129,7 +129,7 @@ class Each(Struct, frozen=True):
         return blocks or None
 
 
-def since(version: str, *table: Member) -> Members:
+def since(version: str, *table: Member) -> Table:
     """The same rows for a discovery that got them later than others did."""
     return tuple(replace(one, since=max(one.since, version, key=_precedence)) for one in table)
 
@@ -164,7 +164,7 @@ def _grant(grant: str, _draft: ScraperDraft, _path: str) -> str:
     return _GRANTS.get(grant, grant)
 
 
-_GRANT: Final[Members] = tuple(
+_GRANT: Final[Table] = tuple(
     replace(one, since="3.8.0")
     for one in (
         Member("grant_type", write=_grant),

@@ -14,7 +14,7 @@ from stoker.generate.alertmanager.checks import all_of
 from stoker.generate.alertmanager.receivers import chat, delivery, own, paging
 from stoker.generate.alertmanager.table import MAPPING, TEXT, many
 from stoker.generate.block import Block
-from stoker.generate.members import Member, Section, each_by
+from stoker.generate.grammar import Member, Section, each_by
 from stoker.validate.alertmanager.receivers import SINCE
 from stoker.version import Version
 

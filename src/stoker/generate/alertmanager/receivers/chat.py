@@ -17,7 +17,7 @@ from stoker.generate.alertmanager.table import (
     one,
 )
 from stoker.generate.block import Block
-from stoker.generate.members import Member, Section, by_section, each_by
+from stoker.generate.grammar import Member, Section, by_section, each_by
 from stoker.generate.values import if_any, items
 from stoker.validate.alertmanager.integrations import SLACK_BOT_URL
 from stoker.version import Version

@@ -18,7 +18,7 @@ from stoker.generate.alertmanager.table import (
     one,
 )
 from stoker.generate.block import Block
-from stoker.generate.members import Check, Member, Section, by_section, written
+from stoker.generate.grammar import Check, Member, Section, by_section, written
 from stoker.generate.values import if_any, lower, members
 from stoker.validate.alertmanager.syntax import TEMPLATES_IN_URLS, smart_host_problem
 from stoker.version import Version

@@ -17,7 +17,7 @@ from stoker.generate.alertmanager.table import (
     one,
 )
 from stoker.generate.block import Block
-from stoker.generate.members import Member, Section, by_section, written
+from stoker.generate.grammar import Member, Section, by_section, written
 from stoker.generate.order import in_order
 from stoker.generate.values import file_of, if_any, items, members
 from stoker.validate.syntax import Url

@@ -25,7 +25,7 @@ from stoker.generate.alertmanager.table import (
     one,
 )
 from stoker.generate.block import Block
-from stoker.generate.members import Member, Section, ValueKind
+from stoker.generate.grammar import Member, Section, ValueKind
 from stoker.version import Version, parse_version
 
 # --- Jira -----------------------------------------------------------------------------------------

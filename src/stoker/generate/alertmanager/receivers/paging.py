@@ -17,7 +17,7 @@ from stoker.generate.alertmanager.table import (
     many,
 )
 from stoker.generate.block import Block
-from stoker.generate.members import Member, Section, each_by
+from stoker.generate.grammar import Member, Section, each_by
 from stoker.validate.alertmanager.integrations import RESPONDERS_SINCE, VICTOROPS_OWN
 from stoker.validate.alertmanager.syntax import go_template_problem
 from stoker.version import Version, needs_version, parse_version

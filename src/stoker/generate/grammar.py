@@ -85,7 +85,7 @@ class Member(Versioned, frozen=True):
         return self.name if self.field == "" else self.field
 
 
-Members: TypeAlias = tuple[Member, ...]
+Table: TypeAlias = tuple[Member, ...]
 
 
 class Section(Struct, frozen=True):
@@ -96,14 +96,14 @@ class Section(Struct, frozen=True):
     make.
     """
 
-    members: Members
+    members: Table
     given: tuple[Check, ...] = ()
     checks: tuple[Check, ...] = ()
     needs: tuple[Check, ...] = ()
     write: Write | None = None
 
 
-def put(block: Block, members: Members, source: Any, draft: Draft, path: str) -> None:
+def put(block: Block, members: Table, source: Any, draft: Draft, path: str) -> None:
     """Add the members that a table makes of an object's fields, in the order of the table."""
     for member, attribute, json_name, known in _rows(members, type(source), draft.version):
         value = getattr(source, attribute)
@@ -128,7 +128,7 @@ def leave_out(member: Member, draft: Draft, path: str) -> None:
     draft.ignore_unknown(path, member)
 
 
-def written(members: Members, source: Any, draft: Draft, path: str) -> Block:
+def written(members: Table, source: Any, draft: Draft, path: str) -> Block:
     """The mapping that a table makes of an object's fields."""
     block: Block = {}
     put(block, members, source, draft, path)
@@ -153,13 +153,13 @@ def each_by(section: Section) -> Write:
     ]
 
 
-Row: TypeAlias = tuple[Member, str, str, bool]
-_ROWS: dict[tuple[int, type, Version], tuple[Members, list[Row]]] = {}
+_Row: TypeAlias = tuple[Member, str, str, bool]
+_ROWS: dict[tuple[int, type, Version], tuple[Table, list[_Row]]] = {}
 # All tables for a few dozen versions. Users say which versions there are, and may say many.
 _MOST_ROWS: Final = 8192
 
 
-def _rows(members: Members, model: type, version: Version) -> list[Row]:
+def _rows(members: Table, model: type, version: Version) -> list[_Row]:
     """A table for a type and a version: attribute, JSON name, and whether the version knows it.
 
     Tables are constants of their modules, so they are told apart by identity; the entry holds on to
@@ -175,7 +175,7 @@ def _rows(members: Members, model: type, version: Version) -> list[Row]:
     return found[1]
 
 
-def _row(member: Member, model: type, version: Version) -> list[Row]:
+def _row(member: Member, model: type, version: Version) -> list[_Row]:
     names, attribute = json_names(model), member.attribute
     if attribute is None or (member.some_types and attribute not in names):
         return []
