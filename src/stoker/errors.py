@@ -12,7 +12,7 @@
     ├── NotLeading       a write was held back: another process may lead (kube.errors)
     └── ApiError         a request to the API server failed (kube.errors)
         ├── Unauthorized     it does not know us
-        ├── Forbidden        we may not; names verb and resource
+        ├── Forbidden        we are not allowed to; names verb and resource
         ├── NotFound         there is no such object or resource
         ├── AlreadyExists    an object of that name is there
         ├── Conflict         a precondition does not hold, or a field is another manager's

@@ -1,4 +1,4 @@
-"""What the operator is told at its start: gates, defaults, facts about the cluster.
+"""What the operator is started with: gates, defaults, facts about the cluster.
 
 Everything here is frozen: a change of settings is a restart.
 """
@@ -196,7 +196,7 @@ class OperatorSettings(Struct, frozen=True, kw_only=True):
     `unmanaged_configurations`: a Prometheus without any selector is left its own configuration.
     `references_everywhere`: Secrets and ConfigMaps are watched wherever monitors may be, not only
     beside workloads. `repair_policy`: `none`, `evict` or `delete` for pods of a stuck StatefulSet.
-    `deny_files`: configuration resources may not name files of the container that reads them.
+    `deny_files`: configuration resources must not name files of the container that reads them.
     `consolidate_monitors`: monitors are kept, and scraped, as ScrapeConfigs that belong to them.
     `limits`: what one configuration resource may cost. `mode_change_patience`: for how many seconds
     a change of an agent's mode waits for pods that may never come; 0 for ever.

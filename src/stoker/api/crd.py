@@ -46,7 +46,7 @@ class Version(Struct, frozen=True):
 
     `converted`: it can stand beside others only where a webhook converts objects. `deprecated` is
     what the API server says to those who use it while others are served. `differences` makes the
-    reference page of a version that is told by how it differs from the preferred one.
+    reference page of a version that is described by how it differs from the preferred one.
     """
 
     name: str

@@ -14,7 +14,7 @@
   before a rule was tightened must load.
 - `doc(text, **constraints)` describes a field; `rule(**constraints)` constrains a type without
   describing it, as in `Duration = Annotated[str, rule(pattern=…)]`. Constraints use the words of
-  OpenAPI (`minLength`, `enum`, …) so that nobody has to learn new ones.
+  OpenAPI (`minLength`, `enum`, …) so that there are no new ones to learn.
 - Lists are tuples: an object that was read is never changed in place.
 - JSON names are the camelCase of the attribute; `names(...)` lists the others.
 - `CEL` holds rules on the object as {message: expression}. Subclasses inherit fields and rules.

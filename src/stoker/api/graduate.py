@@ -46,7 +46,7 @@ class Respelled(Struct, frozen=True):
     """The values of a field: each spelling of the older version, and the one of the newer.
 
     Of several spellings of one value the first is the usual one: it is what the value becomes on
-    the way back if nobody knows better.
+    the way back unless something better is known.
     """
 
     of: tuple[type[Model], ...]
@@ -57,7 +57,7 @@ class Respelled(Struct, frozen=True):
 
 
 class Relaxed(Struct, frozen=True):
-    """A required field of these types may be left out; `text` describes it anew."""
+    """A required field of these types may be left out; `text` describes it instead."""
 
     of: tuple[type[Model], ...]
     attribute: str

@@ -650,7 +650,7 @@ class PrometheusCommonSpec(
     reload_strategy: Annotated[
         str | None,
         doc(
-            "How Prometheus is told of a new configuration: by an HTTP request, or by a signal, "
+            "How Prometheus learns of a new configuration: by an HTTP request, or by a signal, "
             "for which the pod's containers share their processes. Unset: `HTTP`.",
             enum=("HTTP", "ProcessSignal"),
         ),

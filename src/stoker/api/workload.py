@@ -278,7 +278,7 @@ class WorkloadSpec(Model):
         tuple[Container, ...] | None,
         doc(
             "Containers to add to the pods. One with the name of a generated container is merged "
-            "into it, which changes details nobody has tested. See Kubernetes' `Container`."
+            "into it, which changes details that are not tested. See Kubernetes' `Container`."
         ),
     ] = None
     init_containers: Annotated[
@@ -357,7 +357,7 @@ class WorkloadSpec(Model):
         str | None,
         doc(
             "Start and stop pods all at once (`Parallel`, the default) or one by one "
-            "(`OrderedReady`). A change makes the StatefulSet anew.",
+            "(`OrderedReady`). A change recreates the StatefulSet.",
             enum=("OrderedReady", "Parallel"),
         ),
     ] = None

@@ -197,7 +197,7 @@ def _slices(
 
 
 def _controller(live: Object) -> str | None:
-    """The UID of the Service that a slice belongs to: a Service made anew has another."""
+    """The UID of the Service that a slice belongs to: a Service that was recreated has another."""
     owners = (live.get("metadata") or {}).get("ownerReferences") or ()
     return next((str(one.get("uid", "")) for one in owners if one.get("controller")), None)
 

@@ -1,4 +1,4 @@
-"""Objects that are built anew only where what they are built from has changed."""
+"""Objects that are built again only where what they are built from has changed."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias

@@ -89,7 +89,7 @@ def check_version(scraper: Scraper) -> None:
 
 
 def web_mount(scraper: Scraper) -> Mount:
-    """How the web server is told how to listen."""
+    """The arguments that say how the web server listens."""
     return web_config_mount(WEB_CONFIG, web_config_name(scraper), scraper.spec.web)
 
 

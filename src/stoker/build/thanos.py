@@ -91,7 +91,7 @@ def sidecar_of(site: Site, spec: PrometheusSpec, data: Object) -> Sidecar | None
 
 
 def merging_arguments(spec: PrometheusSpec, version: Version) -> list[Argument]:
-    """What Prometheus is told about merging blocks, last of its own arguments."""
+    """The arguments of Prometheus about merging blocks, last of its own arguments."""
     subject = (spec, _delays_merging(spec, version))
     return flags_set(_MERGING, subject, version)
 

@@ -85,7 +85,7 @@ def listed(
 def rules(names: Iterable[str], path: str) -> list[Mounted]:
     """The ConfigMaps with rules, below a path.
 
-    One may be gone for a moment while rules are spread anew.
+    One may be gone for a moment while rules are spread again.
     """
     return [
         Mounted(
@@ -205,7 +205,7 @@ def _projected(name: str, secrets: Iterable[str]) -> Object:
 
 
 def read_only(volume: str, path: str) -> Object:
-    """The mount of a volume that a container may not write to."""
+    """The mount of a volume that a container is not allowed to write to."""
     return {"name": volume, "readOnly": True, "mountPath": path}
 
 

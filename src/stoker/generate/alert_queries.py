@@ -1,8 +1,8 @@
 """Alerts that ask Prometheus in their texts: `query` is held to the namespace, as the rule is.
 
 `{{ query "up" }}` in a label or an annotation reads what any other query reads. Where the query is
-written out it gets the label; where it is made when the alert fires nobody can tell beforehand what
-it reads, so the rule is refused. No other function of these templates reads anything. The labels
+written out it gets the label; where it is made when the alert fires, what it reads cannot be known
+beforehand, so the rule is refused. No other function of these templates reads anything. The labels
 of a group become labels of its alerts, so they are templates as well.
 """
 

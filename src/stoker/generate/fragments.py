@@ -8,7 +8,7 @@ The text is that of `server_config` and `agent_config` for the accepted resource
 compressed runs alone (`stream`), and of each resource the verdict. Nothing that a change does is
 proportional to the number of resources, except that the compressed runs are joined.
 
-Nobody may stop anybody else: a resource that cannot be used is left out and its verdict says why,
+No resource can stop others: one that cannot be used is left out and its verdict says why,
 also where its job has the name of an additional one, or where no Secret could hold it. What
 is wrong with the workload itself is raised when its configuration is asked for.
 """

@@ -2,7 +2,7 @@
 
 A job is a discovery of candidates, the request to send, and steps that keep the right targets and
 label them. The steps come in this order: the operator's own, those of the scrape class, the user's,
-the enforced namespace label, and last the division among shards, so that nobody can label their
+the enforced namespace label, and last the division among shards, so that no user can label their
 targets out of the last two.
 """
 

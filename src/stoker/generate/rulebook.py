@@ -7,15 +7,15 @@ Each PrometheusRule is a file, judged and written on its own, and the files lie 
 each of them lies is remembered: a changed file stays in its ConfigMap, which has room to grow that
 no new file gets, and leaves it for the first with room only when it has outgrown that too. The
 first answer begins with what the ConfigMaps of the
-cluster hold; where hardly a third of their room is in use later, all are filled anew. That moves
+cluster hold; where hardly a third of their room is in use later, all are filled afresh. That moves
 files, and Prometheus forgets since when an alert of a moved file is pending, so it must be rare.
 
 Pods mount what exists, and some that do not exist yet. One more than these is another pod template,
-and all pods roll; so all are filled anew before that, and a ConfigMap that is mounted because it
+and all pods roll; so all are filled afresh before that, and a ConfigMap that is mounted because it
 exists stays when it is empty, be it one of a peer's that is taken over.
 
 The files are kept compressed, one by one, and unpacked by whoever reads them. A ConfigMap that did
-not change is the same object in the next answer, so nobody needs to compare its texts.
+not change is the same object in the next answer, so its texts need no comparing.
 """
 
 import zlib
@@ -52,7 +52,7 @@ from stoker.validate.unforeseen import unforeseen
 from stoker.validate.verdicts import Verdict
 from stoker.version import parse_version
 
-# One in so many bytes of room must be in use, or all ConfigMaps are filled anew. Then it is about
+# One in so many bytes of room must be in use, or all ConfigMaps are filled afresh. Then it is about
 # every second one at least, so it takes many changes until that is done again.
 _NEEDED_SHARE: Final = 3
 
@@ -254,7 +254,7 @@ def _rearranged(
 
 
 def _is_wasteful(shelves: Sequence[_Shelf]) -> bool:
-    """Whether so little room is in use that all should be filled anew."""
+    """Whether so little room is in use that all should be filled afresh."""
     needed = _NEEDED_SHARE * sum(shelf.size for shelf in shelves)
     return needed < (len(shelves) - 1) * CONFIG_MAP_LIMIT
 

@@ -262,7 +262,7 @@ def split_files(
     moved = _placed(sorted(files.keys() - set().union(*kept)), files, kept)
     while len(moved) > 1 and not moved[-1]:
         moved.pop()
-    # Room is lost over time; where that costs a ConfigMap, all are filled anew.
+    # Room is lost over time; where that costs a ConfigMap, all are filled afresh.
     return _contents(moved if len(moved) <= max(len(anew), pinned) else anew, files)
 
 

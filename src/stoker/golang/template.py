@@ -31,7 +31,7 @@ class Setting(Struct, frozen=True):
 
     `functions` has why the reader lacks each; empty for those that it has. `variables` are there
     before the text declares its own. `begun` tells that something is parsed before the text, under
-    the same name, so that this name may not be defined in it.
+    the same name, so that this name must not be defined in it.
     """
 
     name: str = ""

@@ -3,7 +3,7 @@
 Two trees are the `same` if they say the same, wherever it stood. Chains such as `a + b + c + …`
 make trees as deep as they are long, so whoever walks a tree does it with a stack of its own. The
 leaves are spared Python's search for cycles (`gc=False`). What may be deep is not: without it, a
-tree is taken apart by recursion when nobody needs it any more, and that ends the process.
+tree is taken apart by recursion when it is no longer needed, and that ends the process.
 """
 
 from collections.abc import Callable, Iterator

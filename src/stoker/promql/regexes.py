@@ -1,6 +1,6 @@
 """Users' regular expressions in matchers, judged as the Prometheus that will read them judges them.
 
-Words with `|` between them are compared as texts, and nobody asks whether they are UTF-8. Any other
+Words with `|` between them are compared as texts, and need not be UTF-8. Any other
 expression must be one for Go, alone and between anchors.
 """
 

@@ -1,6 +1,6 @@
 """The language as data: features with their versions and flags, keywords, operators.
 
-A version is `(major, minor, patch)` of Prometheus. Nothing older than 2.25 is told apart.
+A version is `(major, minor, patch)` of Prometheus. All versions before 2.25 are treated alike.
 """
 
 from collections.abc import Iterable

@@ -43,7 +43,7 @@ class Source(Struct, frozen=True, order=True):
     def file_name(self) -> str:
         """The name of the file that holds the value when it is mounted.
 
-        It begins with the namespace, so that nobody's file can have the name of another's.
+        It begins with the namespace, so that no tenant's file can have the name of another's.
         """
         prefix = "0" if self.kind == SECRET else "1"
         whole = f"{prefix}_{self.namespace}_{self.name}_{self.key}"
@@ -54,7 +54,7 @@ class Source(Struct, frozen=True, order=True):
 
 
 class Missing(Struct, frozen=True):
-    """Why there is no value: the object or the key is not there, or it may not be read.
+    """Why there is no value: the object or the key is not there, or it cannot be read.
 
     `unsure`: whoever asks sees less than an operator would, so nothing follows from it.
     """

@@ -90,7 +90,7 @@ class Choice(Struct, frozen=True):
 
     @property
     def asks_for_labels(self) -> bool:
-        """Whether the namespaces to look in are told by labels other than their name."""
+        """Whether the namespaces to look in are chosen by labels other than their name."""
         required = self.namespaces.requirements if self.namespaces else ()
         return any(each.key != NAMESPACE_NAME for each in required)
 

@@ -1,6 +1,6 @@
 """ScrapeConfigs that the operator keeps in place of a monitor.
 
-They belong to the monitor, which workloads select; nobody selects them by themselves, or targets
+They belong to the monitor, which workloads select; they are not selected by themselves, or targets
 would be scraped twice.
 """
 

@@ -154,7 +154,7 @@ class NodeTerms(Model):
 
 
 class NodeAffinity(Model):
-    """What is required of nodes; what is only preferred keeps nobody away."""
+    """What is required of nodes; what is only preferred keeps no pod away."""
 
     required_during_scheduling_ignored_during_execution: NodeTerms | None = None
 

@@ -183,7 +183,7 @@ def is_known(previous: Sequence[Mapping[str, Any]] | None, workload: BoundWorklo
 
 
 def is_unknown(stored: Mapping[str, Any]) -> bool:
-    """Whether a binding says no more than that nobody knows."""
+    """Whether a binding says no more than that it is not known."""
     return any(each.get("status") == UNKNOWN for each in stored.get("conditions") or ())
 
 

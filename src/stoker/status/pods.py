@@ -16,7 +16,7 @@ REVISION: Final = "controller-revision-hash"
 # In the order in which a pod comes to life: the first that fails is the cause of the others.
 _STEPS: Final = ("PodScheduled", "Initialized", "ContainersReady", "Ready")
 _FINISHED: Final = frozenset({"Succeeded", "Failed"})
-# Says only that an init container is not done, which is told of that one.
+# Says only that an init container is not done, which is reported of that one.
 _NOISE: Final = frozenset({"PodInitializing"})
 _LONGEST: Final = 300
 # What containers wait for in vain, until somebody changes something.
@@ -105,7 +105,7 @@ def node_of(pod: Object) -> str:
 
 
 def unschedulable_since(pod: Object) -> str | None:
-    """Since when no node has taken the pod; None if one has, or nobody has looked yet."""
+    """Since when no node has taken the pod; None if one has, or nothing is known yet."""
     for each in _conditions(pod):
         unmet = each.get("type") == "PodScheduled" and each.get("status") == "False"
         if unmet and each.get("reason") == "Unschedulable":

@@ -2,7 +2,7 @@
 
 Prometheus is asked for the active targets of one job at a time; what it answers for all jobs of a
 resource, in all shards, is added up. Of the texts of errors only what many targets share is kept:
-addresses would make each of them another, and credentials are nobody's business.
+addresses would make each of them another, and credentials must not be shown.
 """
 
 import re

@@ -15,7 +15,7 @@ from stoker.api.core import Object
 from stoker.status.conditions import timestamp
 from stoker.status.pods import node_of, ready, trouble, unschedulable_since
 
-# More than these nobody reads.
+# More than these would not be read.
 _MOST_TOLD: Final = 3
 
 

@@ -62,7 +62,7 @@ _NO_PODS: Final = {
     STATEFUL_SET: "no pods are wanted: replicas is 0",
     DAEMON_SET: "no pods are wanted: no node fits nodeSelector, affinity and tolerations",
 }
-# More than these nobody reads, and a DaemonSet may have thousands.
+# More than these would not be read, and a DaemonSet may have thousands.
 _MOST_PODS_TOLD: Final = 20
 
 
@@ -137,7 +137,7 @@ class Facts(Struct, frozen=True, kw_only=True):
 class Census(Struct, frozen=True):
     """The pods of a part in numbers.
 
-    `observed` is false as long as nobody has counted.
+    `observed` is false as long as nothing was counted.
     """
 
     wanted: int
@@ -191,7 +191,7 @@ def workload_status(facts: Facts, previous: Mapping[str, Any] | None, now: datet
 
 
 def _desired(reports: Sequence[_Report]) -> int | None:
-    """How many pods there should be; None as long as nobody has counted nodes."""
+    """How many pods there should be; None as long as nodes were not counted."""
     if all(each.census.observed for each in reports):
         return sum(each.census.wanted for each in reports)
     return None

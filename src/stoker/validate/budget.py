@@ -154,7 +154,7 @@ def _row_of(name: str) -> str:
 
 
 class _PerhapsError(Exception):
-    """An estimate is over its row; what it is an estimate of may not be."""
+    """An estimate is over its row; the true figure need not be."""
 
 
 class _Tally:
@@ -250,7 +250,7 @@ class _Tally:
         if self._estimating and not _HEAVY_TEXT.search(text):
             self._weight(_LIGHT * (len(text) + 1), place)
         else:
-            # One that Go would refuse costs nobody anything, and is refused for that.
+            # One that Go would refuse costs nothing, and is refused for that.
             self._weight(parsed(text).weight, place)
 
     def _weight(self, weight: int, place: _Place) -> None:

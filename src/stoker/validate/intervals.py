@@ -1,8 +1,8 @@
 """Ranges of time in AlertmanagerConfigs: times of day, weekdays, days, months, years.
 
-A range is a start and an end, both included (the end of a time of day is not). One that nobody can
-read, or that ends before it starts, has a `problem` instead: Alertmanager would refuse its whole
-configuration for it.
+A range is a start and an end, both included (the end of a time of day is not). One that
+cannot be read, or that ends before it starts, has a `problem` instead: Alertmanager would refuse
+its whole configuration for it.
 """
 
 import re

@@ -1,7 +1,7 @@
 """ServiceMonitor, PodMonitor and Probe: what Prometheus could not load or must not read.
 
-Each kind is a chain of checks, all of which are made: a rejected resource is told everything that
-is wrong with it.
+Each kind is a chain of checks. All of them are made, so that everything that is wrong with a
+resource is reported at once.
 """
 
 from collections.abc import Mapping
@@ -121,7 +121,7 @@ def files_denied(reading: ScraperReading) -> bool:
 
 def forbidden_file(path: str) -> Finding:
     """A file of the container was named, and that is denied."""
-    message = "files of the container may not be named: the Prometheus or the operator denies it"
+    message = "files of the container must not be named: the Prometheus or the operator forbids it"
     return Finding(path, Reason.FILE_ACCESS_FORBIDDEN, message)
 
 

@@ -124,7 +124,7 @@ def _judged(expression: str, options: Options) -> None:
 
 
 def raw_rules(spec: Any, reader: RuleReader) -> Findings:
-    """What is wrong with a `spec` that nobody has read yet: its types (`true` for a text) too."""
+    """What is wrong with a `spec` that was not decoded yet: its types (`true` for a text) too."""
     over = tuple(over_budget(spec, reader.limits, nested=True))
     if over:
         yield from over

@@ -1,9 +1,9 @@
-"""What nobody foresaw in one resource concerns that resource alone.
+"""What was not foreseen in one resource concerns that resource alone.
 
 Checks and writers of configuration raise nothing on purpose but what is documented. Where one of
 them fails all the same, the resource that it fails on is left out like any other that cannot be
-used, and says so; the others are configured. Only the place of the failure is told: the words of an
-error may quote what was read from a Secret.
+used, and says so; the others are configured. Only the place of the failure is reported: the words
+of an error could quote what was read from a Secret.
 """
 
 from stoker.validate.findings import Finding, Reason

@@ -8,7 +8,7 @@ What is declared here differs from v1beta1 in one of these ways, or holds someth
 - `regex` of a matcher and `updateAlerts` of Opsgenie are absent in v1beta1. Nested routes are
   plain JSON, so their matchers hide a `regex` too;
 - `muteTimeIntervals` of the spec is called `timeIntervals` in v1beta1 (that of a route is not);
-- Pushover's `tokenFile` and `userKeyFile` may not be empty;
+- Pushover's `tokenFile` and `userKeyFile` must not be empty;
 - `ATOMIC`, `SET` and the key of `receivers` tell the API server how to merge a list; `SET` and the
   key also refuse duplicates. They change nothing in a value.
 """

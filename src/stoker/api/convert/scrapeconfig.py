@@ -7,8 +7,8 @@ an annotation and comes back where the value is still the same: the annotation c
 spellings of what stands in the spec and nothing else.
 
 A field or value that no version knows is left as it is. The API server has dropped or refused it
-before; where it has not, that is told as a finding, since an object that cannot be converted would
-make every list fail that it is part of.
+before; where it has not, that is reported as a finding: an object that cannot be converted would
+make every list that it is part of fail.
 """
 
 import re

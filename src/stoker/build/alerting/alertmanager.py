@@ -196,7 +196,7 @@ def _environment(site: AlertSite) -> list[Object]:
 
 
 def _probes(site: AlertSite) -> Object:
-    """Whether Alertmanager lives and can be asked; nobody can where it listens locally."""
+    """Whether Alertmanager lives and can be reached; it cannot where it listens locally."""
     if site.spec.listen_local:
         return {}
     return {

@@ -19,7 +19,7 @@ from stoker.errors import WorkloadError
 from stoker.validate.syntax import byte_size
 
 MOST_REPLICAS: Final = 1000
-"""How many members a cluster may have: each is told of all others on its command line."""
+"""How many members a cluster may have: each has all others on its command line."""
 
 _MESH_PORT: Final = 9094
 _RETENTION: Final = "120h"

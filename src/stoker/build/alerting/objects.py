@@ -133,7 +133,7 @@ def _ruler_set(site: AlertSite, owner: ThanosRuler, rule_maps: int, portions: in
 
 
 def ruler_config_secret(site: AlertSite, remote_write: str) -> Object:
-    """The Secret that says where a ThanosRuler sends its results. Nobody controls it."""
+    """The Secret that says where a ThanosRuler sends its results. It has no controller."""
     made = secret(
         site.owner, site.settings, config_secret_name(site), {REMOTE_WRITE_FILE: remote_write}
     )

@@ -31,7 +31,7 @@ from stoker.validate.syntax import quantity
 WEB_PORT_NAME: Final = "web"
 
 NO_SHARD: Final = -1
-"""What reloaders are told where there are no shards."""
+"""What reloaders get where there are no shards."""
 
 _GRACE_PERIOD: Final = 120
 _MEMORY: Final = "200Mi"

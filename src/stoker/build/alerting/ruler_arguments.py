@@ -71,7 +71,7 @@ FILES: Final = (_QUERY, _ALERTMANAGERS, _STORAGE, _TRACING, _RELABELING)
 def ruler_arguments(site: AlertSite, last: Iterable[Argument]) -> list[str]:
     """The command line of a Thanos Ruler; `last`: what comes after the user's own arguments.
 
-    WorkloadError where nobody can be asked for data.
+    WorkloadError where there is nothing to ask for data.
     """
     spec: Any = site.spec
     if not spec.query_endpoints and spec.query_config is None:

@@ -110,7 +110,7 @@ def _piece(config: Config, terms: AlertTerms, assets: Assets, *, root: bool) -> 
 def _tree(spec: Any, tenant: Tenant, draft: AlertDraft, *, root: bool) -> Block:
     rules = [inhibit_rule(rule, tenant) for rule in spec.inhibit_rules or ()]
     tree: Block = {"inhibit_rules": rules}
-    # Without a route nobody is sent anything: then no receiver is asked to be complete.
+    # Without a route nothing is sent: then no receiver is asked to be complete.
     if spec.route is not None:
         make = _root_route if root else top_route
         given = enumerate(spec.receivers or ())

@@ -59,7 +59,7 @@ class KeptAlerting:
 
     The `assets` of each call know what the objects that it concerns refer to, and the Alertmanager.
     `root` is the AlertmanagerConfig that `spec.alertmanagerConfiguration` names. With `deny_files`,
-    tenants may not name files of Alertmanager's container. `limits`: what one object may cost.
+    tenants must not name files of Alertmanager's container. `limits`: what one object may cost.
     """
 
     def __init__(

@@ -3,8 +3,8 @@
     text ── amyaml ──> words ── the tables ──> a tree in the order of the file ──> checks
 
 An unknown field, a text where a number belongs, a route without its receiver: each is a FieldError
-with the path in the file. Whoever wrote the file is told once and clearly, and the configuration
-that runs stays.
+with the path in the file. Whoever wrote the file learns of it once and clearly, and the running
+configuration stays.
 """
 
 from collections.abc import Iterable, Mapping

@@ -3,7 +3,7 @@
 Whatever a tenant writes, the first route and both sides of an inhibition rule get a matcher for
 the namespace beside the tenant's own (all of them must match), and names of receivers and time
 intervals begin with namespace and name of the object, so that none can be another's. The first
-route always goes on to the next, so that nobody takes alerts away from others.
+route always goes on to the next, so that no tenant takes alerts away from others.
 """
 
 from collections.abc import Sequence

@@ -2,7 +2,7 @@
 
 The checks are those of `alertmanagerconfig`, with no Secret read and for no version of Alertmanager
 in particular, so that the webhook and the operator can never disagree. Added is what only the door
-asks: types, which nobody has looked at yet, and the fields that nested routes have in this version.
+asks: types, which were not checked yet, and the fields that nested routes have in this version.
 """
 
 from typing import Any, TypeAlias
@@ -22,7 +22,7 @@ AlertmanagerConfig: TypeAlias = v1alpha1.AlertmanagerConfig | v1beta1.Alertmanag
 def raw_alertmanager_config(
     model: type[AlertmanagerConfig], given: Any, limits: Limits = NO_CHANGES
 ) -> Findings:
-    """What is wrong with JSON that nobody has read yet; what it costs first."""
+    """What is wrong with JSON that was not decoded yet; what it costs first."""
     over = tuple(over_budget(given.get("spec"), limits, nested=True))
     if over:
         yield from over

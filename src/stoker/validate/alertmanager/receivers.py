@@ -181,7 +181,7 @@ def _for_version(name: str, integration: Any, reading: AlertReading, path: str) 
             yield Finding(where, Reason.UNSUPPORTED_VERSION, message)
     for attribute in _FILES.get(name, ()):
         if reading.deny_files and getattr(integration, attribute):
-            message = "files of the container may not be named: the operator denies it"
+            message = "files of the container must not be named: the operator forbids it"
             where = below(path, json_name(integration, attribute))
             yield Finding(where, Reason.FILE_ACCESS_FORBIDDEN, message)
 

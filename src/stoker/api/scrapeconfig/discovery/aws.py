@@ -50,7 +50,7 @@ class AwsDiscovery(HttpDiscovery, rename=names(role_arn="roleARN", external_id="
 class Ec2Discovery(AwsDiscovery):
     """Targets that are AWS EC2 instances, by private address. Needs `ec2:DescribeInstances`.
 
-    With `ec2:DescribeAvailabilityZones` the zone's id is told too.
+    With `ec2:DescribeAvailabilityZones` the zone's id is known too.
     """
 
     filters: Filters = None

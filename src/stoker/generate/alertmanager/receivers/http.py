@@ -181,7 +181,7 @@ _RESERVED: Final = frozenset((
 def _no_reserved_headers(block: Block, _version: Version, path: str) -> None:
     for name in block.get("http_headers") or ():
         if name.lower() in _RESERVED:
-            raise FieldError(f"{below(path, 'http_headers')}[{name}]", "may not be set")
+            raise FieldError(f"{below(path, 'http_headers')}[{name}]", "must not be set")
 
 
 _AUTHENTICATION: Final = (
