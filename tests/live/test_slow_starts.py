@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -17,6 +16,8 @@ from tools.cluster import Cluster
 EVERYWHERE: Object = {"serviceMonitorNamespaceSelector": {}}
 # As long as such an answer may take before it counts as none.
 NEVER_SECONDS = 25.0
+# As long as no start would wait that counted seconds.
+LATE_SECONDS = 7.0
 TOKENS = 6
 TOKEN: Object = {"token": "dG9rZW4="}
 LATE = "prometheus_operator_late_reads"
@@ -47,16 +48,10 @@ def jobs(world: World) -> set[str]:
     return {part for part in configuration(world).split() if part.startswith("serviceMonitor/")}
 
 
-def slow_to_everybody(seed: int) -> Fault:
-    """Every answer but the beginning of a watch is late, some of them much."""
-    dice = random.Random(seed)
-
-    def fault(request: web.Request) -> float | None:
-        if "watch" in request.query or request.path.endswith("/leases/stoker"):
-            return None
-        return min(dice.expovariate(2.0), 8.0)
-
-    return fault
+def slow_to_everybody(request: web.Request) -> float | None:
+    """Every read of a Secret is late, whoever has it."""
+    is_one = request.method == "GET" and "/secrets/" in request.path
+    return LATE_SECONDS if is_one else None
 
 
 def slow_to(namespace: str) -> Fault:
@@ -81,7 +76,7 @@ def test_a_start_that_is_slow_to_everybody_leaves_nothing_out(
         mark = world.until_still()
     world.put(service_monitor("late"))
     wanted |= {f"serviceMonitor/{world.namespace}/late/0"}
-    gateway.fault = slow_to_everybody(1)
+    gateway.fault = slow_to_everybody
     with Running.start(world.cluster, *flags, kubeconfig=gateway.kubeconfig):
         world.until("the job that came meanwhile", lambda: len(jobs(world)) != TOKENS, 200)
         assert jobs(world) == wanted
