@@ -130,6 +130,32 @@ def test_one_of_two_leads_and_hands_over_when_it_stops(cluster: Cluster, namespa
     run(cluster, script)
 
 
+@pytest.mark.parametrize("method", ["POST", "PUT"])
+def test_who_is_stopped_while_it_takes_or_renews_the_lease_gives_it_back(
+    cluster: Cluster, namespace: str, method: str
+) -> None:
+    """The server has done it and the answer is on its way: an heir need not wait for it."""
+
+    async def script(client: Client) -> None:
+        done = asyncio.Event()
+        # A busy machine takes longer than the tenth of a second of others here.
+        async with contending(client, namespace, "a", **LONG | {"retry_seconds": 2}) as first:
+            ask = first._request
+
+            async def unanswered(verb: str, *rest: Any) -> Any:
+                answer = await ask(verb, *rest)
+                if verb == method and not done.is_set():
+                    done.set()
+                    await asyncio.Event().wait()
+                return answer
+
+            first._request = unanswered  # type: ignore[method-assign]
+            await done.wait()
+        assert (await client.get(LEASE, namespace, "one"))["spec"]["holderIdentity"] == ""
+
+    run(cluster, script)
+
+
 def test_a_killed_leader_is_followed(cluster: Cluster, namespace: str) -> None:
     """It gives nothing back; its lease runs out, and the other leads."""
 

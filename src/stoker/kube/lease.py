@@ -67,6 +67,8 @@ class Leadership:
         self._lead_until = _NEVER
         self._lease: Object = {}
         self._unchanged_since = _NEVER
+        # Whether a write was begun of which no answer is known.
+        self._is_writing = False
         # For how long the server wants not to be asked.
         self._asked = 0.0
 
@@ -195,10 +197,13 @@ class Leadership:
             **self._lease,
             "spec": spec,
         }
+        # Whoever is stopped in here does not know what came of it.
+        self._is_writing = True
         if self._lease:
             answer = await self._request("PUT", self._path, lease)
         else:
             answer = await self._request("POST", LEASE.path(self._namespace), lease)
+        self._is_writing = False
         self._lease = answer
         self._asked = 0.0
         self._unchanged_since = sent
@@ -213,17 +218,32 @@ class Leadership:
 
     async def _give_back(self) -> None:
         """Let another lead at once; first of all we stop to."""
-        was_leading = self.is_leading
+        may_have_it = self.is_leading or self._is_writing
         self._step_down()
-        if not was_leading:
+        if not may_have_it:
             return
-        spec = _spec(self._lease) | {"holderIdentity": "", "leaseDurationSeconds": 1}
-        lease = {**self._lease, "spec": spec | {"renewTime": _now()}}
         try:
             async with asyncio.timeout(self._retry_seconds):
-                await self._request("PUT", self._path, lease)
+                await self._give_up()
         except (StokerError, TimeoutError) as error:
             _log.warning("cannot give the lease back: %s", error or "no answer in time")
+
+    async def _give_up(self) -> None:
+        """Write that nobody has the Lease, as long as we do.
+
+        A renewal may have been on its way when we were told to stop: then the Lease is newer than
+        we know, and so it is when that arrives after our look.
+        """
+        if self._is_writing:
+            await self._look()
+        while self.holder == self.identity:
+            spec = _spec(self._lease) | {"holderIdentity": "", "leaseDurationSeconds": 1}
+            lease = {**self._lease, "spec": spec | {"renewTime": _now()}}
+            try:
+                await self._request("PUT", self._path, lease)
+                return
+            except Conflict:
+                await self._look()
 
     @property
     def _path(self) -> str:
