@@ -13,7 +13,7 @@ from tests.faults.machines import DURATIONS, LONGEST, MACHINES, Machines
 from tests.faults.oracle import Expected, counts
 from tests.faults.replicas import unled
 from tests.faults.rights import chapters, named
-from tests.faults.soak import MARGINS, Sample, growth
+from tests.faults.soak import BOUND_MIB, MARGINS, Sample, growth
 from tests.faults.state import Snapshot
 from tests.faults.steady import KEPT, Request, Tenant
 from tests.faults.world import History
@@ -95,6 +95,20 @@ def test_growth_is_found_and_fluctuation_is_not() -> None:
         allowed = 100.0 * (1 + margin.part) + margin.beside
         assert growth(samples(**{name: allowed})) == []
         assert len(growth(samples(**{name: allowed + 1}))) == 1
+
+
+def test_memory_may_grow_until_caches_are_full_and_within_a_bound() -> None:
+    """From the middle of a run on it must stay."""
+    usual: Sample = dict.fromkeys(MARGINS, 100.0)
+
+    def run(part: int, more: float) -> list[Sample]:
+        grown = usual | {"rss_mib": 100.0 + more}
+        return [usual] * part + [grown] * (20 - part)
+
+    assert growth(run(8, BOUND_MIB)) == []
+    assert len(growth(run(8, BOUND_MIB + 1))) == 1
+    assert len(growth(run(11, BOUND_MIB))) == 1
+    assert growth(run(11, BOUND_MIB), warm=False) == []
 
 
 def objects(requests: list[Request]) -> Counter[str]:

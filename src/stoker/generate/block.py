@@ -22,6 +22,7 @@ _SHORT_KEY: Final = _LONGEST_SIMPLE_KEY // 4  # in bytes, a letter has at most f
 # letters of four bytes.
 _MOST_TEXTS: Final = 16_384
 _SHORT_TEXT: Final = 256
+_TEXT_BYTES: Final = 640
 # A line that is longer is broken at its next space.
 _WIDTH: Final = 80
 
@@ -180,6 +181,11 @@ def _float(value: float) -> str:
 def _flat(value: str) -> str:
     """The same for a short string, remembered."""
     return _flattened(value)
+
+
+def held() -> int:
+    """How many bytes are kept of texts that were remembered, as estimated."""
+    return (_flat.cache_info().currsize + _key_text.cache_info().currsize) * _TEXT_BYTES
 
 
 def _flattened(value: str) -> str:

@@ -8,6 +8,7 @@ import sys
 from functools import partial
 from typing import Any, Final
 
+from stoker.generate import block
 from stoker.generate.relabel import label_name
 from stoker.golang import regex
 from stoker.operator.tools import Tools
@@ -34,6 +35,7 @@ def watch_footprint(metrics: OperatorMetrics, tools: Tools) -> None:
     entries.follow(lambda: tools.writer.entries, "written")
     for name, function in _REMEMBERED.items():
         metrics.gauge("cache_bytes").follow(partial(_held, function), name)
+    metrics.gauge("cache_bytes").follow(block.held, "texts")
 
 
 def _tasks() -> int:
