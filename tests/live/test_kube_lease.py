@@ -132,7 +132,7 @@ def test_one_of_two_leads_and_hands_over_when_it_stops(cluster: Cluster, namespa
 
 @pytest.mark.parametrize("method", ["POST", "PUT"])
 def test_who_is_stopped_while_it_takes_or_renews_the_lease_gives_it_back(
-    cluster: Cluster, namespace: str, method: str
+    cluster: Cluster, namespace: str, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The server has done it and the answer is on its way: an heir need not wait for it."""
 
@@ -149,7 +149,7 @@ def test_who_is_stopped_while_it_takes_or_renews_the_lease_gives_it_back(
                     await asyncio.Event().wait()
                 return answer
 
-            first._request = unanswered  # type: ignore[method-assign]
+            monkeypatch.setattr(first, "_request", unanswered)
             await done.wait()
         assert (await client.get(LEASE, namespace, "one"))["spec"]["holderIdentity"] == ""
 
