@@ -236,6 +236,25 @@ def test_what_did_not_change_is_not_built_again() -> None:
     assert others == ["prometheus-a"]
 
 
+def test_who_remembers_sees_neighbours_come_and_go() -> None:
+    """The Service that they share is another one then, and the same as long as they are."""
+    spec: Object = {"serviceMonitorSelector": {}}
+    ours, other = (made("Prometheus", "shop", name, spec) for name in "ab")
+    alone, together = (
+        view_of(world_with(each, []), OperatorSettings()) for each in ([ours], [ours, other])
+    )
+    memory = fed(alone, ours, [], [])
+    assert memory is not None
+    owners, services = list[list[str]](), list[Object]()
+    for view in (alone, together, together, alone):
+        found = plan(view.facts, ours, Existing(), memory).objects
+        [service] = [each for each in found if each["kind"] == "Service"]
+        owners.append([each["name"] for each in service["metadata"]["ownerReferences"]])
+        services.append(service)
+    assert owners == [["a"], ["a", "b"], ["a", "b"], ["a"]]
+    assert services[1] is services[2]
+
+
 def test_a_configuration_of_the_users_own_is_only_begun() -> None:
     """Where there is no Secret, one that lets pods start; where there is one, it is not touched."""
     workload = made("Prometheus", "shop", "a", {})
