@@ -9,6 +9,8 @@ from stoker.view.meant import meant
 from stoker.view.states import NOT_WELL, State, in_numbers
 from stoker.view.wording import counted
 
+KNOWN = ["shop/stock", "other/nope", "shop/cart", "other/cart", "far/carts"]
+
 
 def row(state: str = "good") -> Row:
     """A workload."""
@@ -60,6 +62,7 @@ def test_nothing_but_what_is_used_is_well(state: State) -> None:
     ("path", "guess"),
     [
         ("shop/nope", "other/nope"),
+        ("shop/carts", "far/carts"),
         ("shop/stokc", "shop/stock"),
         ("shpo/stock", "shop/stock"),
         ("shop/cart", "shop/cart"),
@@ -70,7 +73,7 @@ def test_nothing_but_what_is_used_is_well(state: State) -> None:
 )
 def test_a_name_elsewhere_is_nearer_than_another_name(path: str, guess: str) -> None:
     """A namespace that two names share makes neither look like the other."""
-    assert meant(path, ["shop/stock", "other/nope", "shop/cart", "other/cart"]) == guess
+    assert meant(path, KNOWN) == guess
 
 
 def test_numbers_are_written_as_people_read_them() -> None:
