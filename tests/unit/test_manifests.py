@@ -98,7 +98,8 @@ def test_an_unreadable_document_says_why(
 ) -> None:
     """Each gets one value with its source, document, line and reason."""
     found = _only(_read(tmp_path, text=text))
-    assert found == Unreadable(str(tmp_path / "a.yaml"), 1, line, "", reason)
+    foreign = text == "- 1"
+    assert found == Unreadable(str(tmp_path / "a.yaml"), 1, line, "", reason, foreign)
 
 
 @pytest.mark.parametrize("name", ["a.yaml", "a.json"])

@@ -65,7 +65,9 @@ def run(options: argparse.Namespace) -> int:
     from stoker.offline.manifests import read
 
     try:
-        made = conversion(read(options.paths), options.workload, options.to)
+        made = conversion(
+            read(options.paths, exclude=options.exclude), options.workload, options.to
+        )
         _put_out(made.objects, options)
     except (StokerError, OSError) as error:
         return failed(_NAME, error)

@@ -86,14 +86,18 @@ def run(options: argparse.Namespace) -> int:
         settings = flag_settings([*options.flag, *consolidating])
         if options.old:
             namespace = options.namespace or _DEFAULT_NAMESPACE
-            old, world = _read(options.old, namespace), _read(options.paths, namespace)
+            old, world = (
+                _read(paths, options.exclude, namespace) for paths in (options.old, options.paths)
+            )
             for fault in _faults(old):
                 failed(_NAME, f"left out of what is compared with: {fault}")
             found = _between(old, world, settings)
         else:
             access = access_to_read(options.kubeconfig, options.context)
             world = _read(
-                options.paths, options.namespace or access.namespace or _DEFAULT_NAMESPACE
+                options.paths,
+                options.exclude,
+                options.namespace or access.namespace or _DEFAULT_NAMESPACE,
             )
             found = _in_cluster(access, settings, world)
     except StokerError as error:
@@ -116,11 +120,11 @@ def _advice(reason: str, options: argparse.Namespace) -> str:
 # --- Manifests ------------------------------------------------------------------------------------
 
 
-def _read(paths: "Sequence[str]", namespace: str) -> "World":
+def _read(paths: "Sequence[str]", exclude: "Sequence[str]", namespace: str) -> "World":
     from stoker.offline.manifests import read
     from stoker.offline.world import world_of
 
-    return world_of(_placed(read(paths), namespace))
+    return world_of(_placed(read(paths, exclude=exclude), namespace))
 
 
 def _placed(readings: "Iterable[Document]", namespace: str) -> "Iterable[Document]":

@@ -41,8 +41,6 @@ from stoker.cli.options import (
 from stoker.cli.terminal import failed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from stoker.explain.answer import Explanation
     from stoker.kube.access import Access
     from stoker.offline.world import World
@@ -107,7 +105,11 @@ def _found(
     name: str,
 ) -> "Explanation | str":
     if options.paths:
-        return _in_directory(options.paths, settings, kind, namespace or _DEFAULT_NAMESPACE, name)
+        from stoker.offline.manifests import read
+        from stoker.offline.world import world_of
+
+        world = world_of(read(options.paths, exclude=options.exclude))
+        return _in_directory(world, settings, kind, namespace or _DEFAULT_NAMESPACE, name)
     access = access_to_read(options.kubeconfig, options.context)
     return _in_cluster(access, settings, kind, namespace, name)
 
@@ -116,16 +118,13 @@ def _found(
 
 
 def _in_directory(
-    paths: "Sequence[str]", settings: "OperatorSettings", kind: str, namespace: str, name: str
+    world: "World", settings: "OperatorSettings", kind: str, namespace: str, name: str
 ) -> "Explanation | str":
     from msgspec.structs import replace
 
     from stoker.explain.ask import beside_unusable, explanation, not_found, unusable
-    from stoker.offline.manifests import read
     from stoker.offline.surroundings import view_of
-    from stoker.offline.world import world_of
 
-    world = world_of(read(paths))
     view = view_of(world, settings)
     found = explanation(view, kind, namespace, name)
     if found is None:

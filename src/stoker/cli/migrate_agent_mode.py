@@ -22,7 +22,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from stoker.cli.options import JSON, YAML, output_argument
+from stoker.cli.options import JSON, YAML, exclude_argument, output_argument
 from stoker.cli.terminal import failed, harmless
 from stoker.cli.values import print_value
 
@@ -65,6 +65,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-f", dest="files", metavar="PATH", action="append", default=[], help="the same as PATH"
     )
+    exclude_argument(parser)
     output_argument(parser, YAML, JSON, default=YAML)
 
 
@@ -103,7 +104,7 @@ def _given(options: argparse.Namespace, names: list[str]) -> "tuple[list[Documen
         from stoker.cli.cluster import found_in_cluster
 
         return found_in_cluster(options.kubeconfig, options.context), [*names, *options.paths]
-    return list(read(options.paths)), names
+    return list(read(options.paths, exclude=options.exclude)), names
 
 
 def _asks_cluster(options: argparse.Namespace) -> bool:

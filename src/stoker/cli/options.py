@@ -28,6 +28,7 @@ def path_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-f", dest="files", metavar="PATH", action="append", default=[], help="the same as PATH"
     )
+    exclude_argument(parser)
     parser.set_defaults(needs_paths=True)
 
 
@@ -37,6 +38,18 @@ def instead_of_cluster(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-f", dest="files", metavar="PATH", action="append", default=[], help=words)
     parser.add_argument(
         "--from", dest="paths", metavar="PATH", nargs="+", action="extend", default=[], help=words
+    )
+    exclude_argument(parser)
+
+
+def exclude_argument(parser: argparse.ArgumentParser) -> None:
+    """Declare the option for files and folders that are not looked at."""
+    parser.add_argument(
+        "--exclude",
+        metavar="PATTERN",
+        action="append",
+        default=[],
+        help="files and folders that are not looked at, such as '*-values.yaml'; may be repeated",
     )
 
 

@@ -87,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         consolidating = ["consolidate-monitors"] if options.consolidate_monitors else []
         settings = _settings([*options.flag, *consolidating])
-        world = world_of(read(options.paths))
+        world = world_of(read(options.paths, exclude=options.exclude))
         chosen = [each for each in world.workloads if _is_meant(each.metadata, options.workload)]
         made = (decided if options.config_only else rendered)(world, chosen, settings)
         if made:

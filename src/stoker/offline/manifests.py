@@ -17,11 +17,13 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatch
 from typing import Any, BinaryIO, Final, TextIO, TypeAlias
 
 from msgspec import Struct
 
+from stoker.offline.strangers import is_template
 from stoker.yamltree import MAX_DEPTH, YamlError, json_number, parse
 
 MIB: Final = 2**20
@@ -49,26 +51,35 @@ class Manifest(Struct, frozen=True):
 
 
 class Unreadable(Struct, frozen=True):
-    """Something that should hold objects but does not; document and line are 0 where unknown."""
+    """Something that should hold objects but does not; document and line are 0 where unknown.
+
+    A `stranger` was never meant to hold any.
+    """
 
     source: str
     document: int
     line: int
     path: str
     reason: str
+    stranger: bool = False
 
 
 Document: TypeAlias = Manifest | Unreadable
 
 
-def read(paths: Iterable[str], stdin: TextIO | None = None) -> Iterator[Document]:
-    """The objects in files, folders and, for the path `-`, standard input; each file once."""
+def read(
+    paths: Iterable[str], stdin: TextIO | None = None, exclude: Sequence[str] = ()
+) -> Iterator[Document]:
+    """The objects in files, folders and, for the path `-`, standard input; each file once.
+
+    What matches a pattern of `exclude`, as a whole path or in its last parts, is not looked at.
+    """
     seen: set[str] = set()
     for path in paths:
         if path == "-":
             yield from _documents(STDIN, _bytes_of(stdin or sys.stdin))
             continue
-        for found in _files(path, seen):
+        for found in _files(path, seen, exclude):
             yield from [found] if isinstance(found, Unreadable) else _file(found)
 
 
@@ -83,11 +94,13 @@ def _bytes_of(stream: TextIO) -> BinaryIO:
     return below or io.BytesIO(stream.read(MAX_FILE + 1).encode("utf-8", "surrogateescape"))
 
 
-def _files(path: str, seen: set[str]) -> Iterator[str | Unreadable]:
+def _files(path: str, seen: set[str], exclude: Sequence[str] = ()) -> Iterator[str | Unreadable]:
     """The files at and below a path in the order of their names; each only once."""
     waiting = [path]
     while waiting:
         here = waiting.pop()
+        if _is_excluded(here, exclude):
+            continue
         wanted = here == path or here.lower().endswith(_ENDINGS)
         try:
             mode = os.stat(here).st_mode
@@ -98,6 +111,14 @@ def _files(path: str, seen: set[str]) -> Iterator[str | Unreadable]:
         except (OSError, ValueError) as error:
             if wanted or getattr(error, "errno", 0) == errno.ELOOP:
                 yield Unreadable(here, 0, 0, "", _os_reason(error))
+
+
+def _is_excluded(path: str, patterns: Iterable[str]) -> bool:
+    plain = os.path.normpath(path)
+    return any(
+        fnmatch(plain, pattern) or fnmatch(plain, f"*/{pattern}")
+        for pattern in (os.path.normpath(each) for each in patterns)
+    )
 
 
 def _entries(folder: str, seen: set[str]) -> list[str]:
@@ -231,7 +252,11 @@ def _readings(
         text = _text(data[start:], line)
         value = _json(text, line) if json_only else _value(text, line)
     except YamlError as error:
-        yield Unreadable(source, number, error.line, "", error.reason)
+        foreign = is_template(source, data, broken=True)
+        yield Unreadable(source, number, error.line, "", error.reason, foreign)
+        return
+    if is_template(source, data, broken=False):
+        yield Unreadable(source, number, line, "", "a template of a chart", stranger=True)
         return
     yield from _objects(Manifest(source, number, line, value, "", text))
 
@@ -338,7 +363,9 @@ def _objects(whole: Manifest) -> Iterator[Document]:
         path, value = waiting.pop()
         if not isinstance(value, dict):
             reason = f"expected an object, got {_described(value)}"
-            yield Unreadable(whole.source, whole.document, whole.line, path, reason)
+            foreign = isinstance(value, list) and path == whole.path
+            where = (whole.source, whole.document, whole.line)
+            yield Unreadable(*where, path, reason, foreign)
         elif _is_list(value):
             waiting += reversed(_items(path, value))
         else:

@@ -85,7 +85,7 @@ class Folder:
         self.read_files += 1
         readings = list(read([path]))
         world = gathered(readings)
-        whole = not any(isinstance(each, Unreadable) for each in readings)
+        whole = not any(isinstance(each, Unreadable) and not each.stranger for each in readings)
         hide = not whole and _has_secrets(path)
         problems = tuple(
             self._problem(each, hide=hide and not each.subject)

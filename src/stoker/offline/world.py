@@ -93,6 +93,8 @@ def gathered(readings: Iterable[Document]) -> World:
     """Everything that manifests describe, one after the other."""
     world = World()
     for reading in readings:
+        if isinstance(reading, Unreadable) and reading.stranger:
+            continue
         if isinstance(reading, Unreadable):
             world.refused.append(Refused(reading.source, "", (reading.reason,), reading.line))
         else:
