@@ -362,10 +362,10 @@ def test_nodes_that_an_agent_leaves_out_are_a_warning(check: Any) -> None:
 
 def test_an_object_without_a_kind_is_unreadable(check: Any) -> None:
     """An object must say what it is."""
-    run = check("apiVersion: v1\nkindd: Service\n")
+    run = check("apiVersion: v1\nkindd: Service\nmetadata: {name: a}\n")
     assert run.status == 1
     assert run.lines == [
-        "a.yaml:1 doc 1  error  kind: an object needs an `apiVersion` and a `kind`"
+        "a.yaml:1 doc 1 a  error  kind: an object needs an `apiVersion` and a `kind`"
     ]
     assert run.summary.endswith("1 unreadable")
 
@@ -536,8 +536,9 @@ def test_colour_is_for_terminals_that_want_it(
     (tmp_path / "a.yaml").write_text("a: [")
     monkeypatch.setenv("NO_COLOR", no_color)
     monkeypatch.setattr("sys.stdout", screen := Terminal())
-    told = {"output": "text", "strict": False, "flag": []}
-    lint.run(argparse.Namespace(paths=[str(tmp_path)], **told))
+    parser = Parser()
+    lint.arguments(parser)
+    lint.run(parser.parse_args([str(tmp_path)]))
     assert ("\x1b[31merror\x1b[0m" in screen.getvalue()) is coloured
 
 
@@ -562,12 +563,13 @@ def test_letters_that_the_output_cannot_show_are_spelt_out(
 
 
 def test_the_example_is_valid_but_for_its_mistakes(call: Any) -> None:
-    """`make run` shows a clean stack and one file of typical mistakes."""
+    """`make run` shows a clean stack, typical mistakes, and surprises of which two are faults."""
     run = call(EXAMPLE)
     assert run.status == 1
-    assert {line.partition(":")[0] for line in run.lines} == {str(EXAMPLE / "mistakes.yaml")}
-    assert [line.split("  ")[1] for line in run.lines] == ["warning", "error", "error", "error"]
-    clean = [path for path in EXAMPLE.iterdir() if path.name != "mistakes.yaml"]
+    wrong = [str(EXAMPLE / name) for name in ("mistakes.yaml", "surprises.yaml")]
+    assert [line.partition(":")[0] for line in run.lines] == [wrong[0]] * 4 + [wrong[1]] * 2
+    assert [line.split("  ")[1] for line in run.lines] == ["warning", *["error"] * 5]
+    clean = [path for path in EXAMPLE.iterdir() if str(path) not in wrong]
     assert call(*clean).status == 0
     assert call("--strict", *clean).status == 0
 

@@ -46,6 +46,11 @@ DOUBTFUL: Final = "Doubtful"
 MORE: Final = "More"
 NODES_NOT_COVERED: Final = "NodesNotCovered"
 OVER_BUDGET: Final = str(Reason.OVER_BUDGET)
+NOT_KNOWN: Final = str(Reason.NOT_KNOWN)
+
+ERROR: Final = "error"
+WARNING: Final = "warning"
+UNKNOWN: Final = "unknown"
 
 REASONS: Final[dict[str, str]] = {
     INVALID: "The value is not one that the field takes.",
@@ -64,6 +69,21 @@ REASONS: Final[dict[str, str]] = {
     MORE: "The object has more problems than are shown.",
     NODES_NOT_COVERED: "There are Nodes among the manifests on which no agent runs.",
     OVER_BUDGET: "The object is more than one may cost; the operator leaves it out.",
+    NOT_KNOWN: "It hangs on what is not among the manifests, such as a Secret.",
+    Reason.INVALID_VALUE: "The program that reads it would refuse the value.",
+    Reason.CONFLICT: "It contradicts something else.",
+    Reason.UNFORESEEN: "The operator itself fails on it.",
+    Reason.INVALID_SELECTOR: "The selector is none.",
+    Reason.INVALID_RELABELING: "The relabeling step would be refused.",
+    Reason.INVALID_CERTIFICATE: "The certificate or key cannot be loaded.",
+    Reason.SECRET_NOT_FOUND: "There is no such Secret.",
+    Reason.CONFIG_MAP_NOT_FOUND: "There is no such ConfigMap.",
+    Reason.KEY_NOT_FOUND: "The Secret or ConfigMap has no such key, or its value is no text.",
+    Reason.NOT_READABLE: "The Secret or ConfigMap cannot be read.",
+    Reason.SCRAPE_CLASS_NOT_FOUND: "The workload has no such scrape class.",
+    Reason.UNSUPPORTED_VERSION: "The version of the program does not know it.",
+    Reason.FILE_ACCESS_FORBIDDEN: "The workload denies access to its own files.",
+    Reason.WILL_NOT_START: "The program would end at once.",
 }
 """Why there is a problem: every word that a `Problem` or a reading can have, in a sentence."""
 
@@ -72,12 +92,22 @@ MAX_PROBLEMS: Final = 100
 
 
 class Problem(Struct, frozen=True):
-    """Something wrong with an object; a warning is what a cluster takes, though not as meant."""
+    """Something wrong with an object.
+
+    A warning is what a cluster takes, though not as meant; what is unknown may well be right.
+    """
 
     path: str
     reason: str
     message: str
     warning: bool = False
+    unknown: bool = False
+
+    def severity(self, *, strict: bool = False) -> str:
+        """How grave it is; `strict` counts warnings as errors."""
+        if self.unknown:
+            return UNKNOWN
+        return WARNING if self.warning and not strict else ERROR
 
 
 def without_kind(manifest: dict[str, Any]) -> Problem | None:

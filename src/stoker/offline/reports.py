@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 from stoker.offline.manifests import STDIN
-from stoker.offline.problems import REASONS
+from stoker.offline.problems import ERROR, REASONS, UNKNOWN, WARNING
 
 SARIF_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _DOCUMENTATION: Final = "docs/lint.md"
@@ -51,6 +51,7 @@ class Entry(NamedTuple):
 # --- GitHub ---------------------------------------------------------------------------------------
 
 _IN_MESSAGES: Final = {"%": "%25", "\r": "%0D", "\n": "%0A"}
+_IN_GITHUB: Final = {ERROR: "error", WARNING: "warning", UNKNOWN: "notice"}
 _IN_PROPERTIES: Final = _IN_MESSAGES | {":": "%3A", ",": "%2C"}
 
 
@@ -65,7 +66,7 @@ def github_line(entry: Entry) -> str:
     shown = (
         f"{name}={_escaped(str(value), _IN_PROPERTIES)}" for name, value in known.items() if value
     )
-    return f"::{entry.severity} {','.join(shown)}::{_escaped(entry.text, _IN_MESSAGES)}"
+    return f"::{_IN_GITHUB[entry.severity]} {','.join(shown)}::{_escaped(entry.text, _IN_MESSAGES)}"
 
 
 def _escaped(text: str, table: dict[str, str]) -> str:
@@ -73,6 +74,9 @@ def _escaped(text: str, table: dict[str, str]) -> str:
 
 
 # --- SARIF ----------------------------------------------------------------------------------------
+
+
+_IN_SARIF: Final = {ERROR: "error", WARNING: "warning", UNKNOWN: "note"}
 
 
 def sarif(entries: Iterable[Entry], version: str) -> dict[str, Any]:
@@ -108,7 +112,7 @@ def _result(entry: Entry, rule: int) -> dict[str, Any]:
     return {
         "ruleId": entry.reason,
         "ruleIndex": rule,
-        "level": entry.severity,
+        "level": _IN_SARIF[entry.severity],
         "message": {"text": _plain(text)},
         "locations": [_location(entry)],
     }

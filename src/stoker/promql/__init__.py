@@ -15,9 +15,10 @@ from stoker.promql.nodes import Node, same
 from stoker.promql.parse import parse
 from stoker.promql.print import to_text
 from stoker.promql.shapes import shape_of
-from stoker.promql.syntax import NEWEST, Options, options_for
+from stoker.promql.syntax import EVERY_FLAG, NEWEST, Options, options_for
 
 __all__ = [
+    "EVERY_FLAG",
     "NEWEST",
     "Node",
     "Options",

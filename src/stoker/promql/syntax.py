@@ -21,6 +21,13 @@ DURATION_EXPRESSIONS: Final = "promql-duration-expr"
 EXTENDED_RANGES: Final = "promql-extended-range-selectors"
 FILL_MODIFIERS: Final = "promql-binop-fill-modifiers"
 UTF8_NAMES: Final = "utf8-names"
+EVERY_FLAG: Final = (
+    EXPERIMENTAL_FUNCTIONS,
+    DURATION_EXPRESSIONS,
+    EXTENDED_RANGES,
+    FILL_MODIFIERS,
+    UTF8_NAMES,
+)
 
 # Features that a version has without being asked; its flag, if it still exists, does nothing.
 ON_BY_DEFAULT: Final[dict[str, Version]] = {
