@@ -4,6 +4,7 @@ import json
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -191,6 +192,18 @@ def leaves(parser: Parser, command: str) -> list[Parser]:
             for each in (inner or action.choices).values():
                 found += leaves(each, command)
     return found
+
+
+def test_kubectl_finds_the_command_as_a_plugin(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second name of the command is that of a plugin, and help calls it as kubectl does."""
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
+    assert scripts["kubectl-stoker"] == scripts["stoker"]
+    monkeypatch.setattr(sys, "argv", ["/usr/bin/kubectl-stoker", "lint", "--help"])
+    with pytest.raises(SystemExit):
+        main()
+    assert capsys.readouterr().out.startswith("usage: kubectl stoker lint")
 
 
 def test_versions_are_printed_in_three_forms(capsys: pytest.CaptureFixture[str]) -> None:
