@@ -498,3 +498,21 @@ def test_what_is_excluded_is_not_looked_at(pattern: str, tmp_path: Path) -> None
     (tmp_path / "sub" / name).write_text("a: [")
     assert main(["lint", str(tmp_path)]) == 1
     assert main(["lint", str(tmp_path), "--exclude", "other", "--exclude", pattern]) == 0
+
+
+def test_fields_that_would_be_dropped_are_told_by_every_command(
+    tmp_path: Path, capsys: Any
+) -> None:
+    """A selector without `matchLabels` selects every Service."""
+    spec = {"selector": {"app": "api"}, "endpoints": [{"port": "web"}]}
+    objects = [thing("ServiceMonitor", "cart", spec=spec), *WORKLOADS]
+    (tmp_path / "all.yaml").write_text(yaml.safe_dump_all(objects))
+    folder = str(tmp_path)
+    assert main(["explain", "smon/cart", "-n", "shop", "-f", folder]) == 1
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first.endswith("spec.selector.app is dropped: there is no such field")
+    told = "ServiceMonitor shop/cart: spec.selector.app: there is no such field"
+    assert main(["render", folder, "--config-only"]) == 0
+    assert f"dropped   {told}" in capsys.readouterr().err
+    assert main(["diff", "--from", folder, folder]) == 0
+    assert f"dropped: {told}" in capsys.readouterr().err

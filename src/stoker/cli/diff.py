@@ -79,6 +79,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Show what would change; return the exit status."""
     from stoker.cli.diff_text import printed
+    from stoker.cli.render_summary import dropped_fields
     from stoker.errors import StokerError
 
     try:
@@ -105,6 +106,8 @@ def run(options: argparse.Namespace) -> int:
     faults = _faults(world)
     for fault in (*faults, *(f"{title}: {reason}" for title, reason in world.doubled)):
         failed(_NAME, fault)
+    for dropped in dropped_fields(world):
+        failed(_NAME, f"dropped: {dropped}")
     if not (world.workloads or world.resources or world.contents or world.namespaces):
         return failed(_NAME, f"no manifest of ours in {', '.join(options.paths)}")
     printed(found, options.output)

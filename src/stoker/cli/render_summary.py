@@ -15,8 +15,15 @@ def summary(world: World, found: Iterable[Rendered]) -> list[str]:
     """What was refused, used, rejected and ignored, and which objects were made."""
     lines = [line for refused in world.refused for line in _refused_lines(refused)]
     lines += [f"note      {title}: {reason}" for title, reason in world.doubled]
+    lines += [f"dropped   {each}" for each in dropped_fields(world)]
     lines += [line for each in found for line in _lines(each)]
     return [harmless(line) for line in lines]
+
+
+def dropped_fields(world: World) -> Iterator[str]:
+    """Fields that an API server would drop without a word, in sentences."""
+    for ref, paths in world.dropped.items():
+        yield from (f"{ref}: {path}: there is no such field" for path in paths)
 
 
 def _refused_lines(refused: Refused) -> Iterator[str]:

@@ -20,7 +20,7 @@ from stoker.select.workload import Workload
 
 _ANNOTATION: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _OLD: Final = "the CRDs of the cluster do not know it"
-_MISSPELT: Final = "there is no such field"
+MISSPELT: Final = "there is no such field"
 
 
 class Loss(Struct, frozen=True):
@@ -42,7 +42,7 @@ def losses(found: Workload | Resource) -> list[Loss]:
         return []
     paths = list(_lost(applied.get("spec"), msgspec.to_builtins(found.spec), "spec"))
     misspelt = {each.path for each in admit(version, applied).unknown} if paths else set()
-    return [Loss(path, _MISSPELT if path in misspelt else _OLD) for path in paths]
+    return [Loss(path, MISSPELT if path in misspelt else _OLD) for path in paths]
 
 
 def _applied(found: Workload | Resource) -> dict[str, Any] | None:

@@ -8,7 +8,7 @@ from stoker.api.kinds import WORKLOADS
 from stoker.api.rules import PrometheusRule
 from stoker.explain.access import access_of
 from stoker.explain.answer import Access, Explanation, Search, Standing
-from stoker.explain.pruned import losses
+from stoker.explain.pruned import MISSPELT, losses
 from stoker.explain.reach import reach_of, scraped_by_nobody, unreached_words
 from stoker.explain.remarks import remark
 from stoker.explain.selecting import can_select
@@ -49,7 +49,7 @@ def explained(view: View, resource: Resource) -> Explanation:
         or _nothing_runs(found)
         or _target_problem(found_by_users, [each for each in access if each.workload in using])
         or _unreached_problem(told, found_by_users)
-        or _loss(resource)
+        or _loss(view, resource)
         or _scrape_problem(told)
     )
     return Explanation(
@@ -146,9 +146,10 @@ def _unreached_problem(told: tuple[Standing, ...], searches: Sequence[Search]) -
     return f"scraped by {_users(told)}: {some}; no agent scrapes {unreached_words(lost)}"
 
 
-def _loss(resource: Resource) -> str:
-    """What of it the cluster dropped; empty if nothing."""
-    lost = losses(resource)
+def _loss(view: View, resource: Resource) -> str:
+    """What of it the cluster dropped, or would; empty if nothing."""
+    lost = [str(each) for each in losses(resource)]
+    lost += [f"{path} is dropped: {MISSPELT}" for path in view.dropped.get(ref_of(resource), ())]
     more = f" (and {len(lost) - 1} more)" if len(lost) > 1 else ""
     return f"{lost[0]}{more}" if lost else ""
 

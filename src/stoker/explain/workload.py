@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from stoker.errors import UnknownError
 from stoker.explain.answer import Count, Explanation
 from stoker.explain.idle import idle_of
+from stoker.explain.pruned import MISSPELT
 from stoker.explain.reach import reach_of
 from stoker.plan import OWN, Plan, in_sight
 from stoker.ref import Ref, ref_of
@@ -228,6 +229,7 @@ def _notes(view: View, found: Plan, tally: Tally) -> Iterator[str]:
     if workload.spec.paused and tally.problem:
         yield f"once it is not paused, it cannot be reconciled: {tally.problem}"
     ref = ref_of(workload)
+    yield from (f"{path} is dropped: {MISSPELT}" for path in view.dropped.get(ref, ()))
     if view.rivals_unknown and ref not in view.rivals:
         told = f"whether another operator looks after it, too, is not known: {view.rivals_unknown}"
         yield f"{told}; `stoker explain {ref.kind.lower()} {ref.path}` asks with your rights"

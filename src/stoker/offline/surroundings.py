@@ -158,6 +158,7 @@ def view_of(world: World, settings: OperatorSettings) -> View:
         capabilities=capabilities,
         labels_unknown="there is no Namespace manifest, so only its name is known",
         rivals=world.rivals,
+        dropped=world.dropped,
         at_hand=True,
     )
 

@@ -67,6 +67,7 @@ class Folder:
             whole.namespaces |= each.world.namespaces
             whole.contents |= each.world.contents
             whole.rivals |= each.world.rivals
+            whole.dropped |= each.world.dropped
             whole.workloads += each.world.workloads
             whole.resources += each.world.resources
             whole.surroundings += each.world.surroundings

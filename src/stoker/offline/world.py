@@ -65,6 +65,7 @@ class World(Struct):
     which harms nobody but who asks for an explanation. `rivals` are the operators that share a
     workload, where a manifest comes from a cluster and shows that. `doubled` are sentences about
     objects that are there more than once. `places` says where those of our kinds are written.
+    `dropped` are fields that no definition has, which an API server drops without a word.
     """
 
     workloads: list[Workload] = []
@@ -77,6 +78,7 @@ class World(Struct):
     rivals: dict[Ref, tuple[str, ...]] = {}
     doubled: tuple[tuple[str, str], ...] = ()
     places: dict[Ref, Place] = {}
+    dropped: dict[Ref, tuple[str, ...]] = {}
 
     @property
     def assets(self) -> Contents:
@@ -171,6 +173,8 @@ def _add_ours(world: World, manifest: Manifest, version: Version) -> None:
         _refuse(world, manifest, str(error))
         return
     world.places[ref_of(found)] = Place(manifest.source, manifest.line, manifest.path)
+    if admission.unknown:
+        world.dropped[ref_of(found)] = tuple(each.path for each in admission.unknown)
     if isinstance(found, Workload):
         world.workloads.append(found)
         written = _metadata(manifest).get("managedFields")

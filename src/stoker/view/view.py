@@ -32,7 +32,8 @@ class View(Struct, frozen=True, kw_only=True):
     `rivals_unknown` says why a workload that is not there may have some. With `brief`, for
     thousands of resources at a time, what was probably meant is not looked for, and of what matches
     more than a few Services or pods the targets are not counted. `at_hand` says that surroundings
-    need not be read first. `reaches` keeps what was found out of agents on nodes.
+    need not be read first. `dropped` are the paths of fields that were written and that no
+    definition has. `reaches` keeps what was found out of agents on nodes.
     """
 
     workloads: tuple[Workload, ...]
@@ -47,6 +48,7 @@ class View(Struct, frozen=True, kw_only=True):
     rivals_unknown: str = ""
     brief: bool = False
     at_hand: bool = False
+    dropped: Mapping[Ref, tuple[str, ...]] = {}
     reaches: dict[int, Any] = {}
 
     @property
