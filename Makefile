@@ -5,10 +5,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check static unit faults up down bench format reference sbom release lock clean
+.PHONY: help run test check static unit faults up down bench format reference sbom release image image-test lock clean
 
 help: ## show this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
 
 run: .venv/ready ## the status page of the manifests in example/, which follows as you edit them; no cluster
 	@$(BIN)/python -m tools.run $(ARGS)
@@ -56,6 +56,13 @@ sbom: .venv/ready ## write what the image installs as CycloneDX JSON to dist/sto
 
 release: .venv/ready ## make a release into dist/: VERSION=1.2.3, KEY=FILE to sign it, DRY=1 to change nothing
 	@$(BIN)/python -m tools.release $(or $(VERSION),"") $(if $(KEY),--key $(KEY)) $(if $(DRY),--dry-run)
+
+image: .venv/ready ## write the image as an OCI archive into dist/, made from Debian's packages
+	$(BIN)/python -m tools.image
+
+image-test: image ## run what `make image` wrote, on a real control plane
+	$(BIN)/python -m tools.build etcd kube-apiserver kube-controller-manager kube-scheduler kwok kubectl
+	STOKER_IMAGE=dist $(BIN)/python -m pytest -m live -s tests/live/test_image_archive.py
 
 lock: .venv/ready ## choose the newest dependencies and pin them with hashes
 	$(BIN)/python -m tools.lock

@@ -1,5 +1,8 @@
 """Writes what the operator's image installs as a CycloneDX document: `make sbom`.
 
+`make image` adds Debian's packages, of which it knows the hashes and not the licenses: those lie
+in the image, in /usr/share/doc.
+
 Names, versions and hashes are those of requirements/stoker.txt; licenses are what the installed
 packages say of themselves. A package that is not installed here (it is for another platform) has
 no license in the document.
@@ -9,12 +12,14 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from stoker import __version__
+from tools.image.debian import Package
 
 ROOT = Path(__file__).parent.parent
 LOCKED = ROOT / "requirements" / "stoker.txt"
@@ -44,7 +49,7 @@ def pins(text: str) -> list[Pin]:
     return found
 
 
-def document(locked: list[Pin]) -> dict[str, Any]:
+def document(locked: list[Pin], packages: Sequence[Package] = ()) -> dict[str, Any]:
     """The document. Nothing in it depends on when or where it is made."""
     root = _component("stoker", __version__, kind="application")
     root["licenses"] = [{"expression": "Apache-2.0"}]
@@ -56,7 +61,7 @@ def document(locked: list[Pin]) -> dict[str, Any]:
         "specVersion": "1.6",
         "version": 1,
         "metadata": {"component": root},
-        "components": components,
+        "components": [*components, *map(_debian, packages)],
         "dependencies": [
             {"ref": root["bom-ref"], "dependsOn": _refs(components, direct)},
             *(_edges(pin, components) for pin in locked),
@@ -67,6 +72,21 @@ def document(locked: list[Pin]) -> dict[str, Any]:
 def _component(name: str, version: str, *, kind: str = "library") -> dict[str, Any]:
     purl = f"pkg:pypi/{_normal(name)}@{version}"
     return {"type": kind, "bom-ref": purl, "name": name, "version": version, "purl": purl}
+
+
+def _debian(package: Package) -> dict[str, Any]:
+    """A package of Debian, by the hash of the file that it came in."""
+    version = quote(package.version, safe="+~.-")
+    place = f"?arch={package.architecture}&distro=debian-13"
+    purl = f"pkg:deb/debian/{package.name}@{version}{place}"
+    return {
+        "type": "library",
+        "bom-ref": purl,
+        "name": package.name,
+        "version": package.version,
+        "purl": purl,
+        "hashes": [{"alg": "SHA-256", "content": package.sha256}],
+    }
 
 
 def _library(pin: Pin) -> dict[str, Any]:

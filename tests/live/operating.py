@@ -43,10 +43,19 @@ STILL_SECONDS = 2.0
 _PORT = re.compile(r"msg=listening component=web port=(\d+)")
 
 
+PROGRAM = (sys.executable, "-m", "stoker")
+
+
 class Running:
     """An operator's process; it ends with the block."""
 
-    def __init__(self, cluster: Cluster, flags: tuple[str, ...], kubeconfig: Path | None) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        flags: tuple[str, ...],
+        kubeconfig: Path | None,
+        program: tuple[str, ...] = PROGRAM,
+    ) -> None:
         self._log_file = tempfile.NamedTemporaryFile("w+", suffix=".log")  # noqa: SIM115
         environment = os.environ | {"KUBECONFIG": str(kubeconfig or cluster.kubeconfig)}
         # An operator that is installed has compiled bytecode; many are started here.
@@ -54,7 +63,7 @@ class Running:
         page = "--status-page-address=127.0.0.1:0"
         usual = (page, "--web.listen-address=127.0.0.1:0", "--log-level=debug")
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "stoker", "operator", *usual, *flags],
+            [*program, "operator", *usual, *flags],
             env=environment,
             stdout=self._log_file,
             stderr=self._log_file,
@@ -62,10 +71,18 @@ class Running:
 
     @classmethod
     def start(
-        cls, cluster: Cluster, *flags: str, kubeconfig: Path | None = None, ready: bool = True
+        cls,
+        cluster: Cluster,
+        *flags: str,
+        kubeconfig: Path | None = None,
+        ready: bool = True,
+        program: tuple[str, ...] = PROGRAM,
     ) -> Self:
-        """Start one and wait until it serves; with `ready`, until it could do its work."""
-        running = cls(cluster, flags, kubeconfig)
+        """Start one and wait until it serves; with `ready`, until it could do its work.
+
+        `program` is how stoker is called: another one may be installed elsewhere.
+        """
+        running = cls(cluster, flags, kubeconfig, program)
         try:
             until("the operator to listen", lambda: running.port)
             if ready:

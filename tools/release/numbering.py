@@ -12,6 +12,7 @@ PLACES: dict[Path, tuple[str, str]] = {
     SOURCE: (r'^__version__ = "', r'"$'),
     Path("charts/stoker/Chart.yaml"): _CHART,
     Path("charts/stoker-crds/Chart.yaml"): _CHART,
+    Path("docs/image.md"): (r"(?:stoker-image-|images\.example\.org/stoker:)", ""),
     Path("docs/install.md"): (r'(?:images\.example\.org/stoker:|newTag: "|stoker(?:-\w+)*-)', ""),
     Path("docs/operator.md"): (r'newTag: "', r'"'),
     Path("docs/reloader.md"): (r"images\.example\.org/stoker:", ""),
