@@ -488,7 +488,7 @@ def test_what_was_meant_as_a_manifest_is_told(text: str, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("pattern", ["bad.yaml", "*.bad.*", "sub", "sub/bad.yaml", "*/bad.*"])
-def test_what_is_excluded_is_not_looked_at(pattern: str, tmp_path: Path) -> None:
+def test_what_is_excluded_is_not_looked_at(pattern: str, tmp_path: Path, capsys: Any) -> None:
     """A file or a folder, by its name, the end of its path, or a pattern."""
     (tmp_path / "sub").mkdir()
     (tmp_path / "good.yaml").write_text(
@@ -498,6 +498,10 @@ def test_what_is_excluded_is_not_looked_at(pattern: str, tmp_path: Path) -> None
     (tmp_path / "sub" / name).write_text("a: [")
     assert main(["lint", str(tmp_path)]) == 1
     assert main(["lint", str(tmp_path), "--exclude", "other", "--exclude", pattern]) == 0
+    capsys.readouterr()
+    for more in ([], ["--exclude", pattern]):
+        main(["status", "-f", str(tmp_path), *more])
+        assert (name in capsys.readouterr().out) is not bool(more)
 
 
 def test_fields_that_would_be_dropped_are_told_by_every_command(

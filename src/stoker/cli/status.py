@@ -112,7 +112,7 @@ def _look(options: argparse.Namespace, settings: "OperatorSettings") -> "Callabl
     if options.paths:
         from stoker.offline.health import Watched
 
-        return Watched(options.paths, settings, options.namespace or "")
+        return Watched(options.paths, settings, options.namespace or "", options.exclude)
     access = access_to_read(options.kubeconfig, options.context)
     own = options.namespace or access.namespace or _DEFAULT_NAMESPACE
     namespace = "" if options.all_namespaces else own

@@ -15,10 +15,13 @@ from stoker.settings import OperatorSettings
 
 
 def health_of_manifests(
-    paths: Sequence[str], settings: OperatorSettings, namespace: str = ""
+    paths: Sequence[str],
+    settings: OperatorSettings,
+    namespace: str = "",
+    exclude: Sequence[str] = (),
 ) -> Health:
     """How everything is that manifests describe, or what of it is in one namespace."""
-    world, lines = world_of(read(paths)), Lines()
+    world, lines = world_of(read(paths, exclude=exclude)), Lines()
 
     def place(ref: Ref, reason: str) -> str:
         found = world.places.get(ref)
@@ -34,18 +37,27 @@ def health_of_manifests(
 class Watched:
     """How everything among manifests is, whenever it is asked for; read again when they change."""
 
-    def __init__(self, paths: Sequence[str], settings: OperatorSettings, namespace: str) -> None:
+    def __init__(
+        self,
+        paths: Sequence[str],
+        settings: OperatorSettings,
+        namespace: str,
+        exclude: Sequence[str] = (),
+    ) -> None:
         self._paths, self._settings, self._namespace = paths, settings, namespace
+        self._exclude = exclude
         self._stamps: tuple[object, ...] = ()
         self._known: Health | None = None
 
     def __call__(self) -> Health:
         """As it is now."""
-        found = [each for path in self._paths if path != "-" for each in files(path)]
+        found = [each for path in self._paths if path != "-" for each in files(path, self._exclude)]
         stamps = tuple((each, stamp_of(each) if isinstance(each, str) else ()) for each in found)
         if self._known is None or stamps != self._stamps:
             self._stamps = stamps
-            self._known = health_of_manifests(self._paths, self._settings, self._namespace)
+            self._known = health_of_manifests(
+                self._paths, self._settings, self._namespace, self._exclude
+            )
         return self._known
 
 

@@ -83,9 +83,9 @@ def read(
             yield from [found] if isinstance(found, Unreadable) else _file(found)
 
 
-def files(path: str) -> Iterator[str | Unreadable]:
+def files(path: str, exclude: Sequence[str] = ()) -> Iterator[str | Unreadable]:
     """The files that `read` would read at and below a path, in its order."""
-    return _files(path, set())
+    return _files(path, set(), exclude)
 
 
 def _bytes_of(stream: TextIO) -> BinaryIO:
