@@ -41,6 +41,7 @@ REASONS = {
     "stoker.api.schema.fields_of": OURS,
     "stoker.view.states._plural": OURS,
     "stoker.offline.problems._schema": OURS,
+    "stoker.offline.strangers._is_in_chart": "folders that are read, while a command runs",
     "stoker.golang.letters._ranges": OURS,
     "stoker.golang.template.token_pattern": OURS,
     "stoker.validate.findings.json_names": OURS,
