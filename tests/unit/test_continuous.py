@@ -93,7 +93,7 @@ def test_the_action_installs_what_is_locked() -> None:
 
 def test_the_hook_is_a_command_line_that_lint_takes() -> None:
     """The command, and the words that pre-commit adds to it."""
-    command, *words = [*shlex.split(HOOK["entry"]), *HOOK["args"]]
+    command, *words = shlex.split(HOOK["entry"]) + list(HOOK["args"])
     assert command == "stoker"
     options: dict[str, Any] = vars(parser_of([words[0]]).parse_args(words))
     assert (options["command"], options["paths"]) == ("lint", ["."])
