@@ -286,7 +286,7 @@ def test_what_is_installed_is_enough_to_work(
     for role in (each for each in objects if each["kind"] in ("ClusterRole", "Role")):
         defined.cluster.until("its rights", partial(_counts, defined, role))
     with defined.started(*_arguments(objects, defined.home)) as operator:
-        _works(world, operator)
+        works(world, operator)
     # Before the next one: rights in the whole cluster, and a selector that cannot be changed.
     left = [each for each in objects if each["kind"].startswith(("Cluster", "Deployment"))]
     text = yaml.dump_all(left, Dumper=yaml.CSafeDumper)
@@ -322,7 +322,7 @@ def _arguments(objects: list[Object], home: str) -> list[str]:
     return [flag.replace("$(POD_NAMESPACE)", home) for flag in flags]
 
 
-def _works(world: World, operator: Running) -> None:
+def works(world: World, operator: Running) -> None:
     """A Prometheus with a monitor is settled, and nothing of it was forbidden."""
     world.put(prometheus("main"), service_monitor("shop"))
     world.settled("prometheus", "main")

@@ -32,7 +32,7 @@ from tests.builders import (
 )
 from tests.live.faults import Gateway, SecondServer, status
 from tests.live.installing import kustomized, overlay
-from tests.live.operating import Object, Running, World
+from tests.live.operating import PROGRAM, Object, Running, World
 from tests.live.rights import COMPONENTS
 from tests.live.test_operator_faults import configuration
 from tests.live.test_operator_flags import NEVER_READY, never_ready
@@ -147,7 +147,9 @@ class Site:
             lambda: api.request("POST", path, body)["status"].get("allowed", False) is may,
         )
 
-    def started(self, *flags: str, ready: bool = True) -> Running:
+    def started(
+        self, *flags: str, ready: bool = True, program: tuple[str, ...] = PROGRAM
+    ) -> Running:
         """Start an operator as the service account of the manifests."""
         path = f"/api/v1/namespaces/{self.home}/serviceaccounts/stoker-operator/token"
         token = self.cluster.api.request("POST", path, {"spec": {}})["status"]["token"]
@@ -155,7 +157,7 @@ class Site:
         config["contexts"][0]["context"]["namespace"] = self.home
         file = self.cluster.directory / "kubeconfig-account"
         file.write_text(json.dumps(config))
-        return Running.start(self.cluster, *flags, kubeconfig=file, ready=ready)
+        return Running.start(self.cluster, *flags, kubeconfig=file, ready=ready, program=program)
 
     def forbid(
         self, verb: str, plural: str, *, role: str = "stoker-operator", group: str = GROUP
