@@ -1,13 +1,15 @@
 """A replica that does not lead judges all the same, and begins with that when it leads."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
 import pytest
 
-from stoker.api.core import Object
+from stoker.api.core import Object, ObjectMeta
 from stoker.kube.client import Client
+from stoker.operator.rejections import REJECTED
 from stoker.operator.replica import Operator
 from stoker.ref import Ref
 from stoker.settings import Capabilities, LeaderSettings, OperatorSettings
@@ -46,6 +48,11 @@ def workload(name: str = "main", version: int = 1, **spec: Any) -> Object:
 def monitor(name: str, version: int = 1) -> Object:
     """A ServiceMonitor."""
     return an_object("ServiceMonitor", name, version, selector={}, endpoints=[{"port": "web"}])
+
+
+def bad(name: str, version: int = 1) -> Object:
+    """A ServiceMonitor that is rejected."""
+    return an_object("ServiceMonitor", name, version, selector={}, endpoints=[{"interval": "x"}])
 
 
 def seen(operator: Operator, *objects: Object) -> None:
@@ -111,6 +118,52 @@ def test_who_leads_begins_with_what_was_judged() -> None:
         # The second time it is what a leader knew, and others may have led since.
         operator._begin_anew()
         assert operator.parts.reconciler.kept(MAIN) is None
+
+    standing_by(script)
+
+
+def test_a_rejection_is_in_the_log_of_who_leads_once(caplog: pytest.LogCaptureFixture) -> None:
+    """Nobody who stands by says it; who leads again has said it before."""
+    caplog.set_level(logging.INFO)
+
+    def told(operator: Operator) -> int:
+        parts = operator.parts
+        found, kept = parts.tools.caches.workload(MAIN), parts.reconciler.kept(MAIN)
+        assert found
+        assert kept
+        assert len(kept.verdicts) == 2
+        parts.announcements.resources(MAIN, found, kept)
+        return [each.getMessage() for each in caplog.records].count(REJECTED)
+
+    async def again(operator: Operator) -> int:
+        for _ in range(2):
+            operator._begin_anew()
+        await asyncio.sleep(5)
+        return told(operator)
+
+    async def script(operator: Operator) -> None:
+        caches = operator.parts.tools.caches
+        seen(operator, bad("b"))
+        await asyncio.sleep(5)
+        assert judged(operator) == {"a", "b"}
+        assert REJECTED not in caplog.text
+        operator._begin_anew()
+        assert told(operator) == told(operator) == 1
+        assert await again(operator) == 1
+        # What goes while another leads, or with its workload, is another when it comes back.
+        remembered = operator.parts.outlets.rejections._said
+        caches.resources["ServiceMonitor"].lost(ObjectMeta(namespace="shop", name="b", uid="b"))
+        assert remembered
+        operator._begin_anew()
+        assert not remembered
+        seen(operator, bad("c"))
+        assert await again(operator) == 2
+        main = ObjectMeta(namespace="shop", name="main", uid="main")
+        caches.workloads["Prometheus"].lost(main)
+        assert remembered
+        with pytest.raises(AssertionError, match="nothing is to be asked"):
+            await operator.parts.turns.take(MAIN)
+        assert not remembered
 
     standing_by(script)
 

@@ -3,7 +3,7 @@
 the workload ──────────────────────────────> status, metrics, an event where it failed
 judged anew ──> judgements ──> bindings of the resources, ScrapeConfigs in place of monitors
  not at all ──>     ├────────> managed_resources
-                    └────────> an event for each that was rejected
+                    └────────> an event and a line in the log for each that was rejected
 """
 
 from collections.abc import Mapping
@@ -20,6 +20,7 @@ from stoker.operator.consolidation import Consolidation
 from stoker.operator.events import RECONCILING, Events, Subject
 from stoker.operator.judgements import Judgements
 from stoker.operator.reconcile import Done
+from stoker.operator.rejections import Rejections
 from stoker.operator.statuses import Statuses
 from stoker.operator.targets import TargetRounds
 from stoker.plan import Kept
@@ -44,6 +45,7 @@ class Outlets(Struct, frozen=True, kw_only=True):
     consolidation: Consolidation
     targets: TargetRounds
     events: Events
+    rejections: Rejections
     metrics: Mapping[str, ControllerMetrics]
 
 
@@ -58,6 +60,7 @@ class Announcements:
         self._consolidation = outlets.consolidation
         self._targets = outlets.targets
         self._events = outlets.events
+        self._rejections = outlets.rejections
         self._metrics = outlets.metrics
 
     # --- Of a workload ----------------------------------------------------------------------------
@@ -92,7 +95,7 @@ class Announcements:
         self._delayed(key, _NO_TURN, Because.RECONCILIATION_PENDING)
 
     def gone(self, key: Ref) -> None:
-        """A workload is gone, or another's now: what was said about its resources is looked at."""
+        """What is known of a workload is void: what was said about its resources is looked at."""
         had = self._judgements.forget(key)
         self._bindings.look(had | self._judgements.resume(key))
         self._bindings.decided(key)
@@ -100,6 +103,15 @@ class Announcements:
         self._statuses.forget(key)
         self._targets.forget(key)
         self._metrics[key.kind].forget(key.namespace, key.name)
+        self._rejections.hush(key)
+
+    def left(self, key: Ref) -> None:
+        """A workload is gone, or another's now: the next of its name has said nothing yet."""
+        self._rejections.forget(key)
+
+    def begin_anew(self) -> None:
+        """Begin to lead, again perhaps: what was said stays said, where it may still be true."""
+        self._rejections.keep(self._judgements.selected)
 
     def _warn_once(self, key: Ref, workload: Workload, message: str) -> None:
         """Say what is wrong with a workload, unless its status says so already."""
@@ -137,10 +149,11 @@ class Announcements:
         self._bindings.look(news | self._judgements.resume(key))
         self._bindings.decided(key)
         self._metrics[key.kind].manages(key.namespace, key.name, self._judgements.counts(key))
-        for each in news:
-            judged = kept.verdict(each)
-            if judged is not None:
-                self._say(key, each, judged[0])
+        verdicts = {each: found[0] if (found := kept.verdict(each)) else None for each in news}
+        self._rejections.judged(key, verdicts)
+        for each, verdict in verdicts.items():
+            if verdict is not None:
+                self._say(key, each, verdict)
         self._consolidation.look(news)
 
     def _say(self, key: Ref, each: Ref, verdict: Verdict) -> None:

@@ -9,9 +9,10 @@ Each part gets those that come after it, or what is only read and written (`tool
 from itself and what it is given.
 """
 
+import asyncio
 import socket
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
@@ -40,6 +41,7 @@ from stoker.operator.own_secrets import own_secrets
 from stoker.operator.reconcile import Reconciler
 from stoker.operator.refusals import Refusals
 from stoker.operator.register import Register
+from stoker.operator.rejections import Rejections
 from stoker.operator.replacing import Replacing
 from stoker.operator.sight import Sight
 from stoker.operator.standby import Standby
@@ -180,8 +182,13 @@ def _outlets(
         consolidation=Consolidation(tools, judgements, register.members, agenda),
         targets=TargetRounds(tools, judgements, observed, bindings.look),
         events=Events(tools.status_client, partial(refusals.tell, "cannot write an event")),
+        rejections=Rejections(logger("operator"), _later),
         metrics=metrics,
     )
+
+
+def _later(seconds: float, work: Callable[[], None]) -> None:
+    asyncio.get_running_loop().call_later(seconds, work)
 
 
 def _place(client: Client, settings: OperatorSettings) -> tuple[str, str]:

@@ -116,6 +116,10 @@ class Judgements:
         """The workloads that a resource applies to, in order, whether or not they judged it."""
         return sorted(self._members.users(resource))
 
+    def selected(self, workload: Ref) -> frozenset[Ref]:
+        """The resources that apply to a workload, whether or not it judged them."""
+        return self._members.members(workload)
+
     def accepted(self, workload: Ref) -> list[Ref]:
         """The resources that a workload uses, in order."""
         found = self._published.get(workload, {})

@@ -120,6 +120,7 @@ class Operator:
         parts.tools.notebook.forget()
         for key in parts.reconciler.held.keys() - judged:
             parts.turns.forget(key)
+        parts.announcements.begin_anew()
         found = [
             ref_from(kind, each.metadata)
             for kind, reflector in parts.tools.caches.workloads.items()

@@ -79,6 +79,7 @@ class Turns:
         if workload is not None and is_for(workload, settings):
             await self._reconciler.release(key, workload)
         self.forget(key)
+        self._announcements.left(key)
         await self._reconciler.finish(key)
 
     async def _turn(self, key: Ref, workload: Workload) -> None:
@@ -134,7 +135,7 @@ class Turns:
             self._try_again(key, done.refused)
 
     def forget(self, key: Ref) -> None:
-        """Clean up after a workload that is gone, or is another's now."""
+        """Drop what is known of a workload: it is gone, another's, or another may have led."""
         self._sight.release(key)
         self._announcements.gone(key)
         self._reconciler.forget(key)
