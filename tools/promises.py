@@ -17,10 +17,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from stoker.__main__ import COMMANDS, GO_FLAGS, main
+from stoker.__main__ import main
 from stoker.api.crd import Conversion, Kind, manifest, with_webhook
 from stoker.api.kinds import KINDS
 from stoker.cli import flag_table, webhook_flags
+from stoker.cli.commands import COMMANDS, GO_FLAGS
 from stoker.reloader.metrics import METRICS
 from stoker.web.metric_table import PREFIX, TABLE
 from stoker.web.webhook_metrics import WebhookMetrics

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from stoker.__main__ import COMMANDS, main
+from stoker.__main__ import main
 from stoker.api.kinds import KINDS
+from stoker.cli.commands import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from stoker.__main__ import parser_of
+from stoker.cli.commands import parser_of
 
 ROOT = Path(__file__).parents[2]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())

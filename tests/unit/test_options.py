@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from stoker.__main__ import COMMANDS, GO_FLAGS, main, parser_of
+from stoker.__main__ import main
+from stoker.cli.commands import COMMANDS, GO_FLAGS, parser_of
 from stoker.cli.options import object_meant
 from stoker.cli.parser import Parser
 from stoker.errors import StokerError

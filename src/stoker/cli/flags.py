@@ -82,7 +82,7 @@ def _stray(word: str, last: Flag | None) -> FieldError:
     return FieldError("", f"`{word}` belongs to no flag")
 
 
-_USAGE: Final = """\
+USAGE: Final = """\
 usage: stoker operator [--FLAG[=VALUE] ...]
 
 Run the operator. Every flag of prometheus-operator is understood, with one dash or two:
@@ -97,7 +97,7 @@ in prometheus-operator.
 """
 
 
-def help_text(usage: str = _USAGE, groups: Mapping[str, tuple[Flag, ...]] = GROUPS) -> str:
+def help_text(usage: str = USAGE, groups: Mapping[str, tuple[Flag, ...]] = GROUPS) -> str:
     """The text of `--help`, by default that of `stoker operator`."""
     parts = [usage]
     for title, flags in groups.items():
@@ -107,9 +107,7 @@ def help_text(usage: str = _USAGE, groups: Mapping[str, tuple[Flag, ...]] = GROU
     return "\n".join(parts)
 
 
-def about(
-    given: Given, usage: str = _USAGE, groups: Mapping[str, tuple[Flag, ...]] = GROUPS
-) -> str:
+def about(given: Given, usage: str = USAGE, groups: Mapping[str, tuple[Flag, ...]] = GROUPS) -> str:
     """What a command prints instead of running: its help or the version; empty if it is to run."""
     if given["help"]:
         return help_text(usage, groups)
