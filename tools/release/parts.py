@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from tools.release import krew
 from tools.release.archives import EPOCH, tar_gz
 from tools.release.changelog import FILE, section_of
 
@@ -54,6 +55,14 @@ def _manifests(tree: Path, version: str, target: Path) -> None:
     (target / f"stoker-deploy-{version}.tar.gz").write_bytes(made)
 
 
+def _plugin(tree: Path, version: str, target: Path) -> None:
+    """The plugin for kubectl, as krew installs it; it has the wheel in it."""
+    content = krew.archive(tree, version, target)
+    (target / f"stoker-krew-{version}.tar.gz").write_bytes(content)
+    text = krew.manifest((tree / krew.TEMPLATE).read_text(), version, content)
+    (target / f"stoker-krew-{version}.yaml").write_text(text)
+
+
 def _definitions(tree: Path, version: str, target: Path) -> None:
     """The definitions, whole and without descriptions: those fit what `kubectl apply` can store."""
     for name, options in (("", []), ("-short", ["--no-descriptions"])):
@@ -77,6 +86,7 @@ PARTS: tuple[Callable[[Path, str, Path], None], ...] = (
     _requirements,
     _charts,
     _manifests,
+    _plugin,
     _definitions,
     _materials,
     _notes,
