@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check static unit faults up down bench format reference sbom release image image-test lock clean
+.PHONY: help run test check static unit faults up down bench format reference sbom manual release image image-test lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -53,6 +53,9 @@ reference: .venv/ready ## write docs/reference/ and the definitions of the chart
 
 sbom: .venv/ready ## write what the image installs as CycloneDX JSON to dist/stoker.cdx.json
 	$(BIN)/python -m tools.sbom --output dist/stoker.cdx.json
+
+manual: .venv/ready ## write a manual page for each command to dist/man/
+	$(BIN)/python -m tools.manual dist/man
 
 release: .venv/ready ## make a release into dist/: VERSION=1.2.3, KEY=FILE to sign it, DRY=1 to change nothing
 	@$(BIN)/python -m tools.release $(or $(VERSION),"") $(if $(KEY),--key $(KEY)) $(if $(DRY),--dry-run)

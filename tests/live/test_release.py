@@ -117,7 +117,7 @@ def test_it_is_the_same_each_time(dist: Path, tmp_path: Path) -> None:
         again = made(tmp_path / "dist", TZ="Asia/Tokyo", LC_ALL="C")
     finally:
         os.umask(before)
-    assert len(list(again.iterdir())) == 13
+    assert len(list(again.iterdir())) == 14
     assert (again / "SHA256SUMS").read_bytes() == (dist / "SHA256SUMS").read_bytes()
 
 

@@ -63,6 +63,15 @@ def _plugin(tree: Path, version: str, target: Path) -> None:
     (target / f"stoker-krew-{version}.yaml").write_text(text)
 
 
+def _manual(tree: Path, version: str, target: Path) -> None:
+    """A manual page for each command."""
+    folder = target / "man"
+    _run(tree, "tools.manual", str(folder))
+    made = tar_gz(folder, folder.iterdir(), "man1")
+    shutil.rmtree(folder)
+    (target / f"stoker-man-{version}.tar.gz").write_bytes(made)
+
+
 def _definitions(tree: Path, version: str, target: Path) -> None:
     """The definitions, whole and without descriptions: those fit what `kubectl apply` can store."""
     for name, options in (("", []), ("-short", ["--no-descriptions"])):
@@ -87,6 +96,7 @@ PARTS: tuple[Callable[[Path, str, Path], None], ...] = (
     _charts,
     _manifests,
     _plugin,
+    _manual,
     _definitions,
     _materials,
     _notes,

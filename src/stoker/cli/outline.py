@@ -67,7 +67,8 @@ def _command(parser: argparse.ArgumentParser, name: str, summary: str) -> Comman
         name,
         summary,
         (parser.description or "").strip(),
-        parser.format_usage().partition(":")[2].strip(),
+        # In one line: how it is wrapped depends on the terminal.
+        " ".join(parser.format_usage().partition(":")[2].split()),
         tuple(_options(parser)),
         _below(parser, name),
     )
