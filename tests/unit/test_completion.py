@@ -148,3 +148,19 @@ def test_fish_offers_what_can_follow(line: str, offered: list[str]) -> None:
     asked = f"{script('fish', outline())}\ncomplete --do-complete {shlex.quote(line)}"
     done = subprocess.run(["fish", "-c", asked], capture_output=True, text=True, check=True)
     assert [each.partition("\t")[0] for each in done.stdout.splitlines()] == offered
+    asked = f"{script('fish', outline())}\ncomplete --do-complete {shlex.quote(line)}"
+    done = subprocess.run(["fish", "-c", asked], capture_output=True, text=True, check=True)
+    assert [each.partition("\t")[0] for each in done.stdout.splitlines()] == offered
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_a_help_text_is_one_word_of_a_script(shell: str) -> None:
+    """As the test above, also where there is no such shell: by how its words are quoted."""
+    text = script(shell, [EVIL_COMMAND])
+    if shell == "fish":  # Its two escapes inside quotes, which shlex does not know.
+        text = text.replace("\\\\", "BACKSLASH").replace("\\'", "QUOTE")
+    words = [word for word in shlex.split(text, comments=True) if "touch" in word]
+    assert len(words) == 2
+    for word in words:
+        assert word.count("touch ran") == 3
+        assert word.rstrip("]:X =").endswith(("\\", "\\\\", "BACKSLASH"))
