@@ -15,8 +15,10 @@ from stoker.api.prometheus_common import ScrapeClass
 from stoker.generate.block import Block, text_of
 from stoker.generate.draft import ScraperDraft
 from stoker.generate.limits import merged_tls
+from stoker.generate.podmonitor import pod_monitor_jobs
+from stoker.generate.probe import probe_job
 from stoker.generate.relabel import relabel_configs
-from stoker.generate.scrape import pod_monitor_jobs, probe_job, service_monitor_jobs
+from stoker.generate.servicemonitor import service_monitor_jobs
 from stoker.generate.sharding import sharding_steps
 from stoker.ref import Ref
 from stoker.select.assets import Contents

@@ -18,9 +18,11 @@ from stoker.generate.block import Block
 from stoker.generate.draft import ScraperDraft
 from stoker.generate.jobs import POD_MONITOR, PROBE, SERVICE_MONITOR
 from stoker.generate.limits import scrape_class
+from stoker.generate.podmonitor import pod_monitor_jobs
+from stoker.generate.probe import probe_job
 from stoker.generate.relabel import fixed, namespace_steps
-from stoker.generate.scrape import pod_monitor_jobs, probe_job, service_monitor_jobs
 from stoker.generate.scrapeconfig import SCRAPE_CONFIG
+from stoker.generate.servicemonitor import service_monitor_jobs
 from stoker.generate.sharding import PROBED, depends_on_shard, sharding_steps
 from stoker.select.assets import Contents
 

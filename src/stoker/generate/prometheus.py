@@ -23,8 +23,9 @@ from stoker.errors import ResourceError, WorkloadError
 from stoker.generate.alerting import alerting_section
 from stoker.generate.block import Block, text_of
 from stoker.generate.draft import Ignored, ScraperDraft
+from stoker.generate.podmonitor import pod_monitor_jobs
+from stoker.generate.probe import probe_job
 from stoker.generate.remote import remote_read_section, remote_write_section
-from stoker.generate.scrape import pod_monitor_jobs, probe_job, service_monitor_jobs
 from stoker.generate.scrapeconfig import scrape_config_job
 from stoker.generate.sections import (
     SPEC,
@@ -35,6 +36,7 @@ from stoker.generate.sections import (
     storage_section,
     tracing_section,
 )
+from stoker.generate.servicemonitor import service_monitor_jobs
 from stoker.generate.sharding import divided
 from stoker.select.assets import Assets, Missing, Source
 from stoker.select.choice import Monitor
