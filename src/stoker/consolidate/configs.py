@@ -12,7 +12,7 @@ from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig, ScrapeConfigSpec
 from stoker.consolidate.names import metadata_of
 from stoker.consolidate.requests import credentials_of, request_of, request_problems, settings_of
 from stoker.consolidate.targets import discovery_of, static_targets, steps_of
-from stoker.consolidate.terms import DEFAULT_TERMS, Inexpressible, Terms
+from stoker.consolidate.terms import DEFAULT_TERMS, Inexpressible, Terms, terms_of
 from stoker.errors import below
 from stoker.generate.block import Block
 from stoker.generate.draft import ScraperDraft
@@ -25,6 +25,8 @@ from stoker.generate.scrapeconfig import SCRAPE_CONFIG
 from stoker.generate.servicemonitor import service_monitor_jobs
 from stoker.generate.sharding import PROBED, depends_on_shard, sharding_steps
 from stoker.select.assets import Contents
+from stoker.select.choice import Resource
+from stoker.select.workload import Scraper
 
 Consolidable: TypeAlias = ServiceMonitor | PodMonitor | Probe
 
@@ -66,6 +68,14 @@ def consolidated(monitor: Consolidable, terms: Terms = DEFAULT_TERMS) -> Consoli
     if problem:
         return Consolidated(problems=(problem,))
     return Consolidated(tuple(_enforced(monitor, each, draft) for each in made))
+
+
+def stand_ins_of(resource: Resource, scraper: Scraper) -> tuple[ScrapeConfig, ...]:
+    """The ScrapeConfigs that a workload scrapes in place of a monitor; none: it stays as it is."""
+    if not isinstance(resource, Consolidable):
+        return ()
+    terms = terms_of(scraper)
+    return () if isinstance(terms, Inexpressible) else consolidated(resource, terms).configs
 
 
 def _step_problems(steps: tuple[RelabelConfig, ...] | None, path: str) -> Iterator[Inexpressible]:
