@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from stoker.operator.rejections import REJECTED as REJECTED_LINE
+from stoker.operator.rejections import USED_AGAIN
 from stoker.settings import NamespaceSettings, OperatorSettings, lease_name
 from tests.builders import agent, prometheus, resource, service_monitor
 from tests.live.faults import Gateway
@@ -237,6 +239,12 @@ REJECTED: dict[str, tuple[Object, tuple[str, ...]]] = {
 WORD = "hunter2-not-for-eyes"
 
 
+def said_of(operator: Running, message: str, name: str) -> int:
+    """How many lines of the log say this of a resource."""
+    lines = (each for each in operator.log().splitlines() if f'msg="{message}"' in each)
+    return sum(f' {name}" workload="Prometheus ' in each for each in lines)
+
+
 def events_about(world: World, name: str) -> list[Object]:
     """The events about a resource."""
     found: list[Object] = world.list("events.events.k8s.io")
@@ -287,6 +295,9 @@ def test_each_cause_of_a_rejection_is_named_once_and_goes_when_it_is_put_right(
         ).stdout
         assert "InvalidConfiguration" in described
         assert WORD not in json.dumps([world.list(kind) for kind in (*EVERY, "events")])
+        for name in REJECTED:
+            assert said_of(first, REJECTED_LINE, f"{world.namespace}/{name}") == 1
+        assert WORD not in first.log()
         world.settled("prometheus", "main")
         mark = world.until_still()
     with Running.start(world.cluster, f"--namespaces={world.namespace}") as second:
@@ -301,6 +312,8 @@ def test_each_cause_of_a_rejection_is_named_once_and_goes_when_it_is_put_right(
         )
         assert "no-secret" in configuration(world, "prometheus-main")
         assert len(events_about(world, "no-secret")) == 1
+        late = f"{world.namespace}/no-secret"
+        assert said_of(second, REJECTED_LINE, late) == said_of(second, USED_AGAIN, late) == 1
         assert WORD not in second.log()
 
 
