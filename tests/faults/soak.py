@@ -171,7 +171,13 @@ _KEPT = {
     "cache_entries": "entries",
     "cache_bytes": "bytes",
 }
-_UNFINISHED = ("workqueue_depth", "workqueue_unfinished_work_seconds")
+# What failed is tried again, and a read that is late wakes who asked for it.
+_UNFINISHED = (
+    "workqueue_depth",
+    "workqueue_unfinished_work_seconds",
+    "workqueue_delayed",
+    "late_reads",
+)
 
 
 def _metrics(operator: Running) -> Iterator[tuple[str, float]]:
@@ -182,7 +188,7 @@ def _metrics(operator: Running) -> Iterator[tuple[str, float]]:
 
 
 def is_quiet(operator: Running) -> bool:
-    """Whether nothing waits for a worker and none has work."""
+    """Whether nothing waits for a worker or an answer, and no worker has work."""
     return not any(value for name, value in _metrics(operator) if name in _UNFINISHED)
 
 

@@ -296,8 +296,12 @@ def test_numbers_for_metrics_are_kept() -> None:
             assert dict(queue.in_hand) == {key: 3}
         assert not queue.in_hand
         queue.add("a")
+        queue.add_after("later", 60)
+        assert queue.delayed == 0
         await taken(queue, fail=True)
+        assert queue.delayed == 1
         await taken(queue)
+        assert queue.delayed == 0
         assert (queue.adds, queue.retries) == (3, 1)
 
     virtual_time.run(main())

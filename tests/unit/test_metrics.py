@@ -58,6 +58,7 @@ OURS = {
     "task_faults_total": "counter task",
     "tasks": "gauge",
     "watch_silence_seconds": "gauge controller",
+    "workqueue_delayed": "gauge controller name",
 }
 
 LABEL = r'[a-z_]+="(?:[^"\\\n]|\\["\\n])*"'
@@ -157,6 +158,7 @@ class Line:
         self.adds = self.retries = 0
         self.waiting: list[str] = []
         self.in_hand: dict[str, float] = {}
+        self.delayed = 0
         self.waited: Callable[[float], None] = print
 
     def __len__(self) -> int:
@@ -249,11 +251,12 @@ def test_a_queue_is_asked_when_somebody_looks() -> None:
     assert f"workqueue_longest_running_processor_seconds{labels} 0" in lines(metrics)
     line.waiting.append("key")
     line.in_hand = {"a": time.monotonic() - 100, "b": time.monotonic() - 50}
-    line.adds, line.retries = 2, 1
+    line.adds, line.retries, line.delayed = 2, 1, 3
     line.waited(0.5)
     queue.done(0.1)
     found = dict(line.rsplit(" ", 1) for line in lines(metrics))
     assert found[f"workqueue_depth{labels}"] == "1"
+    assert found[f"workqueue_delayed{labels}"] == "3"
     assert 100 <= float(found[f"workqueue_longest_running_processor_seconds{labels}"]) < 110
     assert 150 <= float(found[f"workqueue_unfinished_work_seconds{labels}"]) < 160
     assert found[f"workqueue_adds_total{labels}"] == "2"

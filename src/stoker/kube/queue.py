@@ -66,6 +66,11 @@ class KeyedQueue(Generic[K]):
         return len(self._line)
 
     @property
+    def delayed(self) -> int:
+        """How many keys have failed and wait for the time of their next attempt."""
+        return sum(key in self._failures for key in self._timers)
+
+    @property
     def in_hand(self) -> Mapping[K, float]:
         """The keys that workers have, and since when, by the clock of the event loop."""
         return MappingProxyType(self._in_hand)

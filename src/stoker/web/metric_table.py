@@ -157,6 +157,12 @@ TABLE: Final = (
     ),
     MetricRow("workqueue_depth", Gauge, _Q, "Keys that wait."),
     MetricRow(
+        "workqueue_delayed",
+        Gauge,
+        _Q,
+        "Keys that failed and wait for the time of their next attempt; one of our own.",
+    ),
+    MetricRow(
         "workqueue_latency_seconds",
         Histogram,
         _Q,

@@ -32,6 +32,11 @@ class Queue(Protocol):
     waited: Callable[[float], None]
 
     @property
+    def delayed(self) -> int:
+        """How many keys have failed and wait for the time of their next attempt."""
+        ...
+
+    @property
     def in_hand(self) -> Mapping[Any, float]:
         """What is being worked on, and since when (`time.monotonic`)."""
         ...
@@ -236,6 +241,7 @@ class QueueMetrics:
         metrics.counter("workqueue_adds_total").follow(lambda: queue.adds, *labels)
         metrics.counter("workqueue_retries_total").follow(lambda: queue.retries, *labels)
         metrics.gauge("workqueue_depth").follow(lambda: len(queue), *labels)
+        metrics.gauge("workqueue_delayed").follow(lambda: queue.delayed, *labels)
         metrics.gauge("workqueue_unfinished_work_seconds").follow(
             lambda: sum(_ages(queue.in_hand.values())), *labels
         )
