@@ -194,7 +194,7 @@ def test_what_a_tenant_may_not_read_is_not_known(
     shop: World, capsys: Output, tmp_path: Path
 ) -> None:
     """Somebody with rights in one namespace alone still gets an answer."""
-    login = {"username": {"name": "login", "key": "user"}}
+    login = {each: {"name": "login", "key": each} for each in ("username", "password")}
     shop.put(service_monitor("cart", port="metrics", basicAuth=login))
     rules = (rule("monitoring.coreos.com", "*"), rule("", "services"))
     config = tenant_of(shop, tmp_path, *rules)
@@ -309,4 +309,4 @@ def test_a_cluster_that_does_not_answer_is_a_sentence(
     status, *said = explain(world, capsys, "servicemonitor cart", config)
     assert status == "2"
     assert "cannot connect to 127.0.0.1:1" in said[0]
-    assert "--from" in "".join(said)
+    assert "manifests with -f" in "".join(said)
