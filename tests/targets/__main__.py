@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from stoker.targets.job import Defaults, job_of
-from stoker.targets.objects import World
+from stoker.targets.objects import TargetSources
 from stoker.version import parse_version
 from tests.targets.judge import INTERVAL, pools_of, prometheus
 from tests.targets.relabelings import jobs
@@ -38,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _differences(seed: int, count: int) -> list[str]:
     written = list(jobs(seed, count))
     newest, defaults = parse_version("3.15.0"), Defaults(interval=INTERVAL)
-    ours = pools_of([job_of(each, newest, defaults) for each in written], World())
+    ours = pools_of([job_of(each, newest, defaults) for each in written], TargetSources())
     with tempfile.TemporaryDirectory() as folder, prometheus(written, Path(folder)) as judge:
         return judge.agrees(lambda: ours)
 

@@ -13,8 +13,8 @@ from urllib.request import urlopen
 
 from msgspec import Struct
 
-from stoker.targets.job import Job, Outcome, outcomes
-from stoker.targets.objects import World
+from stoker.targets.job import Job, TargetOutcome, outcomes
+from stoker.targets.objects import TargetSources
 from tools.build import binaries
 from tools.ports import held_port
 from tools.waiting import NotInTimeError, until
@@ -49,7 +49,7 @@ class Pool(Struct, frozen=True):
 NOTHING: Final = Pool({}, Counter())
 
 
-def pool_of(found: Iterable[Outcome]) -> Pool:
+def pool_of(found: Iterable[TargetOutcome]) -> Pool:
     """What we make of the candidates of a job."""
     active: defaultdict[str, set[str]] = defaultdict(set)
     dropped: Counter[str] = Counter()
@@ -61,7 +61,7 @@ def pool_of(found: Iterable[Outcome]) -> Pool:
     return Pool({labels: frozenset(one) for labels, one in active.items()}, dropped)
 
 
-def pools_of(jobs: Sequence[Job], world: World) -> dict[str, Pool]:
+def pools_of(jobs: Sequence[Job], world: TargetSources) -> dict[str, Pool]:
     """What we make of jobs, by name."""
     return {job.name: pool_of(outcomes(job, world)) for job in jobs}
 

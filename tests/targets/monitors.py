@@ -11,7 +11,7 @@ from msgspec import convert
 
 from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
 from stoker.api.prometheus import Prometheus, PrometheusAgent
-from stoker.select.assets import Contents
+from stoker.select.assets import AssetsAtHand
 from stoker.select.workload import Scraper, scraper_of
 from stoker.settings import Capabilities
 from tests.equivalence import jobs_of
@@ -125,7 +125,7 @@ def blocks(
     for who, scraper in scrapers().items():
         for node in nodes if scraper.daemon_set else ("",):
             for monitor in monitors(seed, namespaces):
-                for block in jobs_of(monitor, scraper, Contents({})):
+                for block in jobs_of(monitor, scraper, AssetsAtHand({})):
                     if scraper.daemon_set and isinstance(monitor, Probe):
                         continue
                     name = f"{who}/{node}/{block['job_name']}"

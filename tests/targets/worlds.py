@@ -21,7 +21,7 @@ from stoker.targets.objects import (
     Node,
     Pod,
     Service,
-    World,
+    TargetSources,
     by_place,
 )
 from tests.live.operating import World as Place
@@ -263,13 +263,13 @@ def ingresses(random: Random, count: int) -> Iterator[Object]:
 # --- Read -----------------------------------------------------------------------------------------
 
 
-def world_of(api: Api) -> World:
+def world_of(api: Api) -> TargetSources:
     """What there is now in a cluster."""
 
     def read(kind: type[N], path: str) -> list[N]:
         return msgspec.convert(api.get(f"/{path}")["items"], list[kind])  # type: ignore[valid-type]
 
-    return World(
+    return TargetSources(
         pods=by_place(read(Pod, "api/v1/pods")),
         services=by_place(read(Service, "api/v1/services")),
         endpoints=by_place(read(Endpoints, "api/v1/endpoints")),

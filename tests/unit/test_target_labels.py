@@ -9,8 +9,8 @@ from msgspec import convert
 
 from stoker.targets.discovery import CannotTellError
 from stoker.targets.expressions import Expression, Template
-from stoker.targets.job import Budget, Outcome, job_of, outcomes, unique
-from stoker.targets.objects import EndpointSlice, Node, Pod, Service, World, by_place
+from stoker.targets.job import Budget, TargetOutcome, job_of, outcomes, unique
+from stoker.targets.objects import EndpointSlice, Node, Pod, Service, TargetSources, by_place
 from stoker.targets.steps import dropped_by, step_of
 from stoker.version import parse_version
 
@@ -161,8 +161,8 @@ def service(**spec: Any) -> Service:
 
 
 def found(
-    world: World, role: str, *steps: Object, version: Any = NEWEST, **sd: Any
-) -> list[Outcome]:
+    world: TargetSources, role: str, *steps: Object, version: Any = NEWEST, **sd: Any
+) -> list[TargetOutcome]:
     """What becomes of the candidates of a job."""
     block = {"job_name": "j", "kubernetes_sd_configs": [{"role": role} | sd]}
     job = job_of(block | {"relabel_configs": list(steps)}, version, variables={"NODE": "one"})
@@ -172,7 +172,7 @@ def found(
 def test_ports_that_no_endpoint_has_are_candidates_too() -> None:
     """With what is known of their pod, but nothing of the endpoint."""
     made = pod("a")
-    world = World(pods=by_place([made]), slices=by_place([slice_of(made)]))
+    world = TargetSources(pods=by_place([made]), slices=by_place([slice_of(made)]))
     first, second = found(world, "endpointslice")
     assert first.discovered["__meta_kubernetes_endpointslice_port_name"] == "web"
     assert second.labels["__address__"] == "10.0.0.1:81"
@@ -183,7 +183,7 @@ def test_ports_that_no_endpoint_has_are_candidates_too() -> None:
 def test_a_pod_that_selectors_leave_out_adds_nothing_to_its_endpoint() -> None:
     """The endpoint stays, as with agents that see the pods of their own node."""
     one, other = pod("a"), pod("b", node="two")
-    world = World(pods=by_place([one, other]), slices=by_place([slice_of(one, other)]))
+    world = TargetSources(pods=by_place([one, other]), slices=by_place([slice_of(one, other)]))
     own = [{"role": "pod", "field": "spec.nodeName=$(NODE)"}]
     outcome = found(world, "endpointslice", selectors=own)
     seen = [each.discovered.get("__meta_kubernetes_pod_name") for each in outcome]
@@ -193,7 +193,7 @@ def test_a_pod_that_selectors_leave_out_adds_nothing_to_its_endpoint() -> None:
 def test_the_second_family_of_a_service_adds_nothing_in_new_versions() -> None:
     """Its targets are those of the first."""
     both = service(ipFamilyPolicy="PreferDualStack", ipFamilies=["IPv4", "IPv6"])
-    world = World(
+    world = TargetSources(
         services=by_place([both]),
         slices=by_place([slice_of(pod("a")), slice_of(pod("a"), family="IPv6")]),
     )
@@ -204,7 +204,7 @@ def test_the_second_family_of_a_service_adds_nothing_in_new_versions() -> None:
 def test_pods_of_nodes_that_are_not_seen_are_left_out_in_new_versions() -> None:
     """Where labels of nodes are attached: by then a selector may have left the node out."""
     node = convert({"metadata": {"name": "one", "labels": {"zone": "a"}}}, Node)
-    world = World(pods=by_place([pod("a"), pod("b", node="two")]), nodes={"one": node})
+    world = TargetSources(pods=by_place([pod("a"), pod("b", node="two")]), nodes={"one": node})
     wanted = {"attach_metadata": {"node": True}}
     outcome = found(world, "pod", **wanted)
     assert {each.discovered["__meta_kubernetes_pod_name"] for each in outcome} == {"a"}
@@ -214,7 +214,7 @@ def test_pods_of_nodes_that_are_not_seen_are_left_out_in_new_versions() -> None:
 
 def test_equal_targets_are_scraped_once() -> None:
     """Equal are those with the same labels, internal ones too."""
-    world = World(pods=by_place([pod("a"), pod("b", podIP="10.0.0.2")]))
+    world = TargetSources(pods=by_place([pod("a"), pod("b", podIP="10.0.0.2")]))
     drop_names = {"action": "labeldrop", "regex": "__meta.*"}
     same = {"target_label": "__address__", "replacement": "one:1"}
     assert len(unique(found(world, "pod", drop_names))) == 4
@@ -232,7 +232,7 @@ def test_equal_targets_are_scraped_once() -> None:
 def test_what_can_be_no_target_is_told(label: str, value: str) -> None:
     """It is neither scraped nor dropped."""
     step = {"target_label": label, "replacement": value}
-    for each in found(World(pods=by_place([pod("a")])), "pod", step):
+    for each in found(TargetSources(pods=by_place([pod("a")])), "pod", step):
         assert each.problem
         assert each.step is None
 
@@ -240,7 +240,7 @@ def test_what_can_be_no_target_is_told(label: str, value: str) -> None:
 def test_old_versions_add_a_port_to_an_address() -> None:
     """By the scheme, after relabeling."""
     step = {"target_label": "__address__", "replacement": "host"}
-    world = World(pods=by_place([pod("a")]))
+    world = TargetSources(pods=by_place([pod("a")]))
     assert unique(found(world, "pod", step, version=OLD))[0].public["instance"] == "host:80"
     assert unique(found(world, "pod", step))[0].public["instance"] == "host"
 
@@ -258,7 +258,7 @@ def test_what_is_not_known_here_is_told() -> None:
     )  # fmt: skip
     for block in blocks:
         with pytest.raises(CannotTellError):
-            list(outcomes(job_of({"job_name": "j"} | block, NEWEST), World()))
+            list(outcomes(job_of({"job_name": "j"} | block, NEWEST), TargetSources()))
 
 
 def test_what_would_take_too_long_is_not_done() -> None:
@@ -269,7 +269,7 @@ def test_what_would_take_too_long_is_not_done() -> None:
         {"job_name": "j", "kubernetes_sd_configs": [{"role": "pod"}], "relabel_configs": steps},
         NEWEST,
     )
-    world = World(pods=by_place([pod(f"p{number}") for number in range(100)]))
+    world = TargetSources(pods=by_place([pod(f"p{number}") for number in range(100)]))
     assert len(list(outcomes(job, world, Budget(100_000)))) == 200
     with pytest.raises(CannotTellError, match="too many"):
         list(outcomes(dear, world, Budget(100_000)))

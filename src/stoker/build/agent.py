@@ -12,6 +12,7 @@ from stoker.build.meta import metadata
 from stoker.build.names import daemon_set_name, object_labels, prefix_of, selector_labels
 from stoker.build.paths import DATA
 from stoker.build.plain import plain
+from stoker.build.portions import check_server
 from stoker.build.sets import WEB_CONFIG_SINCE, stateful_set_of, workload_data
 from stoker.build.site import Site, TlsAssets
 from stoker.build.storage import DataVolume
@@ -62,6 +63,7 @@ def daemon_set(
     """
     scraper = site.scraper
     check_version(scraper)
+    check_server(site)
     web = web_mount(scraper)
     plan = PodPlan(
         site=site,

@@ -6,9 +6,10 @@ is absent or another; and a member that we once wrote and want no longer, which 
 remembers in `managedFields` under our name.
 """
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
+
+from msgspec import json
 
 from stoker.api.core import Object
 from stoker.errors import below
@@ -73,7 +74,7 @@ def _partner(wanted: Sequence[Any], one: Any, index: int) -> Any:
 
 def _differences(wanted: Any, live: Any, path: str, *, quantities: bool = False) -> Iterator[str]:
     """The paths at which the live value is not what is wanted."""
-    if _is_empty(wanted) and _is_empty(live):
+    if wanted == live or (_is_empty(wanted) and _is_empty(live)):
         return
     if isinstance(wanted, Mapping) and isinstance(live, Mapping):
         for name, value in wanted.items():
@@ -121,35 +122,41 @@ def _unwanted(fields: Mapping[str, Any], wanted: Any, live: Any, path: str) -> I
     """The paths of fields that are in the set and in the live value, but are not wanted."""
     for name, inner in fields.items():
         mark, _, key = name.partition(":")
-        if mark == "f":
-            here, there = _member(wanted, key), _member(live, key)
-            where = below(path, key)
-        elif mark == "k":
-            here, there = _item(wanted, json.loads(key)), _item(live, json.loads(key))
-            where = f"{path}[{key}]"
-        elif mark == "v":
-            here, there = _value(wanted, json.loads(key)), _value(live, json.loads(key))
-            where = f"{path}[{key}]"
-        else:
+        find = _FINDERS.get(mark)
+        if find is None:
             continue
-        if isinstance(here, Mapping) or not _is_empty(here):
+        here = find(wanted, key)
+        if here or isinstance(here, Mapping):
             # The server fills an empty object with defaults: those are not ours.
-            yield from _unwanted(inner, here, there, where)
-        elif not _is_empty(there):
-            yield where
+            if inner:
+                yield from _unwanted(inner, here, find(live, key), _inside(path, mark, key))
+        elif not _is_empty(find(live, key)):
+            yield _inside(path, mark, key)
+
+
+def _inside(path: str, mark: str, key: str) -> str:
+    return below(path, key) if mark == "f" else f"{path}[{key}]"
 
 
 def _member(value: Any, key: str) -> Any:
     return value.get(key) if isinstance(value, Mapping) else None
 
 
-def _item(value: Any, key: Mapping[str, Any]) -> Any:
+def _item(value: Any, key: str) -> Any:
     """The item of a list that has these members; a default may be left out of what is wanted."""
-    for item in value if isinstance(value, list) else ():
-        if all(item.get(name, expected) == expected for name, expected in key.items()):
+    if not isinstance(value, list):
+        return None
+    members = json.decode(key)
+    for item in value:
+        if all(item.get(name, expected) == expected for name, expected in members.items()):
             return item
     return None
 
 
-def _value(value: Any, item: Any) -> Any:
+def _value(value: Any, key: str) -> Any:
+    item = json.decode(key)
     return item if isinstance(value, list) and item in value else None
+
+
+# How the server marks what a name in a set of fields is of, and how that is found.
+_FINDERS: Final[Mapping[str, Callable[[Any, str], Any]]] = {"f": _member, "k": _item, "v": _value}

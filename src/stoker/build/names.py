@@ -9,7 +9,11 @@ labels that their StatefulSet selects: these are the same as there.
     prometheus-NAME-web-config      how the web server listens
     prometheus-NAME-db              claims, unless the user names them
 
-Those of an agent begin with `prom-agent-`.
+Those of an agent begin with `prom-agent-`. What is read by pods that get portions has names of its
+own, so that pods of either discovery keep theirs until they are replaced:
+
+    prom-agent-NAME-portions                 Secret of the configuration
+    prom-agent-NAME-portions-tls-assets-0    files behind the workload's own references
 """
 
 import re
@@ -62,12 +66,12 @@ def daemon_set_name(scraper: Scraper) -> str:
 
 def config_secret_name(scraper: Scraper) -> str:
     """The Secret with the configuration."""
-    return prefix_of(scraper)
+    return f"{prefix_of(scraper)}-portions" if scraper.portions else prefix_of(scraper)
 
 
 def tls_assets_name(scraper: Scraper) -> str:
     """What the Secrets with the files behind references are called, less their number."""
-    return f"{prefix_of(scraper)}-tls-assets"
+    return f"{config_secret_name(scraper)}-tls-assets"
 
 
 def web_config_name(scraper: Scraper) -> str:

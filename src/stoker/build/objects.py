@@ -28,6 +28,7 @@ from stoker.build.services import governing_service
 from stoker.build.site import Site, TlsAssets
 from stoker.build.thanos import HTTP_CLIENT_FILE, HTTP_CLIENT_TEXT
 from stoker.errors import WorkloadError
+from stoker.generate.nodejobs import NodeJob
 from stoker.generate.rules import (
     MOUNTED_BY_PROMETHEUS,
     config_map,
@@ -36,6 +37,7 @@ from stoker.generate.rules import (
 )
 from stoker.generate.sharding import shard_count
 from stoker.generate.webconfig import web_config_text
+from stoker.ref import Ref
 
 MOST_SHARDS: Final = 2000
 """How many shards a workload may have: a slip of the finger must not occupy the operator."""
@@ -48,11 +50,15 @@ class Contents(Struct, frozen=True, kw_only=True):
 
     `config_files`: the compressed configuration; none if that is the user's own. `asset_files`:
     the files behind references. `rule_files`: those of each ConfigMap with rules, for a server.
+    `node_jobs`: where each node gets a portion, what there is to choose from, by resource;
+    `node_files`: the files that those jobs read, by name.
     """
 
     config_files: Mapping[str, bytes]
     asset_files: Mapping[str, str]
     rule_files: Sequence[Mapping[str, str]] = ()
+    node_jobs: Mapping[Ref, tuple[NodeJob, ...]] = {}
+    node_files: Mapping[str, str] = {}
 
 
 def objects_of(site: Site, contents: Contents, built: Built | None = None) -> list[Object]:

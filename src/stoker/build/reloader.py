@@ -23,8 +23,9 @@ class ReloaderPlan(Struct, frozen=True, kw_only=True):
     """What one reloader does.
 
     `init`: unpack once and end. `config_file` is unpacked to `config_envsubst_file`, with variables
-    put in: `shard`, `inzone_shard`, `zone`, with `node_name` that of the node. `use_signal` reloads
-    by a signal, and watches `runtime_info_url` for success; otherwise `reload_url` is called.
+    put in: `shard`, `inzone_shard`, `zone`, with `node_name` that of the node. `portion`: the
+    arguments by which it gets the portion of its node, if it gets one. `use_signal` reloads by a
+    signal, and watches `runtime_info_url` for success; otherwise `reload_url` is called.
     `local_host` is the name under which `listen_local` listens.
     """
 
@@ -46,6 +47,7 @@ class ReloaderPlan(Struct, frozen=True, kw_only=True):
     inzone_shard: int | None = None
     zone: str = ""
     node_name: bool = False
+    portion: tuple[Argument, ...] = ()
     volume_mounts: tuple[Object, ...] = ()
 
 
@@ -86,6 +88,7 @@ def _arguments(plan: ReloaderPlan) -> Iterator[Argument]:
     host = plan.local_host if plan.listen_local else ""
     yield Argument(name="listen-address", value=f"{host}:{_port(plan).number}")
     yield from _given(plan)
+    yield from plan.portion
     for directory in _watched(plan):
         yield Argument(name="watched-dir", value=directory)
     for name, value, default in (

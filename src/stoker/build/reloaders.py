@@ -18,6 +18,7 @@ from stoker.build.paths import (
     EXPANDED,
     EXPANDED_VOLUME,
 )
+from stoker.build.portions import portion_arguments, token_mounts
 from stoker.build.reloader import ReloaderPlan, reloader_container
 from stoker.build.site import Site
 from stoker.build.topology import shard_in_zone, zone_of
@@ -90,6 +91,7 @@ def _plan(what: Reloading, name: str, *, init: bool) -> ReloaderPlan:
         zone=zone,
         inzone_shard=shard_in_zone(scraper, what.shard or 0) if zone else None,
         node_name=what.shard is None,
+        portion=tuple(portion_arguments(scraper, what.site.settings)),
         volume_mounts=_mounts(what),
     )
 
@@ -98,6 +100,7 @@ def _mounts(what: Reloading) -> tuple[Object, ...]:
     return (
         {"name": CONFIG_VOLUME, "mountPath": CONFIG},
         {"name": EXPANDED_VOLUME, "mountPath": EXPANDED},
+        *token_mounts(what.site.scraper),
         *(what.web.mounts if what.web else ()),
         *({"name": name, "mountPath": f"{RULES}/{name}"} for name in what.rules),
     )
@@ -111,6 +114,7 @@ def _per_file(plan: ReloaderPlan, files: int) -> list[ReloaderPlan]:
             name=f"{plan.name}-{number + 1}",
             config_file=f"{CONFIG}/{file_name(number)}",
             config_envsubst_file=expanded_file(number),
+            portion=(),
             watched_directories=(),
         )
         for number in range(files - 1)

@@ -17,6 +17,9 @@ from stoker.generate.split import MAIN_FILE, SECRET_LIMIT, file_name
 from stoker.select.workload import Scraper
 from stoker.settings import ObjectSettings
 
+AUTHORITY_FILE: Final = "portion-ca.pem"
+"""Beside a configuration: whom to trust that gives portions."""
+
 _COMPRESSED: Final = ".yaml.gz"
 
 
@@ -72,11 +75,25 @@ def tls_asset_secrets(
 def config_secrets(
     owner: CustomResource, scraper: Scraper, settings: ObjectSettings, files: Mapping[str, bytes]
 ) -> list[Object]:
-    """The Secrets of a configuration, one for each of its compressed files."""
+    """The Secrets of a configuration, one for each of its compressed files.
+
+    Beside the main file lies what else its readers need.
+    """
+    beside = _authority(settings) if scraper.portions else {}
     return [
-        secret(owner, settings, config_file_secret_name(scraper, file), {file: content})
+        secret(
+            owner,
+            settings,
+            config_file_secret_name(scraper, file),
+            {file: content} | (beside if file == MAIN_FILE else {}),
+        )
         for file, content in files.items()
     ]
+
+
+def _authority(settings: ObjectSettings) -> dict[str, bytes]:
+    ca = settings.node_server.ca if settings.node_server else ""
+    return {AUTHORITY_FILE: ca.encode()} if ca else {}
 
 
 def config_file_secret_name(scraper: Scraper, file: str) -> str:

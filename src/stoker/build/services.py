@@ -22,7 +22,7 @@ from stoker.settings import ObjectSettings
 _WEB: Final = "web"
 
 
-class Port(Struct, frozen=True):
+class NamedPort(Struct, frozen=True):
     """A port of a Service; `target` names that of the container, where the two differ."""
 
     name: str
@@ -38,26 +38,27 @@ class Governing(Struct, frozen=True):
     """
 
     application: str
-    ports: tuple[Port, ...]
+    ports: tuple[NamedPort, ...]
     publish_not_ready: bool = False
     label: str = ""
 
 
-_GRPC: Final = Port("grpc", 10901)
-_PROMETHEUS_WEB: Final = Port(_WEB, 9090)
+_GRPC: Final = NamedPort("grpc", 10901)
+_PROMETHEUS_WEB: Final = NamedPort(_WEB, 9090)
 
 ALERTMANAGER: Final = Governing(
     "alertmanager",
     (
-        Port(_WEB, 9093, protocol="TCP"),
-        Port("tcp-mesh", 9094, "mesh-tcp", "TCP"),
-        Port("udp-mesh", 9094, "mesh-udp", "UDP"),
+        NamedPort(_WEB, 9093, protocol="TCP"),
+        NamedPort("tcp-mesh", 9094, "mesh-tcp", "TCP"),
+        NamedPort("udp-mesh", 9094, "mesh-udp", "UDP"),
     ),
     # Members find each other by DNS before they are ready.
     publish_not_ready=True,
 )
 THANOS_RULER: Final = Governing(
-    "thanos-ruler", (Port(_WEB, 10902, protocol="TCP"), Port("grpc", 10901, protocol="TCP"))
+    "thanos-ruler",
+    (NamedPort(_WEB, 10902, protocol="TCP"), NamedPort("grpc", 10901, protocol="TCP")),
 )
 
 
@@ -129,11 +130,11 @@ def _is(service: Object, namespace: str, name: str) -> bool:
     return meta.get("namespace") == namespace and meta.get("name") == name
 
 
-def _renamed(port: Port, name: str | None) -> Port:
+def _renamed(port: NamedPort, name: str | None) -> NamedPort:
     return replace(port, name=name) if name and port.name == _WEB else port
 
 
-def _port(port: Port) -> Object:
+def _port(port: NamedPort) -> Object:
     made: Object = {
         "name": port.name,
         "port": port.number,

@@ -6,7 +6,6 @@ from typing import Any, Final
 from msgspec import Struct
 
 from stoker.api.core import Object
-from stoker.api.prometheus_common import PrometheusCommonSpec
 from stoker.api.workload import Argument
 from stoker.build.args import with_additional
 from stoker.build.arguments import serves_tls, web_path, web_url
@@ -27,6 +26,7 @@ from stoker.build.pod import (
     probe,
     startup_probe_timing,
 )
+from stoker.build.portions import check_reloaders, token_volumes
 from stoker.build.reloaders import Reloading, init_reloaders, reloaders
 from stoker.build.site import Site, TlsAssets
 from stoker.build.storage import DataVolume
@@ -128,15 +128,21 @@ def _pod_spec(plan: PodPlan) -> Object:
             scraper, plan.shard, plan.site.settings.labels
         ),
     }
-    made |= _settings(spec)
+    if scraper.portions:
+        check_reloaders([*first, *containers], plan.site.settings)
+    made |= _settings(scraper)
     return {name: value for name, value in made.items() if value not in (None, [], {})}
 
 
-def _settings(spec: PrometheusCommonSpec) -> Object:
-    """What is said of the pod as a whole; what is empty is left out."""
+def _settings(scraper: Scraper) -> Object:
+    """What is said of the pod as a whole; what is empty is left out.
+
+    An agent that gets a portion asks nothing of the API server.
+    """
+    spec = scraper.spec
     token = spec.automount_service_account_token
     return pod_settings(spec, _GRACE_PERIOD) | {
-        "automountServiceAccountToken": True if token is None else token,
+        "automountServiceAccountToken": not scraper.portions if token is None else token,
         "shareProcessNamespace": spec.reload_strategy == "ProcessSignal",
     }
 
@@ -156,6 +162,7 @@ def _volumes(plan: PodPlan, containers: Sequence[Object]) -> list[Object]:
         config_volume(scraper, plan.config_files),
         certificates(plan.tls_assets, CERTIFICATES).volume,
         expanded_volume(),
+        *token_volumes(scraper),
         *(one.volume for one in _listed(plan)),
         *(one.volume for one in (*kept.before, *kept.after)),
         *(one.volume for one in rules(plan.rules, RULES)),

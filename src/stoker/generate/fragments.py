@@ -15,6 +15,7 @@ is wrong with the workload itself is raised when its configuration is asked for.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import chain
 from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
@@ -27,6 +28,7 @@ from stoker.api.workload import WorkloadSpec
 from stoker.errors import UnknownError, WorkloadError
 from stoker.generate.block import scalar
 from stoker.generate.draft import Ignored
+from stoker.generate.nodejobs import NodeJob
 from stoker.generate.prometheus import (
     NOTHING_ADDITIONAL,
     Additional,
@@ -99,8 +101,8 @@ def settings_of_jobs(scraper: Scraper) -> tuple[Any, ...]:
     """All of a workload that the jobs of resources depend on."""
     spec: PrometheusCommonSpec = scraper.spec
     names = (name for name in spec.__struct_fields__ if name not in FRAME_ONLY)
-    fixed = (scraper.namespace, scraper.agent, scraper.daemon_set, scraper.capabilities)
-    return *fixed, *((name, getattr(spec, name)) for name in names)
+    fixed = (scraper.namespace, scraper.agent, scraper.daemon_set, scraper.portions)
+    return *fixed, scraper.capabilities, *((name, getattr(spec, name)) for name in names)
 
 
 def jobs_of(
@@ -156,6 +158,9 @@ class KeptConfiguration:
         self._references: References[Ref] = References()
         self._news: set[Ref] = set()
         self._asset_files: dict[str, str] | None = None
+        self._node_jobs: dict[Ref, tuple[NodeJob, ...]] = {}
+        self._files_of_jobs: dict[Ref, Mapping[str, str]] = {}
+        self._node_files: dict[str, str] | None = None
         self._settings: tuple[Any, ...] = ()
         self.set_workload(scraper, assets, additional, rule_config_maps)
 
@@ -198,13 +203,13 @@ class KeptConfiguration:
             texts: dict[tuple[int, str], str | None] = {}
             for key in keys[start : start + _AT_ONCE]:
                 verdict, made = self._judged(resources[key], assets)
-                self._note(key, verdict, made.ignored)
+                self._note(key, verdict, made)
                 texts[self._place(key)] = made.text or None
             self._jobs.change(texts)
 
     def remove(self, key: Ref) -> None:
         """Drop a resource that is gone or no longer applies; an unknown one is fine."""
-        self._note(key, None, ())
+        self._note(key, None, _NOTHING)
         self._jobs.remove(self._place(key))
 
     def touched(self, objects: Iterable[Ref], assets: Assets) -> None:
@@ -270,22 +275,47 @@ class KeptConfiguration:
     def asset_files(self) -> Mapping[str, str]:
         """The files to mount: name to text."""
         if self._asset_files is None:
-            self._asset_files = dict(self._own.own_files)
-            for verdict in self._verdicts.values():
-                self._asset_files |= verdict.files
+            self._asset_files = self._mounted()
         return self._asset_files
+
+    def _mounted(self) -> dict[str, str]:
+        own = dict(self._own.own_files)
+        if self._workload.portions:
+            # What jobs read goes where they go.
+            return {name: own[name] for name in self._frame_files if name in own}
+        for verdict in self._verdicts.values():
+            own |= verdict.files
+        return own
+
+    @property
+    def node_jobs(self) -> Mapping[Ref, tuple[NodeJob, ...]]:
+        """The jobs of each resource where nodes get portions; a copy.
+
+        What did not change is the same object as before.
+        """
+        return dict(self._node_jobs)
+
+    @property
+    def node_files(self) -> Mapping[str, str]:
+        """The files that the jobs of portions read: name to text."""
+        if self._node_files is None:
+            together = (files.items() for files in self._files_of_jobs.values())
+            self._node_files = dict(chain.from_iterable(together))
+        return self._node_files
 
     # --- The workload -----------------------------------------------------------------------------
 
     def _set_frame(self, assets: Assets) -> None:
         self._own = select(self._workload, (), {}, assets)
         self._asset_files = None
+        self._frame_files: tuple[str, ...] = ()
         self._made_ends: _Ends | WorkloadError
         reads: dict[Source, Any] = dict(self._own.own_reads)
         ignored: tuple[Ignored, ...] = ()
         try:
             frame = self._frame(assets)
             self._made_ends, ignored = _ends(frame), frame.ignored
+            self._frame_files = frame.files
             reads |= frame.reads
         except WorkloadError as error:
             self._made_ends = error
@@ -330,7 +360,9 @@ class KeptConfiguration:
         finding = self._finding(made)
         if finding is None:
             return verdict, made
-        return replace(verdict, findings=(finding,), files={}), replace(made, text="")
+        return replace(verdict, findings=(finding,), files={}), replace(
+            made, text="", jobs=(), files={}
+        )
 
     def _finding(self, made: Fragment) -> Finding | None:
         """What is wrong with jobs that the resource itself does not show."""
@@ -340,13 +372,14 @@ class KeptConfiguration:
             if f"\n- job_name: {scalar(name)}\n" in f"\n{made.text}":
                 message = f"the workload has an additional scrape configuration named `{name}`"
                 return Finding("", Reason.DUPLICATE, message)
+        text = made.text or "".join(job.text for job in made.jobs)
         # A character takes at most four bytes.
-        size = len(gzip_member(made.text)) if 4 * len(made.text) > LARGEST_PIECE else 0
+        size = len(gzip_member(text)) if 4 * len(text) > LARGEST_PIECE else 0
         if size > LARGEST_PIECE:
             return Finding("spec", Reason.INVALID_VALUE, f"its configuration {too_large(size)}")
         return None
 
-    def _note(self, key: Ref, verdict: Verdict | None, ignored: tuple[Ignored, ...]) -> None:
+    def _note(self, key: Ref, verdict: Verdict | None, made: Fragment) -> None:
         """Keep what became of a resource; nothing for one that is gone."""
         self._news.add(key)
         before = self._verdicts.pop(key, _NO_VERDICT)
@@ -355,8 +388,20 @@ class KeptConfiguration:
             self._verdicts[key] = verdict
         if before.files != after.files:
             self._asset_files = None
+        self._note_jobs(key, made)
         self._references.put(key, after.reads)
-        self._note_ignored(key, ignored)
+        self._note_ignored(key, made.ignored)
+
+    def _note_jobs(self, key: Ref, made: Fragment) -> None:
+        """Keep the jobs for nodes; those that are as they were stay the same objects."""
+        if not made.jobs:
+            self._node_jobs.pop(key, None)
+        elif made.jobs != self._node_jobs.get(key):
+            self._node_jobs[key] = made.jobs
+        if made.files != self._files_of_jobs.pop(key, {}):
+            self._node_files = None
+        if made.files:
+            self._files_of_jobs[key] = made.files
 
     def _note_ignored(self, key: Ref, ignored: tuple[Ignored, ...]) -> None:
         self._ignored.pop(key, None)

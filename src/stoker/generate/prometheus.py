@@ -9,6 +9,9 @@ A fragment is the text of one resource's jobs, and what was noticed while it was
 on the resource, the workload, and the values that it read, so it can be kept until one of them
 changes; the frame is small. A resource that cannot be written is left out and reported, and all
 others load; a workload that cannot be configured is a `WorkloadError`.
+
+Where each node gets a portion (`nodejobs`) the file has no jobs: it names the files in which they
+come, and a fragment has them one by one.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,6 +26,8 @@ from stoker.errors import ResourceError, WorkloadError
 from stoker.generate.alerting import alerting_section
 from stoker.generate.block import Block, text_of
 from stoker.generate.draft import Ignored, ScraperDraft
+from stoker.generate.grammar import Member
+from stoker.generate.nodejobs import JOB_FILES, NodeDraft, NodeJob, node_jobs
 from stoker.generate.podmonitor import pod_monitor_jobs
 from stoker.generate.probe import probe_job
 from stoker.generate.remote import remote_read_section, remote_write_section
@@ -45,6 +50,9 @@ from stoker.validate.budget import Meter
 
 Reads: TypeAlias = dict[Source, str | Missing]
 
+SCRAPE_CONFIG_FILES: Final = Member("scrape_config_files", since="2.43.0")
+"""Where further files with jobs are named."""
+
 
 class Additional(Struct, frozen=True, kw_only=True):
     """What users wrote in Prometheus' own syntax, parsed; None where there is nothing."""
@@ -58,22 +66,33 @@ NOTHING_ADDITIONAL: Final = Additional()
 
 
 class Fragment(Struct, frozen=True):
-    """The jobs of one resource; with a `problem`, it has none."""
+    """The jobs of one resource; with a `problem`, it has none.
+
+    Where each node gets a portion, `jobs` are in place of the text, and `files` what they read.
+    """
 
     text: str
     ignored: tuple[Ignored, ...] = ()
     reads: Reads = {}
     problem: ResourceError | None = None
+    jobs: tuple[NodeJob, ...] = ()
+    files: Mapping[str, str] = {}
+
+    @property
+    def shown(self) -> str:
+        """The jobs as people read them, in one text wherever they go."""
+        return self.text or "".join(each.item for each in self.jobs)
 
 
 class Frame(Struct, frozen=True):
-    """All of a configuration that the workload itself makes."""
+    """All of a configuration that the workload itself makes; `files` are those that it reads."""
 
     head: str
     additional: str
     tail: str
     ignored: tuple[Ignored, ...] = ()
     reads: Reads = {}
+    files: tuple[str, ...] = ()
 
 
 def server_frame(
@@ -106,7 +125,11 @@ def agent_frame(
 ) -> Frame:
     """What surrounds the jobs in the configuration of an agent."""
     draft = ScraperDraft(scraper, assets, scraper.namespace)
-    head = {"global": global_section(draft), "runtime": runtime_section(draft)}
+    head = {
+        "global": global_section(draft),
+        "runtime": runtime_section(draft),
+        SCRAPE_CONFIG_FILES.name: [JOB_FILES] if scraper.portions else None,
+    }
     tail = {
         "storage": storage_section(draft),
         "remote_write": remote_write_section(draft) or None,
@@ -124,6 +147,7 @@ def _frame(draft: ScraperDraft, head: Block, jobs: list[Block], tail: Block) -> 
         _sections_text(tail),
         tuple(draft.ignored),
         draft.reads,
+        tuple(draft.files),
     )
 
 
@@ -160,11 +184,16 @@ def kinds_of(scraper: Scraper) -> tuple[str, ...]:
 
 
 def fragment(resource: Monitor, scraper: Scraper, assets: Assets) -> Fragment:
-    """The jobs of one resource as text."""
-    limits = scraper.capabilities.limits
-    draft = ScraperDraft(scraper, assets, resource.metadata.namespace or "", limits)
+    """The jobs of one resource as text, or one by one where each node gets a portion."""
+    draft = _draft(resource, scraper, assets)
     try:
-        text = "".join(_metered(_MAKERS[type(resource)](resource, draft), draft.meter))
+        made = _MAKERS[type(resource)](resource, draft)
+        if isinstance(draft, NodeDraft):
+            jobs = tuple(node_jobs(made, draft))
+            return Fragment(
+                "", _ignored(resource, draft), draft.reads, jobs=jobs, files=draft.texts
+            )
+        text = "".join(_metered(made, draft.meter))
     except ResourceError as error:
         return Fragment("", _ignored(resource, draft), draft.reads, error)
     return Fragment(text, _ignored(resource, draft), draft.reads)
@@ -172,9 +201,13 @@ def fragment(resource: Monitor, scraper: Scraper, assets: Assets) -> Fragment:
 
 def job_blocks(resource: Monitor, scraper: Scraper, assets: Assets) -> list[Block]:
     """The jobs of one resource, before they are text; ResourceError where it can have none."""
-    limits = scraper.capabilities.limits
-    draft = ScraperDraft(scraper, assets, resource.metadata.namespace or "", limits)
+    draft = _draft(resource, scraper, assets)
     return list(_MAKERS[type(resource)](resource, draft))
+
+
+def _draft(resource: Monitor, scraper: Scraper, assets: Assets) -> ScraperDraft:
+    made = NodeDraft if scraper.portions else ScraperDraft
+    return made(scraper, assets, resource.metadata.namespace or "", scraper.capabilities.limits)
 
 
 def _metered(jobs: Iterable[Block], meter: Meter) -> Iterator[str]:

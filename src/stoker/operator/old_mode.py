@@ -1,4 +1,6 @@
-"""What is kept of agents for the pods of the mode that they leave (`stoker.plan.old_mode`)."""
+"""What is kept of agents for pods of the mode or discovery that they leave (`plan.old_mode`)."""
+
+from collections.abc import Callable
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -7,16 +9,17 @@ from stoker.api.prometheus import PrometheusAgent
 from stoker.build.objects import Contents
 from stoker.errors import WorkloadError
 from stoker.operator.changes import Changes
+from stoker.operator.checks import check_authority
 from stoker.operator.held import Held, held_with
 from stoker.operator.judging import aside
 from stoker.operator.register import Register
 from stoker.operator.tools import Tools
-from stoker.plan import Existing
+from stoker.plan import Existing, Kept
 from stoker.plan.existing import OldConfiguration
 from stoker.plan.old_mode import OldMode, old_configuration
 from stoker.plan.switching import usual_names
 from stoker.ref import Ref
-from stoker.select.workload import scraper_of
+from stoker.select.workload import Workload, scraper_of
 
 
 class _Kept(Struct):
@@ -29,11 +32,14 @@ class _Kept(Struct):
 class OldModes:
     """The configurations of agents in the modes that they are leaving.
 
-    What they read is in the `register`.
+    What they read is in the `register`. `planned` is told of each what was made of it.
     """
 
-    def __init__(self, tools: Tools, register: Register) -> None:
+    def __init__(
+        self, tools: Tools, register: Register, planned: Callable[[Workload, Kept], None]
+    ) -> None:
         self._tools = tools
+        self._planned = planned
         self._register = register
         self._kept: dict[Ref, _Kept] = {}
 
@@ -73,5 +79,8 @@ class OldModes:
         made = await kept.held.refresh(old.agent, replace(changes, own=own), members)
         scraper = scraper_of(old.agent, tools.capabilities)
         existing = Existing(secrets=usual_names(scraper, old.mounted))
-        contents: Contents = await aside(made.contents, tools.values.view(), existing)
-        return old_configuration(old, scraper, tools.settings.objects, contents)
+        facts = tools.facts(old.agent)
+        check_authority(old.agent, tools.capabilities, facts.settings.objects)
+        contents: Contents = await aside(made.contents, facts.assets, existing)
+        self._planned(old.agent, made)
+        return old_configuration(old, scraper, facts.settings.objects, contents)

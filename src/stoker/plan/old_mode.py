@@ -1,4 +1,4 @@
-"""The mode that an agent is leaving: what its pods read stays current until they go.
+"""The mode or discovery that an agent is leaving: what its pods read stays current until they go.
 
     agent, sets of the other mode ──> the agent as those pods know it ──> its own contents
                                                   ──> the Secrets that those pods read
@@ -17,20 +17,33 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from stoker.api.core import Object
-from stoker.api.prometheus import NOT_ON_EVERY_NODE, PrometheusAgent, PrometheusAgentSpec
+from stoker.api.prometheus import (
+    NOT_ON_EVERY_NODE,
+    DaemonSetSettings,
+    PrometheusAgent,
+    PrometheusAgentSpec,
+)
 from stoker.api.workload import WorkloadSpec
-from stoker.build.names import APPLICATION_VERSION, SHARD, tls_assets_name
+from stoker.build.names import APPLICATION_VERSION, SHARD
 from stoker.build.objects import Contents
-from stoker.build.secrets import config_secrets, shards_of
+from stoker.build.secrets import config_secrets, shards_of, tls_asset_secrets
 from stoker.plan.existing import OldConfiguration, Running
-from stoker.plan.switching import Found, apart, old_places, secrets_read, usual_names
-from stoker.select.workload import Scraper
+from stoker.plan.switching import (
+    Found,
+    apart,
+    old_discovery,
+    old_places,
+    reads_portions,
+    secrets_read,
+    usual_names,
+)
+from stoker.select.workload import BY_OPERATOR, Scraper
 from stoker.settings import ObjectSettings
 from stoker.validate.findings import json_names
 
 _NODE_NAME: Final = "$(NODE_NAME)"
 _ZONE: Final = "TOPOLOGY_ZONE"
-_STATEFUL_SET: Final = "StatefulSet"
+_STATEFUL_SET, _DAEMON_SET = "StatefulSet", "DaemonSet"
 # What is said in the configuration, and not about pods.
 _SAID: Final = tuple(
     name
@@ -43,12 +56,14 @@ class OldMode(Struct, frozen=True):
     """An agent as the pods of its old mode know it.
 
     `mounted` are the Secrets that all of them mount. `apart`: by which of the two names they know
-    those with the configuration. With a `problem`, what they read must stay as it is.
+    those with the configuration. `own_files`: no new pod mounts those with files that references
+    lead to. With a `problem`, what they read must stay as it is.
     """
 
     agent: PrometheusAgent
     mounted: frozenset[str]
     apart: tuple[bool, ...] = (False,)
+    own_files: bool = False
     problem: str = ""
 
 
@@ -59,16 +74,41 @@ def old_mode_of(agent: PrometheusAgent, scraper: Scraper, found: Found) -> OldMo
     """The mode that an agent is leaving, by the sets that exist; None if it is leaving none."""
     mode, old = found.left(scraper)
     if not old:
-        return None
+        return _old_discovery_of(agent, scraper, found)
     shards = max((_shard(each) for each in old), default=0) + 1
     known = _in_mode(agent, mode, shards, _version(agent, old))
+    by_operator = reads_portions(scraper, old)
+    if mode == _DAEMON_SET:
+        known = with_discovery(known, by_operator=by_operator)
     mounted = [frozenset(secrets_read(each)) for each in old]
     return OldMode(
         agent=known,
         mounted=frozenset.intersection(*mounted),
-        apart=old_places(scraper, found),
+        apart=old_places(replace(scraper, portions=by_operator), found),
+        own_files=by_operator != scraper.portions,
         problem=next(_obstacles(known, old), "") if mode == _STATEFUL_SET else "",
     )
+
+
+def _old_discovery_of(agent: PrometheusAgent, scraper: Scraper, found: Found) -> OldMode | None:
+    """The agent with the discovery that it is leaving, if pods are left that have it."""
+    places = old_discovery(scraper, found)
+    if places is None:
+        return None
+    return OldMode(
+        agent=with_discovery(agent, by_operator=not scraper.portions),
+        mounted=places.secrets,
+        apart=places.apart,
+        own_files=True,
+    )
+
+
+def with_discovery(agent: PrometheusAgent, *, by_operator: bool) -> PrometheusAgent:
+    """An agent on nodes with this discovery."""
+    on_nodes = agent.spec.daemon_set or DaemonSetSettings()
+    discovery = BY_OPERATOR if by_operator else None
+    spec = replace(agent.spec, daemon_set=replace(on_nodes, discovery=discovery))
+    return replace(agent, spec=spec)
 
 
 def _in_mode(
@@ -131,17 +171,22 @@ def old_configuration(
 ) -> OldConfiguration:
     """What the old pods should read, if they mount all that it takes."""
     made = config_secrets(old.agent, prometheus, settings, contents.config_files)
-    named = [
-        each | {"metadata": each["metadata"] | {"namespace": prometheus.namespace}}
-        for each in reversed(made)
-    ]
+    named = _placed(reversed(made), prometheus)
     secrets = [one for own in old.apart for one in (apart(prometheus, named) if own else named)]
-    portions = range(len(shards_of(contents.asset_files)))
+    files = tls_asset_secrets(old.agent, prometheus, settings, contents.asset_files)
     needed = set(usual_names(prometheus, (each["metadata"]["name"] for each in secrets)))
-    needed |= {f"{tls_assets_name(prometheus)}-{number}" for number in portions}
+    needed |= {each["metadata"]["name"] for each in files}
     if not needed <= set(usual_names(prometheus, old.mounted)):
         return OldConfiguration(problem="it takes more Secrets than they mount")
+    if old.own_files:
+        return OldConfiguration((*_placed(files, prometheus), *secrets))
     return OldConfiguration(tuple(secrets), dict(contents.asset_files))
+
+
+def _placed(secrets: Iterable[Object], prometheus: Scraper) -> list[Object]:
+    """Secrets that say in which namespace they are."""
+    in_place = {"namespace": prometheus.namespace}
+    return [each | {"metadata": each["metadata"] | in_place} for each in secrets]
 
 
 def together(contents: Contents, old: OldConfiguration) -> tuple[Contents, OldConfiguration]:

@@ -16,7 +16,7 @@ from stoker.build.sets import replicas_of
 from stoker.generate.sharding import shard_count
 from stoker.select.workload import AnyPrometheus, Scraper, scraper_of
 from stoker.settings import Capabilities, ObjectSettings
-from stoker.status.workload import DAEMON_SET, Part, Scale
+from stoker.status.workload import DAEMON_SET, PodSet, Scale
 
 _FIRST_SHARD: Final = 0
 
@@ -32,7 +32,7 @@ class Outline(Struct, frozen=True, kw_only=True):
     """
 
     namespace: str
-    parts: tuple[Part, ...]
+    parts: tuple[PodSet, ...]
     pods: str
     labels: dict[str, str]
     scale: Scale | None
@@ -73,13 +73,13 @@ def scraper_service(
     return governing_service(prometheus, scraper, settings) if shared else None
 
 
-def _scraper_parts(scraper: Scraper) -> tuple[Part, ...]:
+def _scraper_parts(scraper: Scraper) -> tuple[PodSet, ...]:
     if scraper.daemon_set:
-        return (Part(name=names.daemon_set_name(scraper), kind=DAEMON_SET, found=None),)
+        return (PodSet(name=names.daemon_set_name(scraper), kind=DAEMON_SET, found=None),)
     # More than these are refused, and nobody waits for a list of them.
     shards = range(min(shard_count(scraper), MOST_SHARDS))
     return tuple(
-        Part(
+        PodSet(
             name=names.stateful_set_name(scraper, shard),
             found=None,
             replicas=replicas_of(scraper.spec),
@@ -103,7 +103,7 @@ def ruler_outline(owner: ThanosRuler, _: Capabilities, settings: ObjectSettings)
 
 def _alert_outline(site: AlertSite, scale: Scale | None, *, rules: str) -> Outline:
     spec = site.spec
-    part = Part(name=alertnames.prefix_of(site), found=None, replicas=replicas_of(spec))
+    part = PodSet(name=alertnames.prefix_of(site), found=None, replicas=replicas_of(spec))
     return Outline(
         namespace=site.namespace,
         parts=(part,),

@@ -13,6 +13,7 @@ from stoker.build.site import Site
 from stoker.errors import WorkloadError
 from stoker.generate.draft import Ignored
 from stoker.generate.fragments import KeptConfiguration, StandIns
+from stoker.generate.nodejobs import NodeJob
 from stoker.generate.prometheus import Additional
 from stoker.generate.rulebook import KeptRules, prometheus_terms
 from stoker.generate.rules import MOUNTED_BY_PROMETHEUS, names_to_mount
@@ -66,6 +67,7 @@ class KeptScraper:
             scraper, assets, self._additional, mounted, stand_ins
         )
         self._scraper, self.scraper = prometheus, scraper
+        self._additional_objects = _additional_objects(scraper)
 
     # --- Changes ----------------------------------------------------------------------------------
 
@@ -78,6 +80,7 @@ class KeptScraper:
         )
         self._rules.set_workload(terms)
         self._scraper, self.scraper, self._additional = prometheus, scraper, found
+        self._additional_objects = _additional_objects(scraper)
 
     def put_all(self, resources: Mapping[Ref, Resource], assets: Assets) -> None:
         """Add or change resources that apply to the workload."""
@@ -96,7 +99,7 @@ class KeptScraper:
     def touched(self, objects: Iterable[Ref], assets: Assets) -> None:
         """Secrets and ConfigMaps were added, changed or deleted."""
         changed = set(objects)
-        if changed & self._additional_objects():
+        if changed & self._additional_objects:
             self.set_workload(self._scraper, assets)
         self._configuration.touched(changed, assets)
 
@@ -113,7 +116,22 @@ class KeptScraper:
             config_files=self._configuration.config_files(further),
             asset_files=self._configuration.asset_files,
             rule_files=rule_files,
+            node_jobs=self.node_jobs,
+            node_files=self.node_files,
         )
+
+    @property
+    def node_jobs(self) -> Mapping[Ref, tuple[NodeJob, ...]]:
+        """The jobs of each resource where nodes get portions; a copy.
+
+        What did not change is the same object as before.
+        """
+        return self._configuration.node_jobs
+
+    @property
+    def node_files(self) -> Mapping[str, str]:
+        """The files that those jobs read: name to text."""
+        return self._configuration.node_files
 
     def take_news(self) -> set[Ref]:
         """The resources that were judged or dropped since this was asked."""
@@ -159,7 +177,7 @@ class KeptScraper:
 
     def refers_to(self, key: Ref) -> bool:
         """Whether a Secret or ConfigMap was looked for, whether or not it exists."""
-        return key in self._configuration.references or key in self._additional_objects()
+        return key in self._additional_objects or key in self._configuration.references
 
     def _mount(self, count: int, assets: Assets) -> None:
         """Name as many ConfigMaps with rules in the configuration as there are."""
@@ -167,10 +185,6 @@ class KeptScraper:
         if mounted != self._mounted:
             self._mounted = mounted
             self._configuration.set_workload(self.scraper, assets, self._additional, mounted)
-
-    def _additional_objects(self) -> frozenset[Ref]:
-        sources = (source for _, _, source in additional_sources(self.scraper))
-        return frozenset(each.ref for each in sources)
 
 
 # --- Configuration in Prometheus' own syntax ------------------------------------------------------
@@ -190,6 +204,10 @@ def additional_sources(scraper: Scraper) -> Iterator[tuple[str, str, Source]]:
         source = source_of(reference, scraper.namespace)
         if source is not None:
             yield part, f"spec.{name}", source
+
+
+def _additional_objects(scraper: Scraper) -> frozenset[Ref]:
+    return frozenset(source.ref for _, _, source in additional_sources(scraper))
 
 
 def _additional(scraper: Scraper, assets: Assets) -> Additional:

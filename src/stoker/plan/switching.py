@@ -12,6 +12,9 @@ those that the old ones do not. They go on doing so when the old ones are gone: 
 roll them, and nobody would scrape meanwhile. A change that is taken back finds the old pods with
 what they had, and what those read is kept current (`old_mode`).
 
+**When the discovery changes.** The DaemonSet stays and rolls its pods; what the others read has
+other names (`names`), and stays until all are rolled.
+
 **When nothing is begun.** Pods that want the same port of a node exclude each other there: the new
 ones would wait for the old ones, and these for them. Then the change is held, and says so.
 
@@ -23,11 +26,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from stoker.api.core import Object
 from stoker.build.drift import drift
 from stoker.build.hostports import held_by, in_each_others_way
-from stoker.build.names import FIELD_MANAGER, config_secret_name
+from stoker.build.names import FIELD_MANAGER, config_secret_name, tls_assets_name
 from stoker.build.secrets import config_file_secret_name, further_files
 from stoker.build.volumes import sources
 from stoker.generate.split import file_name
@@ -48,7 +52,7 @@ class Switch(Struct, frozen=True):
     to get going. `kept`: objects that are not wanted any longer and must stay for now. `untouched`:
     those that are wanted and must not be written yet. `waits_for`: what must happen before it goes
     on, if anything. `held`: that will not happen by itself. `starts` and `leaves` are the uids of
-    sets whose pods must get ready, or go, before that.
+    sets whose pods must get ready, or go, before that. `what` is being changed.
     """
 
     apart: bool = False
@@ -59,6 +63,7 @@ class Switch(Struct, frozen=True):
     held: bool = False
     starts: frozenset[str] = frozenset()
     leaves: frozenset[str] = frozenset()
+    what: str = "mode"
 
 
 class Found(Struct, frozen=True):
@@ -102,6 +107,7 @@ def switch_of(scraper: Scraper, wanted: Sequence[Object], found: Found) -> Switc
     is_apart = not _reads_apart(scraper, old)
     made = apart(scraper, wanted) if is_apart else wanted
     kept = _usual_secrets(scraper, found) if is_apart else _own_secrets(scraper, found)
+    kept |= _read_with_other_names(scraper, old, found)
     rolled = _rolled_elsewhere(scraper, found)
     obstacle = rolled or _ports_in_the_way(scraper, made, found)
     if rolled:
@@ -189,12 +195,20 @@ def _begun_by(scraper: Scraper, made: Iterable[Object], there: Sequence[Running]
 
 def _settled(scraper: Scraper, found: Found, new: Sequence[Running], *, ready: bool) -> Switch:
     """What is left of a change: pods that read Secrets of their own, or Secrets nobody reads."""
-    if _reads_apart(scraper, new):
-        return Switch(apart=True)
+    is_apart = _reads_apart(scraper, new)
     own = _own_secrets(scraper, found)
+    # Pods that were not rolled yet may be started again, and then they need them.
+    if places := old_discovery(scraper, found):
+        return Switch(
+            apart=is_apart,
+            kept=own | _secrets(scraper, places.secrets),
+            waits_for=_ROLLED,
+            what="discovery",
+        )
+    if is_apart:
+        return Switch(apart=True)
     if ready or not own:
         return Switch()
-    # Pods that were not rolled yet may be started again, and then they need them.
     return Switch(kept=own, waits_for="pods are rolled to the usual Secret")
 
 
@@ -240,6 +254,7 @@ def _is_ready(stateful_set: Running, excused: int) -> bool:
 
 _KINDS: Final = ("DaemonSet", "StatefulSet")
 _READY: Final = {"DaemonSet": _is_on_all_nodes, "StatefulSet": _is_ready}
+_ROLLED: Final = "pods that have the other one are replaced node by node"
 _NO_NODE: Final = "no node fits nodeSelector, affinity and tolerations"
 _WAITING: Final = {
     "DaemonSet": "the StatefulSet goes when agents have been ready on all nodes for a while",
@@ -278,6 +293,57 @@ def usual_names(scraper: Scraper, secrets: Iterable[str]) -> list[str]:
 def _usual(scraper: Scraper, name: str) -> str:
     usual, own = config_secret_name(scraper), switch_secret_name(scraper)
     return name.replace(own, usual, 1) if name == own or name.startswith(f"{own}-") else name
+
+
+class OldPlaces(Struct, frozen=True):
+    """What pods read that have the discovery which an agent is leaving; `apart`: by which names."""
+
+    secrets: frozenset[str]
+    apart: tuple[bool, ...]
+
+
+def old_discovery(scraper: Scraper, found: Found) -> OldPlaces | None:
+    """What is read by pods of a DaemonSet that have the other discovery; None if there are none.
+
+    There are some until the DaemonSet has rolled all to a template that reads this one's Secrets.
+    """
+    if not scraper.daemon_set or all(_is_rolled_to(scraper, each) for each in found.daemons):
+        return None
+    other = replace(scraper, portions=not scraper.portions)
+    known = set(found.secrets)
+    usual, own = config_secret_name(other), switch_secret_name(other)
+    apart = tuple(each for each, name in ((False, usual), (True, own)) if name in known)
+    read = set(_own_names(other, usual_names(other, known)).items())
+    files = {name for name in known if _is_numbered(name, tls_assets_name(other))}
+    secrets = (files | {name for pair in read for name in pair}) & known
+    return OldPlaces(frozenset(secrets), apart) if apart else None
+
+
+def _is_rolled_to(scraper: Scraper, daemon_set: Running) -> bool:
+    """Whether all pods of a DaemonSet have the discovery that an agent is to have."""
+    return reads_portions(scraper, [daemon_set]) == scraper.portions and _is_updated(daemon_set)
+
+
+def reads_portions(scraper: Scraper, sets: Iterable[Running]) -> bool:
+    """Whether pods of one of these read a configuration that comes with portions."""
+    named = replace(scraper, portions=True)
+    names = {config_secret_name(named), switch_secret_name(named)}
+    volumes = (each for found in sets for each in _volumes(found))
+    return any(names & set(_secrets_in(each)) for each in volumes if each["name"] == _CONFIG_VOLUME)
+
+
+def _read_with_other_names(
+    scraper: Scraper, old: Sequence[Running], found: Found
+) -> frozenset[Ref]:
+    """All Secrets that old pods read, where these have the names of the other discovery."""
+    if reads_portions(scraper, old) == scraper.portions:
+        return frozenset()
+    names = {name for each in old for name in secrets_read(each)}
+    return _secrets(scraper, names & set(found.secrets))
+
+
+def _is_numbered(name: str, prefix: str) -> bool:
+    return name.removeprefix(f"{prefix}-").isdecimal() and name.startswith(f"{prefix}-")
 
 
 def old_places(scraper: Scraper, found: Found) -> tuple[bool, ...]:

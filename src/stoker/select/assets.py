@@ -115,7 +115,7 @@ class Noted:
         return {source: self._assets.value(source) for source in self.sources}
 
 
-class Contents(Struct, frozen=True):
+class AssetsAtHand(Struct, frozen=True):
     """Assets from dictionaries: for each object {key: text, or bytes}.
 
     With `partial` there may be others elsewhere: of manifests, a cluster may have more.

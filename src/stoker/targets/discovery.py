@@ -11,7 +11,16 @@ from typing import Any, Final
 from msgspec import Struct
 
 from stoker.select.labels import EVERYTHING, Selector, selector_of_text
-from stoker.targets.objects import N, Named, Namespace, Node, Objects, Pod, Service, World
+from stoker.targets.objects import (
+    ByNamespace,
+    N,
+    Namespace,
+    Node,
+    ObjectModel,
+    Pod,
+    Service,
+    TargetSources,
+)
 
 POD: Final = "pod"
 NODE: Final = "node"
@@ -38,13 +47,13 @@ class Group(Struct):
     candidates: list[Labels]
 
 
-class Choice(Struct, frozen=True):
+class AskedFor(Struct, frozen=True):
     """What of a kind an API server is asked for."""
 
     labels: Selector = EVERYTHING
     fields: tuple[tuple[str, bool, str], ...] = ()
 
-    def takes(self, found: Named) -> bool:
+    def takes(self, found: ObjectModel) -> bool:
         """Whether an object is among it."""
         return self.labels.matches(found.metadata.labels) and all(
             (_FIELDS[name](found) == value) is wanted for name, wanted, value in self.fields
@@ -59,12 +68,12 @@ _FIELDS: Final[dict[str, Callable[[Any], str]]] = {
     "status.podIP": lambda found: found.address,
 }
 _OF_PODS: Final = frozenset({"spec.nodeName", "status.phase", "status.podIP"})
-_ALL: Final = Choice()
+_ALL: Final = AskedFor()
 
 
-def _choice(role: str, labels: str, fields: str) -> Choice:
+def _choice(role: str, labels: str, fields: str) -> AskedFor:
     terms = tuple(_field(role, each) for each in fields.split(",") if each)
-    return Choice(selector_of_text(labels), terms)
+    return AskedFor(selector_of_text(labels), terms)
 
 
 def _field(role: str, term: str) -> tuple[str, bool, str]:
@@ -76,12 +85,12 @@ def _field(role: str, term: str) -> tuple[str, bool, str]:
     return name, wanted, value.removeprefix("=")
 
 
-class Discovery(Struct, frozen=True):
+class KubernetesSd(Struct, frozen=True):
     """One item of `kubernetes_sd_configs`; no `namespaces` means all of them."""
 
     role: str
     namespaces: tuple[str, ...]
-    choices: Mapping[str, Choice]
+    choices: Mapping[str, AskedFor]
     with_node: bool = False
     with_namespace: bool = False
 
@@ -94,7 +103,7 @@ _HOW_TO_ASK: Final = frozenset({
 })  # fmt: skip
 
 
-def discovery_of(block: Mapping[str, Any]) -> Discovery:
+def discovery_of(block: Mapping[str, Any]) -> KubernetesSd:
     """A discovery as the configuration says it."""
     unknown = set(block) - _KNOWN - _HOW_TO_ASK
     attach = block.get("attach_metadata") or {}
@@ -102,7 +111,7 @@ def discovery_of(block: Mapping[str, Any]) -> Discovery:
     spaces = block.get("namespaces") or {}
     if unknown or spaces.get("own_namespace"):
         raise CannotTellError(f"{min(unknown, default='own_namespace')} is set")
-    return Discovery(
+    return KubernetesSd(
         role=block["role"],
         namespaces=tuple(dict.fromkeys(spaces.get("names") or ())),
         choices={
@@ -114,14 +123,14 @@ def discovery_of(block: Mapping[str, Any]) -> Discovery:
     )
 
 
-class Sight(Struct, frozen=True):
+class SeenObjects(Struct, frozen=True):
     """What one discovery sees in one namespace, or in all of them where `namespace` is empty."""
 
-    world: World
-    of: Discovery
+    world: TargetSources
+    of: KubernetesSd
     namespace: str = ""
 
-    def all(self, role: str, found: Objects[N]) -> Iterator[N]:
+    def all(self, role: str, found: ByNamespace[N]) -> Iterator[N]:
         """All objects of a role."""
         choice = self.of.choices.get(role, _ALL)
         spaces = [found.get(self.namespace, {})] if self.namespace else list(found.values())
@@ -135,7 +144,7 @@ class Sight(Struct, frozen=True):
         """A Service, if it is seen."""
         return self._one(SERVICE, self.world.services, namespace, name)
 
-    def _one(self, role: str, objects: Objects[N], namespace: str, name: str) -> N | None:
+    def _one(self, role: str, objects: ByNamespace[N], namespace: str, name: str) -> N | None:
         if self.namespace and namespace != self.namespace:
             return None
         found = objects.get(namespace, {}).get(name)
@@ -151,6 +160,6 @@ class Sight(Struct, frozen=True):
         return self.world.namespaces.get(name) if self.of.with_namespace else None
 
 
-def sights(world: World, discovery: Discovery) -> list[Sight]:
+def sights(world: TargetSources, discovery: KubernetesSd) -> list[SeenObjects]:
     """What a discovery sees: in each namespace that it names, or in all at once."""
-    return [Sight(world, discovery, each) for each in discovery.namespaces or ("",)]
+    return [SeenObjects(world, discovery, each) for each in discovery.namespaces or ("",)]

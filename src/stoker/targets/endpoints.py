@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from stoker.targets.discovery import Group, Labels, Sight
+from stoker.targets.discovery import Group, Labels, SeenObjects
 from stoker.targets.metadata import (
     ADDRESS,
     META,
@@ -59,7 +59,7 @@ class _Behind(Struct):
 class _Gathered:
     """The candidates of a group, while its endpoints are gone through."""
 
-    def __init__(self, sight: Sight, version: Version) -> None:
+    def __init__(self, sight: SeenObjects, version: Version) -> None:
         self.candidates: list[Labels] = []
         self._sight = sight
         self._init = version >= _INIT_CONTAINERS
@@ -123,7 +123,7 @@ class _Gathered:
 # --- Slices ---------------------------------------------------------------------------------------
 
 
-def slice_group(found: EndpointSlice, sight: Sight, version: Version) -> Group:
+def slice_group(found: EndpointSlice, sight: SeenObjects, version: Version) -> Group:
     """The candidates of an EndpointSlice."""
     service = sight.service(found.namespace, found.labels.get(SERVICE_NAME, ""))
     shared = {f"{META}namespace": found.namespace, **named_labels(found, "endpointslice")}
@@ -143,7 +143,7 @@ def slice_group(found: EndpointSlice, sight: Sight, version: Version) -> Group:
     return made
 
 
-def _shared(namespace: str, service: Service | None, sight: Sight) -> Labels:
+def _shared(namespace: str, service: Service | None, sight: SeenObjects) -> Labels:
     """What is known of the Service, and of the namespace."""
     space = sight.space(namespace)
     of_service = named_labels(service, "service") if service else {}
@@ -191,7 +191,7 @@ def _flag(value: bool | None) -> str | None:
 # --- Endpoints ------------------------------------------------------------------------------------
 
 
-def endpoints_group(found: Endpoints, sight: Sight, version: Version) -> Group:
+def endpoints_group(found: Endpoints, sight: SeenObjects, version: Version) -> Group:
     """The candidates of Endpoints."""
     service = sight.service(found.namespace, found.name)
     shared = {f"{META}namespace": found.namespace, **named_labels(found, "endpoints")}

@@ -9,10 +9,10 @@ from stoker.targets.discovery import (
     INGRESS,
     POD,
     CannotTellError,
-    Discovery,
     Group,
+    KubernetesSd,
     Labels,
-    Sight,
+    SeenObjects,
     sights,
 )
 from stoker.targets.endpoints import endpoints_group, slice_group
@@ -27,14 +27,14 @@ from stoker.targets.metadata import (
     port_labels,
     with_values,
 )
-from stoker.targets.objects import Ingress, IngressRule, Objects, Pod, PodStatus, World
+from stoker.targets.objects import ByNamespace, Ingress, IngressRule, Pod, PodStatus, TargetSources
 from stoker.version import Version, parse_version
 
 # From then on a pod whose node is not seen is left out where labels of nodes are attached.
 _PODS_OF_SEEN_NODES: Final = parse_version("3.11.0")
 
 
-def groups(world: World, discovery: Discovery, version: Version) -> Iterator[Group]:
+def groups(world: TargetSources, discovery: KubernetesSd, version: Version) -> Iterator[Group]:
     """The candidates of a discovery, by the object that they come from.
 
     CannotTellError where the discovery is one that is not known here.
@@ -47,7 +47,7 @@ def groups(world: World, discovery: Discovery, version: Version) -> Iterator[Gro
             yield group(each, sight, version)
 
 
-def pod_group(pod: Pod, sight: Sight, version: Version) -> Group:
+def pod_group(pod: Pod, sight: SeenObjects, version: Version) -> Group:
     """One candidate for each port of a pod, or for a container that declares none."""
     made = Group(pod.title, {}, [])
     if not pod.address:
@@ -78,7 +78,7 @@ def _of_containers(pod: Pod) -> Iterator[Labels]:
             yield {ADDRESS: address, **own, **port_labels(port)}
 
 
-def ingress_group(ingress: Ingress, sight: Sight, _version: Version) -> Group:
+def ingress_group(ingress: Ingress, sight: SeenObjects, _version: Version) -> Group:
     """One candidate for each path of an Ingress."""
     shared = {f"{META}namespace": ingress.namespace, **named_labels(ingress, "ingress")}
     shared |= with_values({f"{META}ingress_class_name": ingress.spec.ingress_class_name})
@@ -117,7 +117,12 @@ def _covers(pattern: str, host: str) -> bool:
     return pattern == host or (first == "*" and host.partition(".")[2] == rest and "." in host)
 
 
-_Rows = dict[str, tuple[Callable[[World], Objects[Any]], Callable[[Any, Sight, Version], Group]]]
+_Rows = dict[
+    str,
+    tuple[
+        Callable[[TargetSources], ByNamespace[Any]], Callable[[Any, SeenObjects, Version], Group]
+    ],
+]
 _ROLES: Final[_Rows] = {
     POD: (lambda world: world.pods, pod_group),
     ENDPOINTS: (lambda world: world.endpoints, endpoints_group),

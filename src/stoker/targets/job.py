@@ -8,10 +8,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from stoker.promql.durations import duration_text
-from stoker.targets.discovery import CannotTellError, Discovery, Group, Labels, discovery_of
+from stoker.targets.discovery import (
+    CannotTellError,
+    Group,
+    KubernetesSd,
+    Labels,
+    discovery_of,
+)
 from stoker.targets.groups import groups
 from stoker.targets.metadata import ADDRESS, with_values
-from stoker.targets.objects import World
+from stoker.targets.objects import TargetSources
 from stoker.targets.steps import Step, dropped_by, put, step_of
 from stoker.validate.syntax import milliseconds
 from stoker.version import Version, parse_version
@@ -56,14 +62,14 @@ class Job(Struct, frozen=True):
     """A scrape job. `labels` are those that a candidate gets unless it has them."""
 
     name: str
-    discoveries: tuple[Discovery, ...]
+    discoveries: tuple[KubernetesSd, ...]
     listed: tuple[Group, ...]
     steps: tuple[Step, ...]
     labels: Labels
     version: Version
 
 
-class Outcome(Struct, frozen=True):
+class TargetOutcome(Struct, frozen=True):
     """What becomes of a candidate: a target, or `step` that drops it, or `problem` that stops it.
 
     `labels` are all that it has in the end, internal ones too.
@@ -182,7 +188,9 @@ class Budget:
             raise CannotTellError("there are too many, or too large, steps and candidates")
 
 
-def outcomes(job: Job, world: World, budget: Budget | None = None) -> Iterator[Outcome]:
+def outcomes(
+    job: Job, world: TargetSources, budget: Budget | None = None
+) -> Iterator[TargetOutcome]:
     """What becomes of each candidate of a job, those that are equal included."""
     weight = sum(each.expression.weight for each in job.steps)
     found = (groups(world, each, job.version) for each in job.discoveries)
@@ -201,23 +209,23 @@ def _values(group: Group) -> Iterator[Iterable[str]]:
     return (each.values() for each in group.candidates)
 
 
-def outcomes_of(job: Job, group: Group) -> Iterator[Outcome]:
+def outcomes_of(job: Job, group: Group) -> Iterator[TargetOutcome]:
     """What becomes of the candidates of a group."""
     shared = {**job.labels, **group.shared}
     for each in group.candidates:
         discovered = {**shared, **each}
         labels = dict(discovered)
         step = dropped_by(job.steps, labels)
-        outcome = Outcome(group.source, discovered, labels, step)
+        outcome = TargetOutcome(group.source, discovered, labels, step)
         yield outcome if step is not None else _finished(outcome, job.version)
 
 
-def unique(found: Iterable[Outcome]) -> list[Outcome]:
+def unique(found: Iterable[TargetOutcome]) -> list[TargetOutcome]:
     """Targets, each once: Prometheus scrapes one for all that have the same labels."""
     return list({frozenset(each.labels.items()): each for each in found if each.stays}.values())
 
 
-def _finished(outcome: Outcome, version: Version) -> Outcome:
+def _finished(outcome: TargetOutcome, version: Version) -> TargetOutcome:
     """A candidate that all steps let pass, with the labels that Prometheus adds, or refused."""
     labels = outcome.labels
     address = labels.get(ADDRESS, "")

@@ -9,7 +9,7 @@ from typing import Final
 
 from stoker.remembered import remembered
 from stoker.targets.discovery import Labels
-from stoker.targets.objects import Container, ContainerPort, Named, Pod, PodStatus
+from stoker.targets.objects import Container, ContainerPort, ObjectModel, Pod, PodStatus
 
 META: Final = "__meta_kubernetes_"
 ADDRESS: Final = "__address__"
@@ -45,7 +45,7 @@ def told(
             labels.pop(name, None)
 
 
-def labels_of(found: Named, kind: str) -> Labels:
+def labels_of(found: ObjectModel, kind: str) -> Labels:
     """Labels and annotations of an object."""
     labels: Labels = {}
     told(labels, f"{kind}_label", found.metadata.labels)
@@ -53,7 +53,7 @@ def labels_of(found: Named, kind: str) -> Labels:
     return labels
 
 
-def named_labels(found: Named, kind: str) -> Labels:
+def named_labels(found: ObjectModel, kind: str) -> Labels:
     """Its name, labels and annotations."""
     return {f"{META}{kind}_name": found.name, **labels_of(found, kind)}
 

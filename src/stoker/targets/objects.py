@@ -15,7 +15,7 @@ SERVICE_NAME: Final = "kubernetes.io/service-name"
 """The label of an EndpointSlice that tells its Service."""
 
 
-class Named(Model):
+class ObjectModel(Model):
     """Anything with metadata."""
 
     metadata: ObjectMeta = ObjectMeta()
@@ -49,7 +49,7 @@ class Named(Model):
         return "", ""
 
 
-class Namespace(Named):
+class Namespace(ObjectModel):
     """A namespace."""
 
 
@@ -80,7 +80,7 @@ class ServiceSpec(Model):
     ip_families: tuple[str, ...] | None = None
 
 
-class Service(Named):
+class Service(ObjectModel):
     """A Service."""
 
     spec: ServiceSpec = ServiceSpec()
@@ -135,7 +135,7 @@ class Endpoint(Model):
     deprecated_topology: dict[str, str] | None = None
 
 
-class EndpointSlice(Named):
+class EndpointSlice(ObjectModel):
     """A part of the endpoints of a Service."""
 
     address_type: str | None = None
@@ -160,7 +160,7 @@ class EndpointSubset(Model):
     ports: tuple[EndpointPort, ...] | None = None
 
 
-class Endpoints(Named):
+class Endpoints(ObjectModel):
     """All endpoints of a Service, as they were written before there were slices."""
 
     subsets: tuple[EndpointSubset, ...] | None = None
@@ -175,7 +175,7 @@ class NodeSpec(Model):
     taints: tuple[Taint, ...] | None = None
 
 
-class Node(Named):
+class Node(ObjectModel):
     """A node; what it reports every few seconds is not kept."""
 
     spec: NodeSpec = NodeSpec()
@@ -246,7 +246,7 @@ class PodStatus(Model, rename=names(pod_ip="podIP", host_ip="hostIP")):
     init_container_statuses: tuple[ContainerStatus, ...] | None = None
 
 
-class Pod(Named):
+class Pod(ObjectModel):
     """A pod."""
 
     spec: PodSpec = PodSpec()
@@ -307,7 +307,7 @@ class IngressSpec(Model):
     tls: tuple[IngressTls, ...] | None = None
 
 
-class Ingress(Named):
+class Ingress(ObjectModel):
     """An Ingress."""
 
     spec: IngressSpec = IngressSpec()
@@ -321,19 +321,19 @@ class Ingress(Named):
 
 # --- All together ---------------------------------------------------------------------------------
 
-N = TypeVar("N", bound=Named)
-Objects: TypeAlias = Mapping[str, Mapping[str, N]]
+N = TypeVar("N", bound=ObjectModel)
+ByNamespace: TypeAlias = Mapping[str, Mapping[str, N]]
 """Objects of a kind by namespace and name."""
 
 
-class World(Struct, frozen=True, kw_only=True):
+class TargetSources(Struct, frozen=True, kw_only=True):
     """The objects that targets are made from, by namespace and name; nodes are in no namespace."""
 
-    pods: Objects[Pod] = field(default_factory=dict)
-    services: Objects[Service] = field(default_factory=dict)
-    slices: Objects[EndpointSlice] = field(default_factory=dict)
-    endpoints: Objects[Endpoints] = field(default_factory=dict)
-    ingresses: Objects[Ingress] = field(default_factory=dict)
+    pods: ByNamespace[Pod] = field(default_factory=dict)
+    services: ByNamespace[Service] = field(default_factory=dict)
+    slices: ByNamespace[EndpointSlice] = field(default_factory=dict)
+    endpoints: ByNamespace[Endpoints] = field(default_factory=dict)
+    ingresses: ByNamespace[Ingress] = field(default_factory=dict)
     nodes: Mapping[str, Node] = field(default_factory=dict)
     namespaces: Mapping[str, Namespace] = field(default_factory=dict)
 

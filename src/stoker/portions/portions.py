@@ -1,0 +1,265 @@
+"""The portions of one workload: for each node that is asked for, its files and their digests.
+
+A node has what is on it, and the strays that it is given (`strays`).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
+
+from msgspec import Struct, field
+
+from stoker.generate.nodejobs import NodeJob
+from stoker.portions.candidates import group_on, strays_given
+from stoker.portions.placed import Known, PlacedJob, Shared, digest_of, targets_file
+from stoker.portions.strays import Agents, Moved, Strays
+from stoker.portions.whereabouts import SourceObject, Touched, Whereabouts
+from stoker.ref import Ref
+from stoker.targets.discovery import CannotTellError, Group
+from stoker.targets.job import NO_DEFAULTS, Defaults
+from stoker.version import Version
+
+_NEVER: Final = 0
+
+
+class _Part(NamedTuple):
+    """What of a source a node has: what is on the node, or strays."""
+
+    source: SourceObject
+    stray: bool = False
+
+
+class _Targets(Struct):
+    """What one job finds for a node: from which objects, and the digest of its file."""
+
+    sources: set[tuple[Shared, _Part]] = field(default_factory=set)
+    digest: str = ""
+
+
+class _OnNode(Struct):
+    """What is known of a node: since which state of the jobs, and what changed since."""
+
+    as_of: int = _NEVER
+    touched: dict[_Part, bool] = field(default_factory=dict)
+    found: dict[str, _Targets] = field(default_factory=dict)
+
+
+class Portions:
+    """What each node gets of one workload; nothing is worked out before it is asked for.
+
+    `problems` are jobs that no node gets, with the reason.
+    """
+
+    def __init__(
+        self, places: Whereabouts, version: Version, defaults: Defaults = NO_DEFAULTS
+    ) -> None:
+        self.problems: dict[str, str] = {}
+        self._places = places
+        self._strays = Strays(places)
+        self._known = Known(version, defaults)
+        self._state = _NEVER
+        self._given: Mapping[Ref, tuple[NodeJob, ...]] = {}
+        self._jobs: dict[str, PlacedJob] = {}
+        self._files: dict[str, tuple[str, bytes]] = {}
+        self._by_space: dict[tuple[str, str], list[Shared]] = {}
+        self._nodes: dict[str, _OnNode] = {}
+
+    def set_jobs(
+        self, jobs: Mapping[Ref, tuple[NodeJob, ...]], files: Mapping[str, str]
+    ) -> set[str]:
+        """Take the jobs of all monitors, and the TLS files that they read.
+
+        Returns the nodes that may have something else now. What is the same object as before, or
+        equal to it, costs next to nothing.
+        """
+        self._state += 1
+        moved = [key for key in {*self._given, *jobs} if self._given.get(key) is not jobs.get(key)]
+        gone = {each.stem for key in moved for each in self._given.get(key, ())}
+        come = {each.stem: each for key in moved for each in jobs.get(key, ())}
+        for stem in gone - come.keys():
+            self._remove(stem)
+        for stem, job in come.items():
+            self._add(stem, job)
+        self._given = dict(jobs)
+        self._files = {name: self._file(name, text.encode()) for name, text in files.items()}
+        self._known.forget()
+        self._by_space = {}
+        for shared in self._known.all:
+            for space in shared.spaces:
+                self._by_space.setdefault(space, []).append(shared)
+        return set(self._nodes)
+
+    def set_agents(self, agents: Agents | None) -> set[str]:
+        """Take where the agents of the workload are, so that strays are given to them.
+
+        None, as at first: what is on no node that asks is nobody's. Returns the nodes that may have
+        something else now.
+        """
+        other, moved = self._strays.set_agents(agents)
+        own = [Moved(node, source) for node in other for source in self._places.on(node)]
+        return self._note(own, stray=False) | self._note(moved, stray=True)
+
+    def touch(self, touched: Iterable[Touched]) -> set[str]:
+        """Take up what is to be looked at again; the nodes that may have something else now."""
+        nodes = set()
+        for node, source, by_node in touched:
+            if self._strays.are_at(node):
+                nodes |= self._note(self._strays.look(source), stray=True)
+            else:
+                nodes |= self._note([Moved(node, source)], stray=False, by_node=by_node)
+        return nodes
+
+    def _note(self, parts: Iterable[Moved], *, stray: bool, by_node: bool = False) -> set[str]:
+        nodes = set()
+        for node, source in parts:
+            known = self._nodes.get(node)
+            if known is not None and any(self._seeing(source, by_node=by_node)):
+                part = _Part(source, stray)
+                known.touched[part] = by_node and known.touched.get(part, True)
+                nodes.add(node)
+        return nodes
+
+    def digests(self, node: str) -> dict[str, str]:
+        """The files of a node, each with its digest: all of one state."""
+        known = self._brought_up(node)
+        found: dict[str, str] = {}
+        for stem, targets in known.found.items():
+            job = self._jobs[stem]
+            found[job.path], found[job.targets] = job.digest, targets.digest
+            for path, name in job.tls:
+                found[path] = self._files[name][0]
+        return found
+
+    def text(self, node: str, path: str) -> bytes:
+        """A file of a node; KeyError where it has none of that name now."""
+        known = self._brought_up(node)
+        folder, _, name = path.partition("/")
+        if folder == "tls":
+            return self._files[name][1]
+        stem = name.rpartition(".")[0]
+        targets = known.found[stem]
+        return self._jobs[stem].text if folder == "jobs" else self._file_of(node, stem, targets)
+
+    def forget(self, node: str) -> None:
+        """Nobody asks for this node any longer."""
+        self._nodes.pop(node, None)
+
+    def __len__(self) -> int:
+        """How many nodes are kept up."""
+        return len(self._nodes)
+
+    # --- Jobs -------------------------------------------------------------------------------------
+
+    def _add(self, stem: str, job: NodeJob) -> None:
+        known = self._jobs.get(stem)
+        since = known.since if known and known.job.block == job.block else self._state
+        self._remove(stem)
+        try:
+            placed = PlacedJob(job, self._known, since)
+        except CannotTellError as error:
+            self.problems[stem] = str(error)
+            return
+        self._jobs[stem] = placed
+        for shared in placed.shared:
+            shared.jobs[stem] = placed
+
+    def _remove(self, stem: str) -> None:
+        self.problems.pop(stem, None)
+        known = self._jobs.pop(stem, None)
+        for shared in known.shared if known else ():
+            shared.jobs.pop(stem, None)
+
+    def _file(self, name: str, text: bytes) -> tuple[str, bytes]:
+        known = self._files.get(name)
+        return known if known and known[1] == text else (digest_of(text), text)
+
+    # --- Nodes ------------------------------------------------------------------------------------
+
+    def _brought_up(self, node: str) -> _OnNode:
+        """What is known of a node, after a look at all that changed since the last one."""
+        known = self._nodes.setdefault(node, _OnNode())
+        moved: set[str] = set()
+        if known.as_of != self._state:
+            for stem in known.found.keys() - self._jobs.keys():
+                del known.found[stem]
+            moved |= self._look_for_new(node, known)
+            known.as_of = self._state
+        touched, known.touched = known.touched, {}
+        for part, by_node in touched.items():
+            for shared in self._seeing(part.source, by_node=by_node):
+                moved |= self._look(node, known, part, shared, shared.jobs.values())
+        for stem in moved:
+            self._settle(node, known, stem)
+        return known
+
+    def _look_for_new(self, node: str, known: _OnNode) -> set[str]:
+        """Look at all sources for jobs that are newer than what is known."""
+        moved = set()
+        new: dict[Shared, list[PlacedJob]] = {}
+        for stem, job in self._jobs.items():
+            if job.since > known.as_of:
+                if known.found.pop(stem, None):
+                    moved.add(stem)
+                for shared in job.shared:
+                    new.setdefault(shared, []).append(job)
+        for part in self._parts(node) if new else ():
+            for shared in self._seeing(part.source):
+                moved |= self._look(node, known, part, shared, new.get(shared, ()))
+        return moved
+
+    def _parts(self, node: str) -> Iterator[_Part]:
+        """All that a node may have targets in."""
+        if not self._strays.are_at(node):
+            yield from map(_Part, self._places.on(node))
+        yield from (_Part(each, stray=True) for each in self._strays.of(node))
+
+    def _look(
+        self,
+        node: str,
+        known: _OnNode,
+        part: _Part,
+        shared: Shared,
+        jobs: Iterable[PlacedJob],
+    ) -> set[str]:
+        """Look at a part of a source for some jobs; those that find, or found, something in it."""
+        moved = set()
+        group: Group | None = None
+        if jobs:
+            group = self._group(node, part, shared)
+        for job in jobs:
+            stem = job.job.stem
+            found = known.found.get(stem)
+            if group and next(job.keeps(group), None):
+                found = found or known.found.setdefault(stem, _Targets())
+                found.sources.add((shared, part))
+                moved.add(stem)
+            elif found and (shared, part) in found.sources:
+                found.sources.discard((shared, part))
+                moved.add(stem)
+        return moved
+
+    def _settle(self, node: str, known: _OnNode, stem: str) -> None:
+        found = known.found.get(stem)
+        if found and found.sources:
+            found.digest = digest_of(self._file_of(node, stem, found))
+        else:
+            known.found.pop(stem, None)
+
+    def _file_of(self, node: str, stem: str, targets: _Targets) -> bytes:
+        job = self._jobs[stem]
+        groups = (self._group(node, part, shared) for shared, part in targets.sources)
+        return targets_file(found for group in groups if group for found in job.keeps(group))
+
+    def _group(self, node: str, part: _Part, shared: Shared) -> Group | None:
+        version = self._known.version
+        if part.stray:
+            return strays_given(self._strays, node, part.source, shared.discovery, version)
+        if self._strays.are_at(node):
+            return None
+        return group_on(self._places, node, part.source, shared.discovery, version)
+
+    def _seeing(self, source: SourceObject, *, by_node: bool = False) -> Iterator[Shared]:
+        """The discoveries that look at a source; with `by_node` those with labels of nodes."""
+        for namespace in (source.namespace, ""):
+            for shared in self._by_space.get((source.role, namespace), ()):
+                if shared.discovery.with_node or not by_node:
+                    yield shared
