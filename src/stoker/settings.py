@@ -38,6 +38,22 @@ class Capabilities(Struct, frozen=True, kw_only=True):
     limits: Limits = NO_CHANGES
 
 
+class NodeServer(Struct, frozen=True, kw_only=True):
+    """Where agents on nodes get their portions.
+
+    `ca` is whom they trust there, as PEM; empty where it is not known, as without a cluster.
+    `assumed`: nobody said where that is, and who only judges takes it for granted.
+    """
+
+    url: str
+    ca: str = ""
+    assumed: bool = False
+
+
+SOME_NODE_SERVER: Final = NodeServer(url="", assumed=True)
+"""What is there where nobody knows the flags of the operator."""
+
+
 class Reloader(Struct, frozen=True, kw_only=True):
     """The container that brings changed configuration to its neighbour.
 
@@ -55,12 +71,14 @@ class Reloader(Struct, frozen=True, kw_only=True):
 class ObjectSettings(Struct, frozen=True, kw_only=True):
     """What flags say about the objects that are made.
 
-    `labels` and `annotations` are put on every object and win over the user's own.
+    `labels` and `annotations` are put on every object and win over the user's own. `node_server` is
+    None where agents on nodes are given no portions.
     """
 
     local_host: str = "localhost"
     cluster_domain: str = ""
     reloader: Reloader = Reloader()
+    node_server: NodeServer | None = None
     prometheus_base_image: str = "quay.io/prometheus/prometheus"
     alertmanager_base_image: str = "quay.io/prometheus/alertmanager"
     thanos_base_image: str = "quay.io/thanos/thanos"
@@ -106,6 +124,21 @@ class SelectorSettings(Struct, frozen=True, kw_only=True):
     secret_fields: str = ""
     config_map_labels: str = ""
     config_map_fields: str = ""
+
+
+class DiscoveryFiles(Struct, frozen=True, kw_only=True):
+    """Where a certificate lies that somebody else keeps, its key, and whom agents are to trust."""
+
+    cert: str
+    key: str
+    ca: str
+
+
+class DiscoverySettings(Struct, frozen=True, kw_only=True):
+    """Where portions are served (None: nowhere), and with which certificate (None: one of ours)."""
+
+    address: tuple[str, int] | None = None
+    files: DiscoveryFiles | None = None
 
 
 class KubeletSettings(Struct, frozen=True, kw_only=True):
@@ -183,11 +216,13 @@ class TargetSettings(Struct, frozen=True, kw_only=True):
 class PageSettings(Struct, frozen=True, kw_only=True):
     """Where the status page is served (None: nowhere), and the names it may be asked for by.
 
-    The names of the machine itself, such as localhost, need not be among `hosts`.
+    The names of the machine itself, such as localhost, need not be among `hosts`. With `login`
+    everybody says who they are with a token of the cluster, and sees what they may see there.
     """
 
     address: tuple[str, int] | None = ("127.0.0.1", 8095)
     hosts: tuple[str, ...] = ()
+    login: bool = False
 
 
 class OperatorSettings(Struct, frozen=True, kw_only=True):
@@ -216,12 +251,17 @@ class OperatorSettings(Struct, frozen=True, kw_only=True):
     limits: Limits = NO_CHANGES
     workers: int = 4
     kubelet: KubeletSettings = KubeletSettings()
+    discovery: DiscoverySettings = DiscoverySettings()
     targets: TargetSettings = TargetSettings()
     web: WebSettings = WebSettings()
     page: PageSettings = PageSettings()
     log: LogSettings = LogSettings()
     api: ApiSettings = ApiSettings()
     leader: LeaderSettings = LeaderSettings()
+
+
+SOME_OPERATOR: Final = OperatorSettings(objects=ObjectSettings(node_server=SOME_NODE_SERVER))
+"""An operator of which nobody knows the flags, for who judges and makes nothing."""
 
 
 def capabilities_with(

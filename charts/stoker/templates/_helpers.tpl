@@ -91,6 +91,8 @@ capabilities:
   "kubelet-endpointslice" "`kubelet.endpointSlices`"
   "repair-policy-for-statefulsets" "`repair`"
   "consolidate-monitors" "`consolidate.enabled`"
+  "node-discovery-url" "`nodeDiscovery.enabled`"
+  "page-auth" "`statusPage.login`"
   "leader-election-id" "`fullnameOverride`"
   "leader-election-namespace" "the namespace of the release"
 -}}
@@ -113,6 +115,14 @@ capabilities:
   resources: [pods/eviction]
   verbs: [create]
   {{- end }}
+{{- end }}
+{{- if .Values.nodeDiscovery.enabled }}
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [watch]
+- apiGroups: [discovery.k8s.io]
+  resources: [endpointslices]
+  verbs: [list, watch]
 {{- end }}
 {{- if .Values.consolidate.enabled }}
 - apiGroups: [monitoring.coreos.com]

@@ -11,11 +11,11 @@ from stoker.limits import DEFAULTS
 from stoker.web.names import CIPHER_SUITES, CURVES, VERSIONS
 
 
-class Flag(NamedTuple):
+class OperatorFlag(NamedTuple):
     """A flag: how its text is read, what it means, and its value (and its text) if not given."""
 
     name: str
-    read: read.Reader
+    read: read.FlagReader
     help: str
     default: Any = ""
     shown: str = ""
@@ -30,58 +30,62 @@ _NAMESPACES_OF: Final = "Namespaces in which {} are looked for; wins over the tw
 _SELECTED: Final = "Only {} with labels that match this selector."
 _OWN_CREDENTIALS: Final = "{} for --apiserver; not for production."
 
-GROUPS: Final[dict[str, tuple[Flag, ...]]] = {
+GROUPS: Final[dict[str, tuple[OperatorFlag, ...]]] = {
     "What it looks after": (
-        Flag("namespaces", read.namespaces, "Only these namespaces.", ()),
-        Flag("deny-namespaces", read.namespaces, "All namespaces but these.", ()),
-        Flag(
+        OperatorFlag("namespaces", read.namespaces, "Only these namespaces.", ()),
+        OperatorFlag("deny-namespaces", read.namespaces, "All namespaces but these.", ()),
+        OperatorFlag(
             "prometheus-instance-namespaces",
             read.namespaces,
             _NAMESPACES_OF.format("Prometheuses and PrometheusAgents"),
             (),
         ),
-        Flag(
+        OperatorFlag(
             "alertmanager-instance-namespaces",
             read.namespaces,
             _NAMESPACES_OF.format("Alertmanagers"),
             (),
         ),
-        Flag(
+        OperatorFlag(
             "alertmanager-config-namespaces",
             read.namespaces,
             _NAMESPACES_OF.format("AlertmanagerConfigs"),
             (),
         ),
-        Flag(
+        OperatorFlag(
             "thanos-ruler-instance-namespaces",
             read.namespaces,
             _NAMESPACES_OF.format("ThanosRulers"),
             (),
         ),
-        Flag(
+        OperatorFlag(
             "prometheus-instance-selector",
             read.label_selector,
             _SELECTED.format("Prometheuses and PrometheusAgents"),
         ),
-        Flag(
+        OperatorFlag(
             "alertmanager-instance-selector", read.label_selector, _SELECTED.format("Alertmanagers")
         ),
-        Flag(
+        OperatorFlag(
             "thanos-ruler-instance-selector", read.label_selector, _SELECTED.format("ThanosRulers")
         ),
-        Flag(
+        OperatorFlag(
             "controller-id",
             read.text,
             "Only workloads whose annotation operator.prometheus.io/controller-id has this value;"
             " if it is not given, only workloads without that annotation.",
         ),
-        Flag("secret-label-selector", read.label_selector, _SELECTED.format("Secrets")),
-        Flag("secret-field-selector", read.field_selector, "Only Secrets whose fields match."),
-        Flag("configmap-label-selector", read.label_selector, _SELECTED.format("ConfigMaps")),
-        Flag(
+        OperatorFlag("secret-label-selector", read.label_selector, _SELECTED.format("Secrets")),
+        OperatorFlag(
+            "secret-field-selector", read.field_selector, "Only Secrets whose fields match."
+        ),
+        OperatorFlag(
+            "configmap-label-selector", read.label_selector, _SELECTED.format("ConfigMaps")
+        ),
+        OperatorFlag(
             "configmap-field-selector", read.field_selector, "Only ConfigMaps whose fields match."
         ),
-        Flag(
+        OperatorFlag(
             "watch-referenced-objects-in-all-namespaces",
             read.boolean,
             "Notice changes of Secrets and ConfigMaps wherever monitors may be, not only in the"
@@ -90,34 +94,36 @@ GROUPS: Final[dict[str, tuple[Flag, ...]]] = {
         ),
     ),
     "What it makes": (
-        Flag("labels", read.labels, "Labels for every object that is made.", {}),
-        Flag("annotations", read.annotations, "Annotations for every object that is made.", {}),
-        Flag(
+        OperatorFlag("labels", read.labels, "Labels for every object that is made.", {}),
+        OperatorFlag(
+            "annotations", read.annotations, "Annotations for every object that is made.", {}
+        ),
+        OperatorFlag(
             "prometheus-default-base-image",
             read.text,
             "Image of Prometheus, without a tag.",
             "quay.io/prometheus/prometheus",
         ),
-        Flag(
+        OperatorFlag(
             "alertmanager-default-base-image",
             read.text,
             "Image of Alertmanager, without a tag.",
             "quay.io/prometheus/alertmanager",
         ),
-        Flag(
+        OperatorFlag(
             "thanos-default-base-image",
             read.text,
             "Image of Thanos, without a tag.",
             "quay.io/thanos/thanos",
         ),
-        Flag(
+        OperatorFlag(
             "prometheus-config-reloader",
             read.text,
             "Image of the config-reloader.",
             "quay.io/prometheus-operator/prometheus-config-reloader:v0.94.1",
         ),
         *(
-            Flag(
+            OperatorFlag(
                 f"config-reloader-{resource}-{bound}",
                 read.quantity,
                 f"The config-reloader's {bound} of {resource}; 0 for none.",
@@ -126,31 +132,31 @@ GROUPS: Final[dict[str, tuple[Flag, ...]]] = {
             for resource, amount in (("cpu", "10m"), ("memory", "50Mi"))
             for bound in ("request", "limit")
         ),
-        Flag(
+        OperatorFlag(
             "enable-config-reloader-probes",
             read.boolean,
             "Let Kubernetes probe the config-reloader.",
             False,
         ),
-        Flag(
+        OperatorFlag(
             "localhost",
             read.text,
             "How containers of a pod call each other, where `localhost` resolves wrongly.",
             "localhost",
         ),
-        Flag(
+        OperatorFlag(
             "cluster-domain",
             read.text,
             "Domain of the cluster, for full names of Services; without it pods search for them.",
         ),
-        Flag(
+        OperatorFlag(
             "repair-policy-for-statefulsets",
             read.one_of("none", "evict", "delete"),
             "What to do with a pod that keeps its StatefulSet from being updated: none, evict or"
             " delete.",
             "none",
         ),
-        Flag(
+        OperatorFlag(
             "agent-mode-change-deadline",
             read.duration_or_none,
             "How long a change of a PrometheusAgent's mode waits for pods that cannot be scheduled,"
@@ -158,14 +164,14 @@ GROUPS: Final[dict[str, tuple[Flag, ...]]] = {
             600.0,
             "10m0s",
         ),
-        Flag(
+        OperatorFlag(
             "disable-unmanaged-prometheus-configuration",
             read.boolean,
             "Generate a configuration also for a Prometheus without any selector, in place of the"
             " one that its owner wrote.",
             False,
         ),
-        Flag(
+        OperatorFlag(
             "deny-file-access-in-configuration-resources",
             read.boolean,
             "Refuse ServiceMonitors, ScrapeConfigs and AlertmanagerConfigs that name files of the"
@@ -173,7 +179,7 @@ GROUPS: Final[dict[str, tuple[Flag, ...]]] = {
             " the same for one workload. Not a flag of prometheus-operator.",
             False,
         ),
-        Flag(
+        OperatorFlag(
             "resource-limits",
             read.resource_limits,
             "What one monitor, ScrapeConfig, PrometheusRule or AlertmanagerConfig may cost, as in"
@@ -183,14 +189,14 @@ GROUPS: Final[dict[str, tuple[Flag, ...]]] = {
             " Not a flag of prometheus-operator.",
             {},
         ),
-        Flag(
+        OperatorFlag(
             "consolidate-monitors",
             read.boolean,
             "Keep ServiceMonitors, PodMonitors and Probes as ScrapeConfigs that belong to them, and"
             " make the configuration of those. Not a flag of prometheus-operator.",
             False,
         ),
-        Flag(
+        OperatorFlag(
             "feature-gates",
             read.gates,
             "Turn features on or off, as in StatusForConfigurationResources=false. On unless"
@@ -201,29 +207,33 @@ GROUPS: Final[dict[str, tuple[Flag, ...]]] = {
         ),
     ),
     "Kubelets": (
-        Flag(
+        OperatorFlag(
             "kubelet-service",
             read.object_key,
             "The Service that stands for all kubelets, as namespace/name; none without this flag.",
             ("", ""),
         ),
-        Flag("kubelet-endpoints", read.boolean, "List the nodes as Endpoints.", True, "true"),
-        Flag("kubelet-endpointslice", read.boolean, "List the nodes as EndpointSlices.", False),
-        Flag(
+        OperatorFlag(
+            "kubelet-endpoints", read.boolean, "List the nodes as Endpoints.", True, "true"
+        ),
+        OperatorFlag(
+            "kubelet-endpointslice", read.boolean, "List the nodes as EndpointSlices.", False
+        ),
+        OperatorFlag(
             "kubelet-http-metrics",
             read.boolean,
             "Offer the port without encryption (http-metrics) too.",
             True,
             "true",
         ),
-        Flag("kubelet-selector", read.label_selector, _SELECTED.format("nodes")),
-        Flag(
+        OperatorFlag("kubelet-selector", read.label_selector, _SELECTED.format("nodes")),
+        OperatorFlag(
             "kubelet-node-address-priority",
             read.address_priority,
             "Which address of a node is preferred: internal or external.",
             "internal",
         ),
-        Flag(
+        OperatorFlag(
             "kubelet-sync-period",
             read.duration,
             "How often to look again; changes of nodes are noticed at once all the same.",
@@ -232,40 +242,42 @@ GROUPS: Final[dict[str, tuple[Flag, ...]]] = {
         ),
     ),
     "The API server": (
-        Flag(
+        OperatorFlag(
             "kubeconfig",
             read.text,
             "File that says how to reach the API server; without it, and without --apiserver, the"
             " pod's service account or $KUBECONFIG.",
         ),
-        Flag("context", read.text, "The context of the kubeconfig to use."),
-        Flag("apiserver", read.text, "URL of an API server; not for production."),
-        Flag("ca-file", read.text, _OWN_CREDENTIALS.format("CA certificates")),
-        Flag("cert-file", read.text, _OWN_CREDENTIALS.format("Client certificate")),
-        Flag("key-file", read.text, _OWN_CREDENTIALS.format("Key of the client certificate")),
-        Flag(
+        OperatorFlag("context", read.text, "The context of the kubeconfig to use."),
+        OperatorFlag("apiserver", read.text, "URL of an API server; not for production."),
+        OperatorFlag("ca-file", read.text, _OWN_CREDENTIALS.format("CA certificates")),
+        OperatorFlag("cert-file", read.text, _OWN_CREDENTIALS.format("Client certificate")),
+        OperatorFlag(
+            "key-file", read.text, _OWN_CREDENTIALS.format("Key of the client certificate")
+        ),
+        OperatorFlag(
             "tls-insecure",
             read.boolean,
             "Do not check the API server's certificate; not for production.",
             False,
         ),
-        Flag("as", read.text, "User to impersonate."),
+        OperatorFlag("as", read.text, "User to impersonate."),
     ),
     "Work and replicas": (
-        Flag("workers", read.positive, "How many workloads are worked on at once.", 4, "4"),
-        Flag(
+        OperatorFlag("workers", read.positive, "How many workloads are worked on at once.", 4, "4"),
+        OperatorFlag(
             "leader-election",
             read.boolean,
             "Let one of several replicas do the work; the others stand by with warm caches.",
             True,
             "true",
         ),
-        Flag(
+        OperatorFlag(
             "leader-election-namespace",
             read.text,
             "Namespace of the Lease; without it, the operator's own.",
         ),
-        Flag(
+        OperatorFlag(
             "leader-election-id",
             read.text,
             "Name of the Lease; without it, a name that operators with the same namespaces,"
@@ -273,7 +285,7 @@ GROUPS: Final[dict[str, tuple[Flag, ...]]] = {
         ),
     ),
     "Targets in status (ours)": (
-        Flag(
+        OperatorFlag(
             "target-status-interval",
             read.duration_or_none,
             "How often Prometheuses and PrometheusAgents are asked for their targets, which are"
@@ -281,7 +293,7 @@ GROUPS: Final[dict[str, tuple[Flag, ...]]] = {
             0.0,
             "0",
         ),
-        Flag(
+        OperatorFlag(
             "target-status-requests",
             read.positive,
             "How many requests that may take each time, for all of them together; what is left"
@@ -290,44 +302,74 @@ GROUPS: Final[dict[str, tuple[Flag, ...]]] = {
             "100",
         ),
     ),
+    "Node discovery (ours)": (
+        OperatorFlag(
+            "node-discovery-url",
+            read.server_url,
+            "URL at which agents on nodes reach this operator, as in"
+            " https://stoker-node-discovery.monitoring.svc:8443; it lets PrometheusAgents have"
+            " `daemonSet.discovery: Operator`. Their pods need an image of this project as"
+            " --prometheus-config-reloader.",
+        ),
+        OperatorFlag(
+            "node-discovery-address",
+            read.address,
+            "Where agents on nodes are served, if --node-discovery-url is given.",
+            ("", 8443),
+            ":8443",
+        ),
+        OperatorFlag(
+            "node-discovery-cert-file",
+            read.text,
+            "Certificate with which they are served, for the name in --node-discovery-url, such as"
+            " cert-manager's; with this, the next two are needed. Without, the operator makes one"
+            " and keeps it in a Secret beside its Lease.",
+        ),
+        OperatorFlag("node-discovery-key-file", read.text, "The key of that certificate."),
+        OperatorFlag(
+            "node-discovery-ca-file",
+            read.text,
+            "Certificates that agents are to trust there; their pods get them.",
+        ),
+    ),
     "Web server": (
-        Flag(
+        OperatorFlag(
             "web.listen-address",
             read.address,
             "Where metrics and health are served.",
             ("", 8080),
             ":8080",
         ),
-        Flag("web.enable-tls", read.boolean, "Serve with TLS.", False),
-        Flag("web.cert-file", read.text, "Certificate.", "/etc/tls/private/tls.crt"),
-        Flag("web.key-file", read.text, "Its key.", "/etc/tls/private/tls.key"),
-        Flag(
+        OperatorFlag("web.enable-tls", read.boolean, "Serve with TLS.", False),
+        OperatorFlag("web.cert-file", read.text, "Certificate.", "/etc/tls/private/tls.crt"),
+        OperatorFlag("web.key-file", read.text, "Its key.", "/etc/tls/private/tls.key"),
+        OperatorFlag(
             "web.client-ca-file",
             read.text,
             "CA of the certificates that clients must show. If this flag is given, the server does"
             " not start without the file; if not, a missing file lets everybody in.",
             "/etc/tls/private/tls-ca.crt",
         ),
-        Flag(
+        OperatorFlag(
             "web.tls-reload-interval",
             read.duration,
             "How often to look for new certificates.",
             60.0,
             "1m0s",
         ),
-        Flag(
+        OperatorFlag(
             "web.tls-min-version",
             read.one_of(*VERSIONS),
             f"Oldest TLS version: {', '.join(VERSIONS)}.",
             "VersionTLS13",
         ),
-        Flag(
+        OperatorFlag(
             "web.tls-cipher-suites",
             read.some_of(*CIPHER_SUITES),
             "Cipher suites up to TLS 1.2, by Go's names; those of TLS 1.3 are fixed.",
             (),
         ),
-        Flag(
+        OperatorFlag(
             "web.tls-curves",
             read.some_of(*CURVES),
             f"Curves for the key exchange: {', '.join(CURVES)}. Python before 3.15 can hold to one"
@@ -336,43 +378,52 @@ GROUPS: Final[dict[str, tuple[Flag, ...]]] = {
         ),
     ),
     "Status page (ours)": (
-        Flag(
+        OperatorFlag(
             "status-page-address",
             read.address_or_none,
-            "Where the status page is served, which has no login of its own: reach it with"
+            "Where the status page is served. Without --page-auth it has no login: reach it with"
             " `kubectl port-forward`. An empty value turns it off.",
             ("127.0.0.1", 8095),
             "127.0.0.1:8095",
         ),
-        Flag(
+        OperatorFlag(
             "status-page-host",
             read.host_names,
             "Names under which browsers may ask for the page, beside localhost.",
             (),
         ),
+        OperatorFlag(
+            "page-auth",
+            read.one_of("none", "kubernetes"),
+            "Who may see the page. none: whoever reaches it, all of it. kubernetes: who has a"
+            " token of the cluster, what their own rights there let them see.",
+            "none",
+        ),
     ),
     "Logs": (
-        Flag(
+        OperatorFlag(
             "log-level",
             read.one_of("all", "debug", "info", "warn", "error", "none"),
             "The least that is logged: all, debug, info, warn, error or none.",
             "info",
         ),
-        Flag("log-format", read.one_of("logfmt", "json"), "logfmt or json.", "logfmt"),
+        OperatorFlag("log-format", read.one_of("logfmt", "json"), "logfmt or json.", "logfmt"),
     ),
     "Accepted, without effect": (
-        Flag(
+        OperatorFlag(
             "auto-gomemlimit-ratio",
             read.fraction,
             "Is about Go's memory; there is no Go here.",
             0.0,
         ),
-        Flag("web.enable-http2", read.boolean, "The server speaks HTTP/1.1 only.", False),
+        OperatorFlag("web.enable-http2", read.boolean, "The server speaks HTTP/1.1 only.", False),
     ),
     "About": (
-        Flag("help", read.boolean, "Print this and exit.", False),
-        Flag("version", read.boolean, "Print the version and exit.", False),
-        Flag("short-version", read.boolean, "Print the version's number alone and exit.", False),
+        OperatorFlag("help", read.boolean, "Print this and exit.", False),
+        OperatorFlag("version", read.boolean, "Print the version and exit.", False),
+        OperatorFlag(
+            "short-version", read.boolean, "Print the version's number alone and exit.", False
+        ),
     ),
 }
 

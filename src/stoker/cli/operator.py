@@ -14,13 +14,21 @@ from stoker.cli.terminal import failed
 if TYPE_CHECKING:
     from stoker.kube.access import Access
     from stoker.kube.client import Client
+    from stoker.kube.limits import RateLimit
     from stoker.operator.replica import Operator
     from stoker.settings import ApiSettings, Capabilities, OperatorSettings
+    from stoker.web.door import Door
     from stoker.web.operator_metrics import OperatorMetrics
 
-# What one replica may ask of the API server: enough for a storm, too little to be one.
+# What one replica may ask of the API server for long: enough for a storm, too little to be one. At
+# once it may ask for the objects of a hundred workloads that are new, eight requests each, since a
+# start should wait for the server and not for us; workers are few, so it never has many at a time.
 _OBJECTS_PER_SECOND = 100
+_OBJECTS_AT_ONCE = 1000
 _STATUSES_PER_SECOND = 100
+_STATUSES_AT_ONCE = 200
+_REVIEWS_PER_SECOND = 200
+_REVIEWS_AT_ONCE = 400
 # What nobody uses and refers to itself stays until there are so many new objects: a few megabytes,
 # after some thousand changes. A start is not slower for it.
 _NEW_OBJECTS = 10_000
@@ -93,6 +101,7 @@ def _authorities_unread() -> Iterator[None]:
 
 async def _run(settings: "OperatorSettings") -> None:
     from stoker import __version__
+    from stoker.kube.limits import RateLimit
     from stoker.logs import logger
     from stoker.web.operator_metrics import OperatorMetrics
     from stoker.web.server import WebServer
@@ -102,8 +111,10 @@ async def _run(settings: "OperatorSettings") -> None:
     metrics.started(__version__, settings.gates)
     async with AsyncExitStack() as stack:
         access = _access(settings.api)
-        client = await stack.enter_async_context(_client(access, metrics, _OBJECTS_PER_SECOND))
-        status = await stack.enter_async_context(_client(access, metrics, _STATUSES_PER_SECOND))
+        limits = RateLimit(_OBJECTS_PER_SECOND, _OBJECTS_AT_ONCE)
+        client = await stack.enter_async_context(_client(access, metrics, limits))
+        said = RateLimit(_STATUSES_PER_SECOND, _STATUSES_AT_ONCE)
+        status = await stack.enter_async_context(_client(access, metrics, said))
         log.info("starting", version=__version__, server=access.server)
         replica = _Replica(client, status, settings, metrics)
         server = WebServer(settings.web, metrics.registry.text, replica.not_ready)
@@ -149,20 +160,39 @@ class _Replica:
         """Serve the status page; work that cannot be shown is done all the same."""
         from stoker.errors import StokerError
         from stoker.logs import logger
-        from stoker.operator.pages import ClusterPages
-        from stoker.web.page import PageServer
+        from stoker.web.page import GuardedPageServer, PageServer
 
         page = self._settings.page
         if page.address is None:
             return
-        pages = ClusterPages(operator.inside)
-        server = PageServer(pages, page.address, page.hosts)
+        door = await self._door(operator, stack)
+        server = (
+            GuardedPageServer(door, page.address, page.hosts, self._settings.web)
+            if page.login
+            else PageServer(door, page.address, page.hosts)
+        )
         try:
             await server.start()
         except StokerError as error:
             logger("page").warn("there is no status page", err=error)
             return
         stack.push_async_callback(server.stop)
+
+    async def _door(self, operator: "Operator", stack: AsyncExitStack) -> "Door":
+        """Who may see the page; with a login, questions about people have a limit of their own."""
+        from stoker.kube.limits import RateLimit
+        from stoker.operator.login import Login
+        from stoker.operator.pages import ClusterPages
+        from stoker.operator.viewers import ViewerPages
+        from stoker.web.door import OpenDoor
+
+        pages = ClusterPages(operator.inside)
+        if not self._settings.page.login:
+            return OpenDoor(pages)
+        limits = RateLimit(_REVIEWS_PER_SECOND, _REVIEWS_AT_ONCE)
+        made = _client(self._client.access, self._metrics, limits)
+        client = await stack.enter_async_context(made)
+        return Login(client, lambda rights: ViewerPages(pages, rights))
 
     def not_ready(self) -> str:
         """Why this replica cannot do its work; empty when it can."""
@@ -199,14 +229,13 @@ async def _until_stopped(work: Awaitable[None]) -> None:
             raise
 
 
-def _client(access: "Access", metrics: "OperatorMetrics", qps: int) -> "Client":
+def _client(access: "Access", metrics: "OperatorMetrics", limits: "RateLimit") -> "Client":
     from stoker import __version__
     from stoker.kube.client import Client
-    from stoker.kube.limits import Limits
 
     return Client(
         access,
-        limits=Limits(qps, 2 * qps),
+        limits=limits,
         observe=lambda endpoint, _, code, seconds: metrics.requested(endpoint, code, seconds),
         waited=metrics.held_back,
         user_agent=f"stoker/{__version__}",

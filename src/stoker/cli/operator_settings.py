@@ -12,10 +12,13 @@ from stoker.settings import (
     DEFAULT_GATES,
     STATUS_GATE,
     ApiSettings,
+    DiscoveryFiles,
+    DiscoverySettings,
     KubeletSettings,
     LeaderSettings,
     LogSettings,
     NamespaceSettings,
+    NodeServer,
     ObjectSettings,
     OperatorSettings,
     PageSettings,
@@ -55,13 +58,22 @@ def settings_of(given: Given) -> OperatorSettings:
         limits=limits_of(given),
         workers=given["workers"],
         kubelet=_kubelet(given),
+        discovery=_discovery(given),
         targets=_targets(given, gates),
         web=web_settings(given),
-        page=PageSettings(address=given["status-page-address"], hosts=given["status-page-host"]),
+        page=_page(given),
         log=LogSettings(level=given["log-level"], format=given["log-format"]),
         api=_api(given),
     )
     return replace(settings, leader=_leader(given, settings))
+
+
+def _page(given: Given) -> PageSettings:
+    return PageSettings(
+        address=given["status-page-address"],
+        hosts=given["status-page-host"],
+        login=given["page-auth"] == "kubernetes",
+    )
 
 
 def _namespaces(given: Given) -> NamespaceSettings:
@@ -99,6 +111,7 @@ def _objects(given: Given) -> ObjectSettings:
             memory_limit=given["config-reloader-memory-limit"],
             probes=given["enable-config-reloader-probes"],
         ),
+        node_server=NodeServer(url=url) if (url := given["node-discovery-url"]) else None,
         prometheus_base_image=given["prometheus-default-base-image"],
         alertmanager_base_image=given["alertmanager-default-base-image"],
         thanos_base_image=given["thanos-default-base-image"],
@@ -131,6 +144,18 @@ def _kubelet(given: Given) -> KubeletSettings:
         address_priority=given["kubelet-node-address-priority"],
         sync_seconds=given["kubelet-sync-period"],
     )
+
+
+def _discovery(given: Given) -> DiscoverySettings:
+    if not given["node-discovery-url"]:
+        return DiscoverySettings()
+    files = {each: given[f"node-discovery-{each}-file"] for each in ("cert", "key", "ca")}
+    if not any(files.values()):
+        return DiscoverySettings(address=given["node-discovery-address"])
+    for each, path in files.items():
+        if not path:
+            raise FieldError(f"--node-discovery-{each}-file", "is needed beside the other two")
+    return DiscoverySettings(address=given["node-discovery-address"], files=DiscoveryFiles(**files))
 
 
 def _targets(given: Given, gates: Mapping[str, bool]) -> TargetSettings:

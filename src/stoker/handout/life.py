@@ -1,0 +1,125 @@
+"""One life of what portions are made of: from the first list until nobody asks or something fails.
+
+All work that may take a while is done in one thread of its own, in its order: nothing is looked at
+while it changes, and the event loop goes on.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final, TypeVar
+
+from stoker.handout.request import not_yet
+from stoker.handout.stock import Change, NotPlannedError, OfNode, PlannedJobs, Stock
+from stoker.handout.watched import PackedWatches
+from stoker.kube.client import Client
+from stoker.portions.packed import Packed
+from stoker.ref import Ref
+
+T = TypeVar("T")
+
+# Changes come in bursts: a pod, its slice, and the slice again.
+_TOGETHER_SECONDS: Final = 0.1
+_AT_ONCE: Final = 500
+# So few are taken up at once, in less than a millisecond, if nobody is at work.
+_FEW: Final = 10
+
+Tell = Callable[[Iterable[OfNode] | None], None]
+"""Is told which portions may have something else now; None for all."""
+
+
+class StockLife:
+    """What is watched, and the stock that is made of it. `is_ready` once all of it is taken up."""
+
+    def __init__(self, client: Client, namespaces: Sequence[str] | None, tell: Tell) -> None:
+        self.stock = Stock()
+        self.watches = PackedWatches(client, namespaces, self._changed)
+        self.is_ready = False
+        self._tell = tell
+        self._changes: list[Change] = []
+        self._plans: dict[Ref, PlannedJobs | None] = {}
+        self._forgotten: list[OfNode] = []
+        # How much the thread was given to do, and has done; only the thread counts the second.
+        self._given = self._done = 0
+        self._news = asyncio.Event()
+        self._is_listed = False
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="portions")
+
+    async def run(self) -> None:
+        """Keep the stock up until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self.watches.run())
+            tasks.create_task(self._await_lists())
+            tasks.create_task(self._keep_up())
+
+    def close(self) -> None:
+        """End it; what is being worked on ends by itself."""
+        self._thread.shutdown(wait=False)
+
+    def plan(self, key: Ref, planned: PlannedJobs | None) -> None:
+        """Take up the jobs of an agent; None if it gets none any longer."""
+        self._plans[key] = planned
+        self._news.set()
+
+    def forget(self, of: OfNode) -> None:
+        """Nobody asks for a portion any longer."""
+        self._forgotten.append(of)
+        self._news.set()
+
+    async def work(self, step: Callable[[], T]) -> T:
+        """Do something with the stock; RefusedError where that is not possible now."""
+        try:
+            future = asyncio.get_running_loop().run_in_executor(self._thread, self._counted, step)
+        except RuntimeError:
+            raise not_yet("portions are worked out anew") from None
+        self._given += 1
+        try:
+            # Who asked may go; what was begun is done all the same.
+            return await asyncio.shield(future)
+        except NotPlannedError:
+            raise not_yet("the agent is being planned") from None
+
+    def _counted(self, step: Callable[[], T]) -> T:
+        try:
+            return step()
+        finally:
+            self._done += 1
+
+    def _changed(self, old: Packed | None, new: Packed | None) -> None:
+        if old is not new:
+            self._changes.append((old, new))
+            self._news.set()
+
+    async def _await_lists(self) -> None:
+        await self.watches.complete()
+        self._is_listed = True
+        self._news.set()
+
+    async def _keep_up(self) -> None:
+        while True:
+            await self._news.wait()
+            await asyncio.sleep(_TOGETHER_SECONDS)
+            self._news.clear()
+            is_listed = self._is_listed
+            changes, self._changes = self._changes, []
+            plans, self._plans = self._plans, {}
+            for start in range(0, len(changes), _AT_ONCE):
+                self._tell(await self._taken_up(changes[start : start + _AT_ONCE]))
+            await self._forget()
+            moved = [await self._planned(*each) for each in plans.items()]
+            if any(moved) or is_listed is not self.is_ready:
+                self.is_ready = is_listed
+                self._tell(None)
+
+    async def _taken_up(self, changes: Sequence[Change]) -> list[OfNode]:
+        if len(changes) <= _FEW and self._given == self._done:
+            return self.stock.take_up(changes)
+        return await self.work(lambda: self.stock.take_up(changes))
+
+    async def _forget(self) -> None:
+        forgotten, self._forgotten = self._forgotten, []
+        if forgotten:
+            await self.work(lambda: self.stock.forget(forgotten))
+
+    async def _planned(self, key: Ref, planned: PlannedJobs | None) -> bool:
+        return await self.work(lambda: self.stock.plan(key, planned))

@@ -1,0 +1,189 @@
+"""Connections with TLS of our own: who is let in, and what one costs that does not read."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime
+
+import pytest
+
+from stoker.handout import issuing
+from stoker.handout.connection import TlsConnection
+from stoker.handout.door import DoorLimits, PortionDoor, Serve, Visitor, listening_on
+from stoker.handout.identity import context_of
+from stoker.handout.issued import renewed
+from stoker.logs import logger
+
+MADE = renewed(
+    None, ("localhost",), datetime.now(UTC), issuing.new_authority, issuing.new_certificate
+)
+CLIENT = ssl.create_default_context(cadata=MADE.trusted)
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+def shown() -> ssl.SSLContext:
+    """What the server shows."""
+    return context_of(MADE.server.certificate.encode(), MADE.server.key.encode())
+
+
+@asynccontextmanager
+async def opened(serve: Serve, **limits: float) -> AsyncIterator[tuple[PortionDoor, int]]:
+    """A door, and its port."""
+    door = PortionDoor(serve, logger("test"), DoorLimits(**limits))  # type: ignore[arg-type]
+    door.context = shown()
+    with listening_on("127.0.0.1", 0) as listening:
+        running = asyncio.create_task(door.run(listening))
+        try:
+            yield door, listening.getsockname()[1]
+        finally:
+            running.cancel()
+            with suppress(asyncio.CancelledError):
+                await running
+
+
+@asynccontextmanager
+async def connected(port: int) -> AsyncIterator[Streams]:
+    """A connection with TLS, for the length of a block."""
+    reader, writer = await asyncio.open_connection(
+        "127.0.0.1", port, ssl=CLIENT, server_hostname="localhost"
+    )
+    try:
+        yield reader, writer
+    finally:
+        writer.close()
+        with suppress(OSError):
+            await writer.wait_closed()
+
+
+async def asked(visitor: Visitor) -> None:
+    """Take a line, which is the node, and keep the visitor until it says more."""
+    await visitor.connection.shake_hands()
+    node = (await visitor.connection.read()).decode().strip()
+    await visitor.connection.write(b"in\n" if visitor.stay(node) else b"full\n")
+    await visitor.connection.read()
+
+
+@asynccontextmanager
+async def staying(port: int, node: str) -> AsyncIterator[bytes]:
+    """What is said to somebody on a node, who stays for the length of a block."""
+    async with connected(port) as (reader, writer):
+        writer.write(f"{node}\n".encode())
+        yield await reader.readline()
+
+
+async def said(port: int, node: str) -> bytes:
+    """What is said to somebody who leaves at once."""
+    async with staying(port, node) as text:
+        return text
+
+
+def test_a_node_has_few_places() -> None:
+    """More than these are turned away, and who leaves makes room."""
+
+    async def work() -> None:
+        async with opened(asked, of_a_node=2) as (door, port), staying(port, "a") as first:
+            async with staying(port, "a") as second, staying(port, "b") as other:
+                assert (first, second, other) == (b"in\n", b"in\n", b"in\n")
+                assert await said(port, "a") == b"full\n"
+                assert (door.staying, door.turned_away) == (3, 1)
+            while await said(port, "a") != b"in\n":
+                pass
+
+    asyncio.run(work())
+
+
+def test_all_places_are_limited() -> None:
+    """Whatever node somebody is on."""
+
+    async def work() -> None:
+        async with opened(asked, staying=2) as (_, port), staying(port, "a"), staying(port, "b"):
+            assert await said(port, "c") == b"full\n"
+
+    asyncio.run(work())
+
+
+def test_who_says_nothing_has_to_go() -> None:
+    """With and without a handshake; who has said who it is stays."""
+
+    async def work() -> None:
+        async with opened(asked, seconds=0.3) as (door, port), staying(port, "a") as text:
+            with socket.create_connection(("127.0.0.1", port)) as silent:
+                silent.setblocking(False)
+                async with connected(port) as (reader, _):
+                    assert await reader.read() == b""
+                assert await asyncio.get_running_loop().sock_recv(silent, 1) == b""
+            assert (text, door.staying) == (b"in\n", 1)
+
+    asyncio.run(work())
+
+
+def test_a_crowd_of_the_silent_keeps_nobody_out() -> None:
+    """The oldest of those that have said nothing make room for who comes now."""
+
+    async def work() -> None:
+        async with opened(asked, arriving=3) as (door, port):
+            crowd = [socket.create_connection(("127.0.0.1", port)) for _ in range(10)]
+            assert await said(port, "a") == b"in\n"
+            assert door.turned_away >= 7
+            for each in crowd:
+                each.close()
+
+    asyncio.run(work())
+
+
+def test_who_does_not_read_is_left() -> None:
+    """What is made for it is never more than one part that the kernel has not taken."""
+
+    async def work() -> None:
+        plain = listening_on("127.0.0.1", 0)
+        client = socket.create_connection(plain.getsockname())
+        accepted, _ = plain.accept()
+        loop = asyncio.get_running_loop()
+        shaking = loop.run_in_executor(
+            None, lambda: CLIENT.wrap_socket(client, server_hostname="localhost")
+        )
+        connection = TlsConnection(accepted, shown(), patience=0.2)
+        await connection.shake_hands()
+        reading = await shaking
+        with pytest.raises(TimeoutError):
+            await connection.write(b"x" * 50_000_000)
+        connection.close()
+        reading.close()
+        plain.close()
+
+    asyncio.run(work())
+
+
+def test_what_is_written_arrives() -> None:
+    """Large and small, in order, and the end with it."""
+
+    async def serve(visitor: Visitor) -> None:
+        await visitor.connection.shake_hands()
+        for size in (1, 100_000, 3_000_000):
+            await visitor.connection.write(bytes([size % 251]) * size)
+
+    async def work() -> None:
+        async with opened(serve) as (_, port):
+            wanted = b"".join(bytes([size % 251]) * size for size in (1, 100_000, 3_000_000))
+            async with connected(port) as (reader, _):
+                assert await reader.read() == wanted
+
+    asyncio.run(work())
+
+
+def test_nobody_is_let_in_without_a_certificate() -> None:
+    """Before there is one, connections just end."""
+
+    async def work() -> None:
+        async with opened(asked) as (door, port):
+            door.context = None
+            with pytest.raises(ConnectionError):
+                await said(port, "a")
+            door.context = shown()
+            assert await said(port, "a") == b"in\n"
+
+    asyncio.run(work())
