@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.portion_server import NODE, PortionServer
 from tests.unit.test_reloader import swap
 from tools import credentials
 from tools.build import binaries
@@ -292,6 +293,32 @@ def test_it_takes_at_most_20_mib(tls: bool, started: Started, tmp_path: Path) ->
         client.join()
     assert (tmp_path / "out").stat().st_size > 10 << 20
     assert memory(process) <= LIMIT
+
+
+def test_it_takes_at_most_20_mib_with_a_portion(started: Started, tmp_path: Path) -> None:
+    """A thousand files, and one that is larger than all the memory it may have (W3)."""
+    files = {f"targets/pod-monitor-{number}.json": b"[]" for number in range(500)}
+    files |= {f"jobs/pod-monitor-{number}.yaml": b"scrape_configs: []\n" for number in range(500)}
+    files["targets/large.json"] = b"[" + b" " * (50 << 20) + b"]"
+    (tmp_path / "token").write_text("a.b.c")
+    port = held_port()
+    words = [f"--listen-address=127.0.0.1:{port}", f"--portion-dir={tmp_path}/portion"]
+    words += [f"--portion-token={tmp_path}/token", f"--reload-url=http://127.0.0.1:{port}/"]
+    words += [f"--watched-dir={tmp_path}"]
+    compiled = {"PYTHONPYCACHEPREFIX": str(tmp_path), "PYTHONDONTWRITEBYTECODE": ""}
+    with PortionServer(tmp_path / "server") as server:
+        server.give(files)
+        words += [f"--portion-url={server.url}", f"--portion-ca={server.ca}"]
+        once = started.reloader(*words, "--watch-interval=0", NODE_NAME=NODE, **compiled)
+        assert once.wait(DEADLINE) == 0
+        process = started.reloader(*words, NODE_NAME=NODE, **compiled)
+        page = f"http://127.0.0.1:{port}/metrics"
+        until("a stream", lambda: "portion_connected 1" in get(page))
+        server.give({path: text + b"\n" for path, text in files.items()})
+        made = tmp_path / "portion" / "targets" / "large.json"
+        until("the change", lambda: made.stat().st_size > (50 << 20) + 2)
+        until("several tries", lambda: re.search(r"reloads_failed_total ([3-9]|\d\d)", get(page)))
+        assert memory(process) <= LIMIT
 
 
 def web_config(folder: Path) -> Path:

@@ -45,6 +45,10 @@ ARGUMENTS: list[tuple[str, str, Any, Any]] = [
     ),
     ("statefulset-ordinal-from-envvar", "POD_NAME", "", "POD_NAME"),
     ("expand", "CLUSTER", (), ["CLUSTER"]),
+    ("portion-url", "https://a:8443", None, url("https://a:8443")),
+    ("portion-ca", "a", "", "a"),
+    ("portion-token", "a", "", "a"),
+    ("portion-dir", "a", "", "a"),
     ("listen-address", "[::1]:80", None, ("::1", 80)),
     ("web-config-file", "a", "", "a"),
     ("log-format", "json", "logfmt", "json"),
@@ -78,6 +82,8 @@ def test_the_table_of_arguments_is_complete() -> None:
         ["--watch-interval=x"],
         ["--reload-method=smoke"],
         ["--reload-url=nowhere"],
+        ["--portion-url=http://stoker:8443"],
+        ["--portion-url=https://user:password@stoker:8443"],
         ["--listen-address=8080"],
     ],
 )
@@ -323,6 +329,24 @@ def test_a_web_configuration_that_is_not_understood_is_refused(text: str, tmp_pa
     file.write_text(text)
     with pytest.raises(WebConfigError):
         web_config(str(file))
+
+
+@pytest.mark.parametrize("left_out", ["portion-ca", "portion-token", "portion-dir", "NODE_NAME"])
+def test_a_portion_needs_to_know_whom_to_ask_and_for_what(
+    left_out: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is missing is told, before anything is done."""
+    given = {"portion-ca": "ca", "portion-token": "token", "portion-dir": str(tmp_path / "portion")}
+    given.pop(left_out, None)
+    monkeypatch.delenv("NODE_NAME", raising=False)
+    if left_out != "NODE_NAME":
+        monkeypatch.setenv("NODE_NAME", "node-1")
+    words = [f"--{name}={value}" for name, value in given.items()]
+    command = [sys.executable, "-m", "stoker.reloader", "--portion-url=https://a", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert left_out in done.stderr
+    assert not (tmp_path / "portion").exists()
 
 
 def test_passwords_are_checked_against_bcrypt() -> None:

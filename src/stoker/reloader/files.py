@@ -131,15 +131,16 @@ class Output:
     def _place(self, file: str) -> None:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self._part)
-        try:
-            os.link(file, self._part)
-        except OSError as error:
-            if error.errno not in _NO_LINKS:
-                raise
-            _copy(file, self._part)
+        linked(file, self._part)
         os.replace(self._part, self.target)
 
 
-def _copy(source: str, target: str) -> None:
-    with open(target, "wb") as file:
-        file.writelines(_chunks(source))
+def linked(source: str, target: str) -> None:
+    """Give a file a second name; or make a copy, where a file system has no such thing."""
+    try:
+        os.link(source, target)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        with open(target, "wb") as file:
+            file.writelines(_chunks(source))

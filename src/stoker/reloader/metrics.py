@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from stoker.reloader.record import record
 
 TYPE_CHECKING = False
@@ -43,11 +45,33 @@ METRICS: Final = (
 )
 
 
+PORTION_METRICS: Final = (
+    Metric(
+        "reloader_portion_connected",
+        "gauge",
+        "Whether the server of portions has told what is on this node, and tells changes of it.",
+    ),
+    Metric(
+        "reloader_portion_last_commit_timestamp_seconds",
+        "gauge",
+        "When the portion of this node was last brought up to date.",
+    ),
+    Metric("reloader_portion_files", "gauge", "Files of the portion of this node."),
+    Metric(
+        "reloader_portion_refused_total",
+        "counter",
+        "How often what the server of portions said was not taken.",
+    ),
+)
+"""Those of a reloader that gets the portion of its node."""
+
+
 class Metrics:
     """The current values."""
 
-    def __init__(self) -> None:
-        self._values = {metric.name: 0.0 for metric in METRICS}
+    def __init__(self, metrics: Iterable[Metric] = METRICS) -> None:
+        self._metrics = tuple(metrics)
+        self._values = {metric.name: 0.0 for metric in self._metrics}
 
     def add(self, name: str, amount: float = 1) -> None:
         """Count, in `reloader_<name>`."""
@@ -63,5 +87,5 @@ class Metrics:
             f"# HELP {metric.name} {metric.meaning}\n"
             f"# TYPE {metric.name} {metric.kind}\n"
             f"{metric.name} {self._values[metric.name]!r}\n"
-            for metric in METRICS
+            for metric in self._metrics
         )

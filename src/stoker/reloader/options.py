@@ -1,4 +1,4 @@
-"""The command line: the arguments of prometheus-config-reloader, and two of our own.
+"""The command line: the arguments of prometheus-config-reloader, and some of our own.
 
 Every argument can be written with one dash or two, as `--name=value` or `--name value`.
 """
@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from stoker import __version__
 from stoker.reloader.journal import FORMATS, LEVELS
 from stoker.reloader.record import record
-from stoker.reloader.request import url
+from stoker.reloader.request import Url, url
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,6 +42,16 @@ def address(text: str) -> tuple[str, int] | None:
     if ":" not in text or not port.isdecimal():
         raise ValueError(f"`{text}` is not HOST:PORT")
     return host.strip("[]"), int(port)
+
+
+def secure_url(text: str) -> Url | None:
+    """Where to send what nobody else may read; None for nowhere."""
+    if not text:
+        return None
+    found = url(text)
+    if not found.secure or found.user:
+        raise ValueError("not a URL such as https://stoker.monitoring.svc:8443")
+    return found
 
 
 @record
@@ -139,6 +149,17 @@ OPTIONS: Final = (
         many=True,
         value="NAME",
     ),
+    Option(
+        "portion-url",
+        "",
+        "where to get the jobs, targets and credentials of this node ($NODE_NAME); they are not "
+        "asked for if empty",
+        secure_url,
+        value="URL",
+    ),
+    Option("portion-ca", "", "whom to trust there", value="FILE"),
+    Option("portion-token", "", "the token to ask with", value="FILE"),
+    Option("portion-dir", "", "where they lie", value="PATH"),
     Option(
         "listen-address", "", "where to serve /metrics and /healthz; nowhere if empty", address,
         value="HOST:PORT",

@@ -7,6 +7,9 @@
 A failure is tried again after the retry interval, from the start, so that a configuration that was
 mended meanwhile is taken at once. The first round always asks for a reload: the process may have
 started with what lay there before.
+
+The portion of a node, where one is asked for, comes in beside the loop (`subscription`), and is put
+in place, loaded, and put back together with the outputs.
 """
 
 from __future__ import annotations
@@ -15,13 +18,14 @@ import ctypes
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable
 
 from stoker.reloader.expand import ExpansionError, expanded, variables
 from stoker.reloader.files import Fill, Output, digest
 from stoker.reloader.journal import Journal
-from stoker.reloader.metrics import Metrics
+from stoker.reloader.metrics import METRICS, PORTION_METRICS, Metrics
 from stoker.reloader.options import Settings, UsageError, pairs
 from stoker.reloader.trigger import ByHttp, BySignal, RefusedError, ReloadError
 from stoker.reloader.watch import Watcher
@@ -32,7 +36,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final, TypeAlias
 
+    from stoker.reloader.portion import Portion
+    from stoker.reloader.subscription import Subscription
+
+_NODE: Final = "NODE_NAME"
 _FAILED: Final = 1
+_TERMINATED: Final = 143
+_SHORT_TRY: Final = 10.0  # seconds, where there is something to go on with
+_REMINDER: Final = 30.0  # seconds, where there is nothing
 _ONE_HEAP: Final = -8  # M_ARENA_MAX in <malloc.h>
 
 
@@ -41,7 +52,7 @@ Trigger: TypeAlias = Callable[[], None]
 
 
 class Reloader:
-    """The outputs of a pod and what is watched for them."""
+    """The outputs of a pod and what is watched for them; `portions`: that of its node, if any."""
 
     def __init__(
         self,
@@ -51,6 +62,7 @@ class Reloader:
         trigger: Trigger,
         metrics: Metrics,
     ) -> None:
+        self.portions: list[Portion] = []
         self._outputs = [output for output in outputs if output.target]
         self.paths = [*(output.source for output in outputs), *watched]
         self._sources = [output.source for output in outputs]
@@ -59,11 +71,13 @@ class Reloader:
         self._trigger = trigger
         self._metrics = metrics
         self._prepared: int | None = None
-        self._loaded: int | None = None
+        self._loaded: tuple[int, int] | None = None
 
     def write(self) -> None:
         """Write all outputs, without a reload."""
         self._require_sources()
+        for portion in self.portions:
+            portion.begin()
         for output in self._outputs:
             output.prepare(self._fill)
         for output in reversed(self._outputs):
@@ -76,7 +90,9 @@ class Reloader:
         """
         self._require_sources()
         seen = digest(self.paths, self._own)
-        if seen == self._loaded and all(output.exists for output in self._outputs):
+        edition = sum(portion.newest for portion in self.portions)
+        there = all(output.exists for output in self._outputs)
+        if (seen, edition) == self._loaded and there:
             return False
         if seen != self._prepared:
             self._prepared = None
@@ -85,9 +101,7 @@ class Reloader:
             self._prepared = seen
         self._activate()
         self._reload()
-        self._prepared, self._loaded = None, seen
-        for output in self._outputs:
-            output.accept()
+        self._prepared, self._loaded = None, (seen, edition)
         return True
 
     def _require_sources(self) -> None:
@@ -97,6 +111,8 @@ class Reloader:
     def _activate(self) -> None:
         # The first file names the others: they must be there before it.
         try:
+            for portion in self.portions:
+                portion.activate()
             for output in reversed(self._outputs):
                 output.activate()
         except OSError:
@@ -113,6 +129,14 @@ class Reloader:
             if isinstance(error, RefusedError):
                 self._put_back()
             raise
+        else:
+            for output in self._outputs:
+                output.accept()
+            for portion in self.portions:
+                portion.accept()
+        finally:
+            for portion in self.portions:
+                portion.tidy()
         self._metrics.put("last_reload_successful", 1)
         self._metrics.put("last_reload_success_timestamp_seconds", time.time())
 
@@ -121,24 +145,32 @@ class Reloader:
         self._loaded = None
         for output in self._outputs:
             output.put_back()
+        for portion in self.portions:
+            portion.put_back()
 
 
 def run(settings: Settings) -> int:
     """Run until a signal ends it, or once; return the exit status. May raise `UsageError`."""
     _save_memory()
     journal = Journal(settings.log_level, settings.log_format)
-    metrics = Metrics()
+    metrics = Metrics((*METRICS, *PORTION_METRICS) if settings.portion_url else METRICS)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     signal.signal(signal.SIGINT, lambda *_: sys.exit(130))
     try:
-        reloader = _reloader(settings, metrics)
+        portion = _portion(settings)
+        reloader = _reloader(settings, metrics, portion)
         _listen(settings, metrics, journal)
     except (OSError, WebConfigError) as error:
         journal.error("cannot start", reason=error)
         return _FAILED
     if settings.watch_interval == 0:
+        if portion:
+            _await(portion, settings, metrics, journal)
         return _once(reloader, journal)
-    _watch(reloader, settings, metrics, journal)
+    watcher = Watcher(metrics, journal)
+    if portion:
+        _subscribe(portion, settings, metrics, journal, watcher.wake)
+    _watch(reloader, watcher, settings, metrics, journal)
     return 0
 
 
@@ -149,19 +181,36 @@ def _save_memory() -> None:
         library.mallopt(_ONE_HEAP, 1)
 
 
-def _reloader(settings: Settings, metrics: Metrics) -> Reloader:
+def _portion(settings: Settings) -> Portion | None:
+    """The portion of this node, if one is to be asked for."""
+    if not settings.portion_url:
+        return None
+    needed = ("portion_ca", "portion_token", "portion_dir")
+    if unset := [name for name in needed if not getattr(settings, name)]:
+        names = ", ".join(f"--{name.replace('_', '-')}" for name in unset)
+        raise UsageError(f"--portion-url needs {names}")
+    if _NODE not in os.environ:
+        raise UsageError(f"--portion-url: {_NODE} is not set")
+    from stoker.reloader.portion import Portion
+
+    return Portion(settings.portion_dir)
+
+
+def _reloader(settings: Settings, metrics: Metrics, portion: Portion | None) -> Reloader:
     values = variables(os.environ, settings.statefulset_ordinal_from_envvar)
     wanted = settings.expand
     if unset := [name for name in wanted if name not in os.environ]:
         raise UsageError(f"--expand: {', '.join(unset)} is not set")
     everywhere = {name: os.environ[name] for name in wanted}
-    return Reloader(
+    made = Reloader(
         [Output(source, target) for source, target in pairs(settings)],
         [path for path in settings.watched_dir if path],
         lambda lines: expanded(lines, values, everywhere),
         _trigger(settings),
         metrics,
     )
+    made.portions = [portion] if portion else []
+    return made
 
 
 def _trigger(settings: Settings) -> Trigger:
@@ -181,6 +230,43 @@ def _listen(settings: Settings, metrics: Metrics, journal: Journal) -> None:
     journal.info("serving /metrics and /healthz", port=listener.port)
 
 
+def _subscribe(
+    portion: Portion,
+    settings: Settings,
+    metrics: Metrics,
+    journal: Journal,
+    news: Callable[[], None],
+) -> Subscription:
+    from stoker.reloader.subscription import Server, Subscription
+
+    server = Server(
+        settings.portion_url, settings.portion_ca, settings.portion_token, os.environ[_NODE]
+    )
+    made = Subscription(server, portion, metrics, journal, news)
+    made.start()
+    return made
+
+
+def _await(portion: Portion, settings: Settings, metrics: Metrics, journal: Journal) -> None:
+    """Wait for the first commit; where a portion lies here already, not for long.
+
+    It never gives up: an init container that fails is tried again ever more rarely, and an agent on
+    a new node would come up minutes after the operator is back.
+    """
+    # What it is for has not been done, whoever ends it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
+    came = threading.Event()
+    about = {"node": os.environ[_NODE], "server": settings.portion_url}
+    journal.info("asking for the portion of this node", **about)
+    subscription = _subscribe(portion, settings, metrics, journal, came.set)
+    while not came.wait(_SHORT_TRY if portion.newest else _REMINDER):
+        why = subscription.problem
+        if portion.newest:
+            journal.warn("goes on with the portion that lies here", reason=why, **about)
+            return
+        journal.warn("waiting for the first portion of this node", reason=why, **about)
+
+
 def _once(reloader: Reloader, journal: Journal) -> int:
     try:
         reloader.write()
@@ -191,8 +277,9 @@ def _once(reloader: Reloader, journal: Journal) -> int:
     return 0
 
 
-def _watch(reloader: Reloader, settings: Settings, metrics: Metrics, journal: Journal) -> None:
-    watcher = Watcher(metrics, journal)
+def _watch(
+    reloader: Reloader, watcher: Watcher, settings: Settings, metrics: Metrics, journal: Journal
+) -> None:
     journal.info("watching", paths=" ".join(reloader.paths) or "nothing")
     while True:
         # Before the look, so that no change falls between the two.

@@ -37,6 +37,8 @@ class Watcher:
         self._metrics = metrics
         self._journal = journal
         self._poll = select.poll()
+        self._news = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        self._poll.register(self._news, select.POLLIN)
         self._library = ctypes.CDLL(None, use_errno=True)
         self._file = self._library.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
         if self._file < 0:
@@ -55,11 +57,14 @@ class Watcher:
         watched = [folder for folder in sorted(folders) if self._add(folder)]
         self._metrics.put("watches", len(watched))
 
+    def wake(self) -> None:
+        """Tell of a change that the kernel does not tell of, from any thread."""
+        os.eventfd_write(self._news, 1)
+
     def wait(self, seconds: float, delay: float) -> None:
         """Return after a change, once there was none for the delay; else after these seconds."""
         if self._file < 0:
-            time.sleep(min(seconds, _WITHOUT))
-            return
+            seconds = min(seconds, _WITHOUT)
         end = time.monotonic() + seconds
         if not self._changed(seconds):
             return
@@ -80,11 +85,16 @@ class Watcher:
 
     def _changed(self, seconds: float) -> bool:
         """Whether something changes within the time; what is told of it is only counted."""
-        if not self._poll.poll(seconds * 1000):
-            return False
+        ready = {file for file, _ in self._poll.poll(seconds * 1000)}
+        if self._news in ready:
+            os.eventfd_read(self._news)
+        if self._file in ready:
+            self._count()
+        return bool(ready)
+
+    def _count(self) -> None:
         data = os.read(self._file, 65536)
         place = 0
         while place < len(data):
             place += _EVENT.size + _EVENT.unpack_from(data, place)[3]
             self._metrics.add("watch_events_total")
-        return True
