@@ -17,6 +17,8 @@ from stoker.settings import OperatorSettings
 EXAMPLE = Path(__file__).parents[2] / "example"
 DAEMON_SET = EXAMPLE / "prometheus-agent" / "daemonset"
 COMMON, APPS = DAEMON_SET / "common.yaml", DAEMON_SET / "apps.yaml"
+# Its pods depend on flags of the operator.
+OPERATOR_DISCOVERY = DAEMON_SET / "operator-discovery.yaml"
 SCENARIOS = sorted(path for path in DAEMON_SET.glob("*.yaml") if path not in (COMMON, APPS))
 
 Capture = pytest.CaptureFixture[str]
@@ -35,6 +37,7 @@ def test_there_is_a_manifest_for_each_scenario() -> None:
         "downward-api",
         "host-path-wal",
         "node-pool",
+        "operator-discovery",
         "podmonitors",
         "servicemonitors",
     ]
@@ -47,12 +50,13 @@ def test_a_scenario_is_valid_and_everything_in_it_is_used(path: Path, capsys: Ca
     """`stoker lint` and `stoker render` have nothing to say, and each agent has targets."""
     assert main(["lint", "--strict", str(path)]) == 0
     capsys.readouterr()
-    assert main(["render", str(COMMON), str(path)]) == 0
+    portions = path == OPERATOR_DISCOVERY
+    assert main(["render", str(COMMON), str(path), *(["--config-only"] if portions else [])]) == 0
     summary = capsys.readouterr().err
     assert "rejected  " not in summary
     assert "note  " not in summary
     assert ": 0 used" not in summary
-    assert "made      DaemonSet monitoring/" in summary
+    assert portions or "made      DaemonSet monitoring/" in summary
     found = world(COMMON, path)
     used = [line for line in summary.splitlines() if line.startswith("  used ")]
     assert len(used) == len(found.resources)
@@ -92,7 +96,7 @@ def test_scenarios_can_be_applied_together() -> None:
     found = world(DAEMON_SET)
     assert not found.refused
     agents = [each for each in found.workloads if isinstance(each, PrometheusAgent)]
-    assert [overlaps(each, found) for each in agents] == [()] * 8
+    assert [overlaps(each, found) for each in agents] == [()] * 9
 
 
 # --- The shop, which `make run` shows -------------------------------------------------------------
