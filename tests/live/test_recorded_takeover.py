@@ -19,5 +19,6 @@ def test_a_takeover_of_the_shop_replaces_no_pod_and_rewrites_no_text() -> None:
     changes = Changes.between(trial.before, trial.after)
     assert list(unwanted(changes, set())) == []
     assert (changes.gained, changes.told, trial.after.problems) == ([], [], {})
+    assert list(trial.foreseen.mistakes(changes)) == []
     found = lines(world, trial.after.in_namespace(shop.NAMESPACE))
     assert [line for line in found if not is_on_purpose(line)] == []

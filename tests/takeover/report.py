@@ -20,6 +20,9 @@ def report(trial: Trial, worlds: Sequence[Case], *, verbose: bool) -> bool:
     there = Changes.between(trial.before, trial.after)
     excused = excused_sets(there)
     bad = list(unwanted(there, excused))
+    mistakes = list(trial.foreseen.mistakes(there))
+    bad += [f"foreseen otherwise: {line}" for line in mistakes]
+    print(f"foreseen otherwise: {len(mistakes)}")
     for world in worlds:
         bad += _of_world(world, trial, verbose=verbose)
     if not worlds:

@@ -8,6 +8,7 @@ from typing import Final
 from msgspec import Struct
 
 from tests.conformance.cases import Case
+from tests.takeover.foresight import Foresight
 from tests.takeover.operators import OURS, PEER, running, workloads
 from tests.takeover.snapshot import Snapshot
 from tests.takeover.world import add_objects_of_the_peer, furnish
@@ -19,10 +20,14 @@ _NODES: Final = 3
 
 
 class Trial(Struct, frozen=True):
-    """What there was with the peer, then with us, and with the peer again where it came back."""
+    """What there was with the peer, then with us, and with the peer again where it came back.
+
+    `foreseen` is what was said of it beforehand.
+    """
 
     before: Snapshot
     after: Snapshot
+    foreseen: Foresight
     back: Snapshot | None = None
 
 
@@ -44,7 +49,8 @@ def of_recorded(cluster: Cluster, worlds: Sequence[Case]) -> Trial:
         furnish(cluster, world.given)
         add_objects_of_the_peer(cluster, world)
     before = Snapshot.settled(cluster)
-    return Trial(before, _taken_over(cluster, flags, before))
+    foreseen = Foresight.of(cluster, flags)
+    return Trial(before, _taken_over(cluster, flags, before), foreseen)
 
 
 def of_process(cluster: Cluster, flags: Sequence[str]) -> Trial:
@@ -52,10 +58,11 @@ def of_process(cluster: Cluster, flags: Sequence[str]) -> Trial:
     say(f"{len(workloads(cluster))} workloads: the peer works")
     with running(PEER, cluster, flags):
         before = Snapshot.settled(cluster)
+    foreseen = Foresight.of(cluster, flags)
     after = _taken_over(cluster, flags, before)
     say("the peer comes back")
     with running(PEER, cluster, flags):
-        return Trial(before, after, Snapshot.settled(cluster))
+        return Trial(before, after, foreseen, Snapshot.settled(cluster))
 
 
 def _taken_over(cluster: Cluster, flags: Sequence[str], before: Snapshot) -> Snapshot:

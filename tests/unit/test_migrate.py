@@ -13,10 +13,17 @@ from stoker.api.admit import admit
 from stoker.api.kinds import version_of
 from stoker.api.prometheus import RULES_OF_MODES
 from stoker.offline.manifests import read
-from stoker.offline.migration.fields import DAEMON_SET, FORBIDDEN, STATEFUL_SET, removed
+from stoker.offline.migration.fields import (
+    DAEMON_SET,
+    FORBIDDEN,
+    STATEFUL_SET,
+    WantedDiscovery,
+    removed,
+)
 from stoker.offline.migration.plan import Migration, migration
 from stoker.offline.migration.text import edited
 from stoker.offline.world import world_of
+from stoker.yamltree import parse
 from tests.builders import node, thing
 
 Object = dict[str, Any]
@@ -77,7 +84,8 @@ FULL: Object = {
     "additionalScrapeConfigs": {"name": "more", "key": "jobs"},
     "shardingStrategy": {"mode": "Address"},
     **EVERYTHING,
-    "daemonSet": {"minReadySeconds": 5},
+    "daemonSet": {"minReadySeconds": 5, "discovery": "Operator"},
+    "apiserverConfig": {"host": "https://other"},
     "version": "v3.5.0",
 }
 
@@ -100,6 +108,57 @@ def test_what_is_left_is_taken_by_the_api_server(tmp_path: Path, mode: str) -> N
     assert version is not None
     assert admit(version, found.manifest).findings == ()
     assert not found.problems
+
+
+@pytest.mark.parametrize("spread", [True, False])
+def test_an_agent_on_nodes_may_change_who_finds_its_targets(tmp_path: Path, spread: bool) -> None:
+    """In either direction, with what goes with it, and back to what it was."""
+    settings = {"minReadySeconds": 5, "discovery": "Kubernetes"}
+    given = agent(mode=DAEMON_SET, daemonSet=settings, serviceMonitorSelector={})
+    wanted = WantedDiscovery("Operator", "Spread" if spread else None)
+    there = plan(tmp_path, given, to=DAEMON_SET, discovery=wanted)
+    shared = {"targetsWithoutAgent": "Spread"} if spread else {}
+    assert not there.is_done
+    assert there.manifest["spec"]["daemonSet"] == settings | {"discovery": "Operator"} | shared
+    assert there.patch["spec"]["daemonSet"] == {"discovery": "Operator", **shared}
+    assert there.problems == ()
+    assert "--node-discovery-url" in there.steps[0]
+    assert "rollout status" in there.steps[2]
+    assert "an endpoint that names no node" in str(there.notes) or spread
+    again = plan(tmp_path, there.manifest, to=DAEMON_SET, discovery=wanted)
+    assert again.is_done
+    back = plan(tmp_path, there.manifest, to=DAEMON_SET, discovery=WantedDiscovery("Kubernetes"))
+    assert back.manifest["spec"] == given["spec"]
+    assert "can-i watch pods" in back.steps[0]
+    away = plan(tmp_path, there.manifest, to=STATEFUL_SET)
+    assert [each.field for each in away.removed] == ["daemonSet"]
+    assert "can-i watch pods" in away.steps[0]
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "",
+        "  daemonSet:\n    # slowly\n    minReadySeconds: 5\n",
+        "  daemonSet:\n    discovery: Kubernetes\n",
+    ],
+    ids=["without", "beside others", "in place of another"],
+)
+def test_comments_stay_where_discovery_changes(tmp_path: Path, inside: str) -> None:
+    """The lines of `daemonSet` come, or become others, and nothing else does."""
+    text = (
+        "apiVersion: monitoring.coreos.com/v1alpha1\nkind: PrometheusAgent\n"
+        f"metadata:\n  name: light\nspec:\n  # of ours\n  mode: DaemonSet\n{inside}"
+        "  version: v3.5.0 # newest\n"
+    )
+    given = parse(text)
+    assert isinstance(given, dict)
+    found = plan(tmp_path, given, to=DAEMON_SET, discovery=WantedDiscovery("Operator", "Spread"))
+    made = edited(text, (), DAEMON_SET, found.manifest, found.settings)
+    assert made is not None
+    assert parse(made) == found.manifest
+    assert {"  # of ours", "  version: v3.5.0 # newest"} <= set(made.splitlines())
+    assert ("    # slowly" in made) is ("slowly" in inside)
 
 
 def test_only_what_breaks_a_rule_goes() -> None:

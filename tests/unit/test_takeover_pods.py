@@ -18,7 +18,7 @@ from stoker.build.drift import differences
 from stoker.generate.rules import CONFIG_MAP_LIMIT
 from stoker.plan import Existing, kept_of, objects_for, shared_service_of
 from stoker.ref import ref_of
-from stoker.select.assets import Contents
+from stoker.select.assets import AssetsAtHand
 from stoker.select.workload import Workload
 from stoker.settings import Capabilities, ObjectSettings
 from tests.builders import alert, typed
@@ -55,9 +55,9 @@ def objects(
     owner: Workload, rules: Sequence[PrometheusRule], theirs: Sequence[Files]
 ) -> list[Object]:
     """What we make of a workload whose ConfigMaps with rules are there."""
-    kept = kept_of(owner, CAPABILITIES, Contents())
-    kept.put_all({ref_of(each): each for each in rules}, Contents())
-    contents = kept.contents(Contents(), Existing(rules=theirs))
+    kept = kept_of(owner, CAPABILITIES, AssetsAtHand())
+    kept.put_all({ref_of(each): each for each in rules}, AssetsAtHand())
+    contents = kept.contents(AssetsAtHand(), Existing(rules=theirs))
     return objects_for(owner, CAPABILITIES, SETTINGS, contents)
 
 
@@ -177,7 +177,7 @@ def test_shards_of_an_agent_do_not_outlive_being_scaled_away() -> None:
     """They answer no queries; only a server's targets are kept from shards that live on."""
     owner = agent(shards=3)
     monitor = made(PodMonitor, "cart", {"podMetricsEndpoints": [{"port": "web"}]})
-    decision = decide(owner, [monitor], {"shop": {}}, Contents(), CAPABILITIES)
+    decision = decide(owner, [monitor], {"shop": {}}, AssetsAtHand(), CAPABILITIES)
     assert "modulus: 3" in decision.text
     assert "__tmp_current_shard" not in decision.text
     found = objects_for(owner, CAPABILITIES, SETTINGS, decision.contents)

@@ -2,9 +2,10 @@
 
   stoker migrate agent-mode --to DaemonSet deploy/     an agent on every node, or in StatefulSets
   stoker migrate storage-version --dry-run             objects that lie in an old version in etcd
+  stoker migrate takeover                              from prometheus-operator to stoker
 
-`stoker migrate WHAT --help` says more. `agent-mode` writes nothing, neither to files nor to a
-cluster; `storage-version` writes to the cluster, unless --dry-run is given.
+`stoker migrate WHAT --help` says more. `agent-mode` and `takeover` write nothing, neither to files
+nor to a cluster; `storage-version` writes to the cluster, unless --dry-run is given.
 """
 
 import argparse
@@ -12,6 +13,7 @@ from importlib import import_module
 
 MIGRATIONS = {
     "agent-mode": "run a PrometheusAgent in its other mode",
+    "takeover": "say what happens when stoker takes over from prometheus-operator",
     "storage-version": "store all objects in the storage version of their kind",
 }
 

@@ -1,8 +1,9 @@
-"""Show what it takes to run a PrometheusAgent in its other mode, and print its new manifest.
+"""Show what it takes to run a PrometheusAgent in another way, and print its new manifest.
 
   stoker migrate agent-mode --to DaemonSet deploy/          agents in manifests
   stoker migrate agent-mode --to StatefulSet --context prod monitoring/light      … in a cluster
   stoker migrate agent-mode --to DaemonSet --beside deploy/ > new.yaml
+  stoker migrate agent-mode --to DaemonSet --discovery Operator deploy/     who finds its targets
 
 The new manifest goes to standard output; in files comments stay where that can be done. What must
 go and what is lost with it, what nobody will scrape any more (as agents on nodes cannot, or as no
@@ -51,6 +52,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--to", required=True, choices=("DaemonSet", "StatefulSet"), help="the mode to change to"
     )
     parser.add_argument(
+        "--discovery",
+        choices=("Kubernetes", "Operator"),
+        help="who finds the targets of agents on nodes (default: as it is), also for agents that "
+        "are on nodes already",
+    )
+    parser.add_argument(
+        "--targets-without-agent",
+        choices=("Nobody", "Spread"),
+        help="who scrapes targets that have no agent on their node (default: as it is)",
+    )
+    parser.add_argument(
         "--workload", metavar="[NS/]NAME", help="only the agent of this name (default: all)"
     )
     parser.add_argument(
@@ -76,6 +88,8 @@ def run(options: argparse.Namespace) -> int:
     from stoker.offline.world import world_of
 
     names = [options.workload] if options.workload else []
+    if options.to != "DaemonSet" and (options.discovery or options.targets_without_agent):
+        return failed(_NAME, "--discovery and --targets-without-agent are for --to DaemonSet")
     try:
         readings, names = _given(options, names)
     except StokerError as error:
@@ -128,12 +142,14 @@ def _is_meant(reading: "Manifest", names: "Sequence[str]") -> bool:
 
 
 def _plan(reading: "Manifest", world: "World", options: argparse.Namespace) -> "Migration":
+    from stoker.offline.migration.fields import WantedDiscovery
     from stoker.offline.migration.plan import migration
 
     return migration(
         reading.object,
         options.to,
         world,
+        discovery=WantedDiscovery(options.discovery, options.targets_without_agent),
         beside=options.beside,
         in_cluster=_asks_cluster(options),
     )
@@ -190,7 +206,7 @@ def _text(reading: "Manifest", plan: "Migration") -> tuple[str, str]:
     gone = {each.field for each in plan.removed}
     kept = None
     if not reading.path and not reading.text.startswith("{"):
-        kept = edited(reading.text, gone, plan.after, plan.manifest)
+        kept = edited(reading.text, gone, plan.after, plan.manifest, plan.settings)
     if kept is not None:
         note = "the manifest is yours with lines taken out: look at the comments around them"
         return f"{further}---\n{kept}", note
@@ -202,7 +218,9 @@ def _report(plan: "Migration", note: str) -> "Iterator[str]":
     if plan.is_done:
         yield f"PrometheusAgent {plan.agent}: is a {plan.after} already, nothing to do"
         return
-    yield f"PrometheusAgent {plan.agent}: {plan.before} -> {plan.after}"
+    yield f"PrometheusAgent {plan.agent}: {_to(plan)}"
+    for name, value in plan.settings.items():
+        yield f"  becomes   spec.daemonSet.{name}: {value or 'unset'}"
     for word, losses in (("goes", plan.removed), ("idle", plan.idle)):
         for each in losses:
             instead = f"; instead: {each.instead}" if each.instead else ""
@@ -218,6 +236,12 @@ def _report(plan: "Migration", note: str) -> "Iterator[str]":
         yield "  once      no other Prometheus or agent here takes any of its monitors"
     yield from (f"  note      {each}" for each in (*plan.notes, note) if each)
     yield from (f"  step {number}    {each}" for number, each in enumerate(plan.steps, 1))
+
+
+def _to(plan: "Migration") -> str:
+    if plan.before != plan.after:
+        return f"{plan.before} -> {plan.after}"
+    return f"stays a {plan.after}"
 
 
 def _on_nodes(plan: "Migration") -> "Iterator[str]":

@@ -37,7 +37,7 @@ from stoker.cli.terminal import failed, harmless
 if TYPE_CHECKING:
     from stoker.api.crd import Kind
     from stoker.cluster.definitions import Definition
-    from stoker.cluster.storage_version import Migration
+    from stoker.cluster.storage_version import StorageMigration
     from stoker.kube.access import Access
     from stoker.kube.client import Client
 
@@ -93,9 +93,9 @@ async def _migrated(
 ) -> int:
     from stoker import __version__
     from stoker.kube.client import Client
-    from stoker.kube.limits import Limits
+    from stoker.kube.limits import RateLimit
 
-    limits = Limits(options.qps, burst=max(int(options.qps), 1))
+    limits = RateLimit(options.qps, burst=max(int(options.qps), 1))
     agent = f"stoker-migrate/{__version__}"
     async with Client(access, limits=limits, user_agent=agent) as client:
         definitions = await _definitions(client, kinds)
@@ -126,9 +126,9 @@ async def _definitions(client: "Client", kinds: "list[Kind]") -> "list[Definitio
 
 
 async def _one(client: "Client", definition: "Definition", progress: "_Progress") -> int:
-    from stoker.cluster.storage_version import Migration, NotStartedError, StoppedError
+    from stoker.cluster.storage_version import NotStartedError, StoppedError, StorageMigration
 
-    migration = Migration(client, definition, told=progress.told, dry_run=progress.dry_run)
+    migration = StorageMigration(client, definition, told=progress.told, dry_run=progress.dry_run)
     progress.begin(migration)
     try:
         await migration.run()
@@ -142,7 +142,7 @@ async def _one(client: "Client", definition: "Definition", progress: "_Progress"
     return _report(migration, dry_run=progress.dry_run)
 
 
-def _report(migration: "Migration", *, dry_run: bool) -> int:
+def _report(migration: "StorageMigration", *, dry_run: bool) -> int:
     """Say what came of it on standard output; the exit status."""
     definition, counts = migration.definition, migration.counts
     if not (counts.written or counts.failures) and migration.began_migrated:
@@ -183,14 +183,14 @@ class _Progress:
     def __init__(self, terminal: bool, *, dry_run: bool) -> None:
         self.dry_run = dry_run
         self._terminal = terminal
-        self._migration: Migration | None = None
+        self._migration: StorageMigration | None = None
         self._open = False
 
-    def begin(self, migration: "Migration") -> None:
+    def begin(self, migration: "StorageMigration") -> None:
         """A kind is next."""
         self._migration = migration
 
-    def told(self, migration: "Migration") -> None:
+    def told(self, migration: "StorageMigration") -> None:
         """One object more."""
         counts = migration.counts
         if self._terminal:

@@ -11,7 +11,13 @@
     change.py    all of it for one workload, and in one sentence
     consolidated.py  the ScrapeConfigs that are kept in place of monitors, for all workloads
     overlay.py   a state with manifests on top of it
-    between.py   two states that are known whole
+
+And what happens if we take over what another operator wrote:
+
+    handover.py  a workload as it is: pods, objects, and what the two judge otherwise
+    taken.py     what an operator took, as the objects tell that it wrote
+    defaults.py  what an API server fills in, which is no difference
+    definitions.py  the definition of a kind beside ours, field by field
 
 All of it is pure.
 """

@@ -6,6 +6,8 @@ from enum import StrEnum
 from msgspec import Struct
 
 from stoker.api.core import Object
+from stoker.compare.consolidated import StandInChanges
+from stoker.compare.discovery import discovery
 from stoker.compare.lines import FileDiff, file_diff
 from stoker.compare.objects import (
     Action,
@@ -14,9 +16,10 @@ from stoker.compare.objects import (
     changed_from_live,
     gone,
 )
-from stoker.compare.plan import Planned
-from stoker.ref import Ref, by_path, ref_of_manifest
+from stoker.compare.plan import Planned, planned
+from stoker.ref import Ref, by_path, ref_of, ref_of_manifest
 from stoker.validate.verdicts import Outcome
+from stoker.view.view import View
 from stoker.view.wording import counted
 
 _SHOWN = 3
@@ -36,7 +39,8 @@ class Change(Struct, frozen=True, kw_only=True, rename="camel"):
 
     `selected` and `deselected` are resources that the workload takes now or no longer; `rejected`
     those that it refuses now, with the reason, `unknown` those of which that cannot be told;
-    `accepted` those that it refused. `configuration` is the diff of what its pods read, `objects`
+    `accepted` those that it refused. `discovery` is what changes in how agents on nodes come to
+    their targets, in words. `configuration` is the diff of what its pods read, `objects`
     are those that are written or removed; `blocked` says why nothing is written, where that is new.
     """
 
@@ -49,6 +53,7 @@ class Change(Struct, frozen=True, kw_only=True, rename="camel"):
     rejected: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     accepted: tuple[str, ...] = ()
+    discovery: str = ""
     blocked: str = ""
     notes: tuple[str, ...] = ()
     action: Action = Action.CHANGED
@@ -57,7 +62,8 @@ class Change(Struct, frozen=True, kw_only=True, rename="camel"):
     def is_nothing(self) -> bool:
         """Whether nothing happens at all."""
         resources = (self.selected, self.deselected, self.rejected, self.unknown, self.accepted)
-        return not (self.objects or self.configuration or self.blocked or any(resources))
+        happening = (self.objects, self.configuration, self.blocked, self.discovery)
+        return not (any(happening) or any(resources))
 
     @property
     def sentence(self) -> str:
@@ -98,6 +104,7 @@ def change_of(
         workload=title,
         pods=_pods(objects),
         objects=objects,
+        discovery="" if blocked or action is not Action.CHANGED else discovery(before, after),
         blocked=blocked if not before or blocked != before.blocked else "",
         configuration=None
         if blocked or action is not Action.CHANGED
@@ -212,6 +219,8 @@ def written_and_removed(objects: Sequence[ObjectChange]) -> Iterator[str]:
 def _parts(change: Change) -> Iterator[str]:
     if change.action is not Action.CHANGED:
         yield {Action.NEW: "new", Action.GONE: "gone"}[change.action]
+    if change.discovery:
+        yield change.discovery
     if change.configuration:
         yield "configuration changes"
     yield from written_and_removed(change.objects)
@@ -224,3 +233,21 @@ def _parts(change: Change) -> Iterator[str]:
             more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
             yield f"{word}: {', '.join(found[:_SHOWN])}{more}"
     yield from change.notes
+
+
+def changes_between(before: View, after: View) -> Comparison:
+    """What happens between two states that are known whole, such as two folders.
+
+    Workloads to which something happens, in the order of kinds and names.
+    """
+    old = {ref_of(each): each for each in before.workloads}
+    new = {ref_of(each): each for each in after.workloads}
+    found, stand_ins = [], StandInChanges()
+    for key in sorted(old.keys() | new.keys()):
+        one = planned(before, old[key]) if key in old else None
+        other = planned(after, new[key], before=before.assets) if key in new else None
+        stand_ins.gather(one, other)
+        change = change_of(one, other)
+        if not change.is_nothing:
+            found.append(change)
+    return Comparison(tuple(found), consolidated=tuple(stand_ins.changes()))

@@ -19,7 +19,7 @@ from stoker.select.choice import Resource
 from stoker.select.consolidated import CONSOLIDATED_BY, monitor_behind
 
 
-class StandIns(Struct):
+class StandInChanges(Struct):
     """What all workloads want in place of monitors, before and after.
 
     `kept` are those of workloads for which nothing is written: theirs stay as they are.
@@ -50,7 +50,7 @@ class StandIns(Struct):
         others = {key for key, each in there.items() if _writer_of(each.metadata) != writer}
         ours = {key: each for key, each in there.items() if key not in foreign}
         left = {key: each for key, each in self.after.items() if key not in foreign}
-        return StandIns(after=left, kept=self.kept | others)._changes(ours)
+        return StandInChanges(after=left, kept=self.kept | others)._changes(ours)
 
     def foreign(self, found: Iterable[Resource]) -> Iterator[str]:
         """Those that cannot be written since somebody else has one of that name, in sentences."""

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from stoker.api.core import ObjectMeta
 from stoker.ref import Ref, ref_of
-from stoker.select.assets import Contents, Missing, Source, WholeAssets
+from stoker.select.assets import AssetsAtHand, Missing, Source, WholeAssets
 from stoker.select.choice import Resource
 from stoker.select.workload import Workload
 from stoker.view.view import View
@@ -26,7 +26,7 @@ class Manifests(Struct, frozen=True, kw_only=True):
     workloads: tuple[Workload, ...] = ()
     resources: tuple[Resource, ...] = ()
     namespaces: Mapping[str, Mapping[str, str]] = {}
-    contents: Contents = Contents()
+    contents: AssetsAtHand = AssetsAtHand()
 
 
 def overlaid(view: View, manifests: Manifests, foreign: Mapping[Ref, ObjectMeta]) -> View:
@@ -78,7 +78,7 @@ def _on_top(found: Any, manifest: Any, foreign: ObjectMeta | None) -> Any:
 class Overlaid(Struct, frozen=True):
     """Assets of manifests, and below them those of the cluster."""
 
-    manifests: Contents
+    manifests: AssetsAtHand
     below: WholeAssets
 
     def value(self, source: Source) -> str | Missing:

@@ -16,7 +16,7 @@ from stoker.plan.nodes import placing_of
 from stoker.select.choice import Monitor
 from stoker.select.nodes import Placing, absence, never_meet
 from stoker.select.workload import AnyPrometheus, scraper_of
-from stoker.settings import Capabilities, ObjectSettings, OperatorSettings
+from stoker.settings import SOME_OPERATOR, Capabilities, ObjectSettings
 from stoker.targets.objects import Node
 from stoker.view.view import View
 
@@ -51,7 +51,7 @@ def on_nodes(
     `scrapers` are the resources that it takes, by their titles, each with all that will take it.
     """
     everybody = {id(each): each for _, takers in scrapers.values() for each in (agent, *takers)}
-    view = view_of(replace(world, workloads=list(everybody.values())), OperatorSettings())
+    view = view_of(replace(world, workloads=list(everybody.values())), SOME_OPERATOR)
     reach = reach_of(view, agent)
     if reach is None:
         return OnNodes()

@@ -1,31 +1,37 @@
 """All that is to be known before an agent changes its mode, as one value."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from stoker.api.core import Object
 from stoker.api.prometheus import PrometheusAgent
 from stoker.build.modes import mode_change_held
 from stoker.errors import DecodeError
 from stoker.offline.migration.fields import (
+    AS_IT_IS,
     DAEMON_SET,
+    NOTHING,
     STATEFUL_SET,
     Loss,
+    WantedDiscovery,
     idle,
     merge_patch,
     migrated,
     mode_of,
     removed,
     spec_of,
+    with_settings,
 )
 from stoker.offline.migration.nodes import OnNodes, on_nodes
 from stoker.offline.migration.steps import steps
 from stoker.offline.migration.targets import Overlap, agent_of, homeless, overlaps, takers
 from stoker.offline.problems import problems
 from stoker.offline.world import DEFAULT_NAMESPACE, World
-from stoker.settings import Capabilities, ObjectSettings
+from stoker.select.workload import scraper_of
+from stoker.settings import SOME_OPERATOR, Capabilities
 
 _BESIDE: Final = "-central"
 # What an agent beside those on nodes has no use for: their monitors, and being on a node itself.
@@ -44,7 +50,8 @@ class Migration(Struct, frozen=True):
     `removed` are fields that must go, `idle` those that do nothing there. `homeless` is what nobody
     will scrape, `overlaps` who scrapes the same, `problems` what the API server or the operator
     will refuse. `nodes` is what becomes of the targets of an agent on nodes. `beside` is a
-    StatefulSet agent for what is homeless, if one was asked for.
+    StatefulSet agent for what is homeless, if one was asked for. `settings` are the members of
+    `daemonSet` that become others, None for one that goes.
     """
 
     agent: str
@@ -61,11 +68,12 @@ class Migration(Struct, frozen=True):
     manifest: Object = {}
     beside: Object | None = None
     patch: Object = {}
+    settings: Mapping[str, str | None] = NOTHING
 
     @property
     def is_done(self) -> bool:
         """Whether the agent is in that mode already, as it should be."""
-        return self.before == self.after and not self.removed
+        return self.before == self.after and not self.removed and not self.settings
 
     @property
     def needs_care(self) -> bool:
@@ -81,18 +89,26 @@ def identity_of(manifest: Object) -> str:
     return f"{fields.get('namespace') or DEFAULT_NAMESPACE}/{fields.get('name') or ''}"
 
 
-def migration(
-    manifest: Object, mode: str, world: World, *, beside: bool = False, in_cluster: bool = False
+def migration(  # noqa: PLR0913 - what is asked for
+    manifest: Object,
+    mode: str,
+    world: World,
+    *,
+    discovery: WantedDiscovery = AS_IT_IS,
+    beside: bool = False,
+    in_cluster: bool = False,
 ) -> Migration:
     """What becomes of an agent in a mode, among everything else in the world.
 
-    With `beside`, a StatefulSet agent takes what agents on nodes cannot. `in_cluster` tells
-    whether the manifest is a cluster's, which changes the steps.
+    `discovery` is how it shall come to its targets on nodes. With `beside`, a StatefulSet agent
+    takes what agents on nodes cannot. `in_cluster` tells whether the manifest is a cluster's, which
+    changes the steps.
     """
-    before, gone = mode_of(manifest), removed(spec_of(manifest), mode)
-    if before == mode and not gone:
+    settings = discovery.settings(spec_of(manifest)) if mode == DAEMON_SET else NOTHING
+    before, gone = mode_of(manifest), removed(with_settings(spec_of(manifest), settings), mode)
+    if before == mode and not gone and not settings:
         return Migration(identity_of(manifest), before, mode)
-    made = migrated(manifest, mode, gone)
+    made = migrated(manifest, mode, gone, settings)
     further = _beside(manifest, gone) if beside and mode == DAEMON_SET else None
     wrong = [f"{each.path}: {each.message}" for each in problems(made) if not each.warning]
     try:
@@ -107,7 +123,7 @@ def migration(
     nodes = OnNodes()
     if mode == DAEMON_SET:
         nodes = on_nodes(new, world, takers(new, world, besides))
-    return Migration(
+    found = Migration(
         agent=identity_of(manifest),
         before=before,
         after=mode,
@@ -118,18 +134,25 @@ def migration(
         problems=(*wrong, *_unset_variables(made, mode), *_held(old, new)),
         nodes=nodes,
         notes=(*_unchecked(world), *_NOTES[mode](new, nodes), *_not_inherited(manifest, further)),
-        steps=steps(
-            old,
-            mode,
-            gone,
-            homeless=bool(left),
-            lost=bool(nodes.lost),
-            beside=further,
-            in_cluster=in_cluster,
-        ),
         manifest=made,
         beside=further,
-        patch=merge_patch(gone, mode),
+        patch=merge_patch(gone, mode, settings),
+        settings=settings,
+    )
+    return replace(found, steps=_steps(found, old, new, in_cluster=in_cluster))
+
+
+def _steps(
+    found: Migration, old: PrometheusAgent, new: PrometheusAgent, *, in_cluster: bool
+) -> tuple[str, ...]:
+    return steps(
+        old,
+        new,
+        found.patch,
+        homeless=bool(found.homeless),
+        lost=bool(found.nodes.lost),
+        beside=found.beside,
+        in_cluster=in_cluster,
     )
 
 
@@ -161,7 +184,7 @@ def _beside(manifest: Object, gone: tuple[Loss, ...]) -> Object | None:
 
 def _held(old: PrometheusAgent, new: PrometheusAgent) -> Iterator[str]:
     """That the operator would not begin the change, which is better known beforehand."""
-    why = mode_change_held(old, new, Capabilities(), ObjectSettings())
+    why = mode_change_held(old, new, Capabilities(), SOME_OPERATOR.objects)
     if why:
         yield f"the operator would hold the change: {why}"
 
@@ -225,7 +248,10 @@ def _notes_on_nodes(agent: PrometheusAgent, nodes: OnNodes) -> Iterator[str]:
         if not spec.tolerations:
             yield "without tolerations nodes with taints have no agent and are not scraped"
         yield "which nodes have no agent is told where Nodes are among the manifests"
-    if spec.service_monitor_selector is not None:
+    scraper = scraper_of(agent, Capabilities())
+    if not scraper.portions:
+        yield "every node gets the credentials of every monitor, unless discovery is Operator"
+    if spec.service_monitor_selector is not None and not scraper.spread:
         yield "an endpoint that names no node in its EndpointSlice is scraped by nobody"
     if spec.replica_external_label_name != "":
         label = spec.replica_external_label_name or "prometheus_replica"

@@ -5,14 +5,13 @@ from collections.abc import Iterator
 from shlex import quote
 from typing import Final
 
-from msgspec.structs import replace
-
 from stoker.api.core import Object
 from stoker.api.monitors import ServiceMonitorSpec
 from stoker.api.prometheus import PrometheusAgent
+from stoker.build.names import daemon_set_name
 from stoker.generate.servicemonitor import role_of
-from stoker.offline.migration.fields import DAEMON_SET, Loss, merge_patch
-from stoker.select.workload import scraper_of
+from stoker.offline.migration.fields import DAEMON_SET, STATEFUL_SET
+from stoker.select.workload import Scraper, scraper_of
 from stoker.settings import Capabilities
 
 # Pods, StatefulSets, DaemonSets and claims of an agent, and of nothing else.
@@ -21,8 +20,8 @@ _OF_AGENT: Final = "app.kubernetes.io/name=prometheus-agent,operator.prometheus.
 
 def steps(  # noqa: PLR0913 - what the steps depend on
     agent: PrometheusAgent,
-    mode: str,
-    gone: tuple[Loss, ...],
+    after: PrometheusAgent,
+    patch: Object,
     *,
     homeless: bool,
     lost: bool,
@@ -30,20 +29,51 @@ def steps(  # noqa: PLR0913 - what the steps depend on
     in_cluster: bool,
 ) -> tuple[str, ...]:
     """The steps, each a sentence, with a command after a colon where there is one."""
+    mode = after.spec.mode or STATEFUL_SET
+    old, new = (scraper_of(each, Capabilities()) for each in (agent, after))
     where = f"-n {quote(agent.metadata.namespace or '')}"
     name = quote(agent.metadata.name or "")
     found = [*_first(where, homeless, beside)]
     if lost:
+        shared = " or targetsWithoutAgent: Spread," if new.portions else ""
         found.append(
-            "have agents where the lost targets are, by tolerations, nodeSelector and affinity, "
-            "or let another Prometheus or agent take their monitors, or let them go"
+            f"have agents where the lost targets are, by tolerations, nodeSelector and affinity,"
+            f"{shared} or let another Prometheus or agent take their monitors, or let them go"
         )
-    if mode == DAEMON_SET:
-        found += _reading_rights(agent)
-    found.append(_change(where, name, mode, gone, in_cluster))
-    found += _waiting(where, name, mode)
+    if new.portions and not old.portions:
+        found.append(_OPERATOR)
+    elif not new.portions and (mode == DAEMON_SET or old.portions):
+        found += _reading_rights(after, anew=old.portions)
+    found.append(_change(where, name, patch, in_cluster))
+    if old.daemon_set and new.daemon_set:
+        found.append(_rollout(where, new))
+    else:
+        found += _waiting(where, name, mode)
     found += _cleaning(agent, where, mode)
+    if new.portions and not old.portions:
+        found.append(_less_rights(after))
     return tuple(found)
+
+
+_OPERATOR: Final = (
+    "see that the operator runs with --node-discovery-url and with its own image as "
+    "--prometheus-config-reloader, and may list and watch pods, services, endpointslices and nodes"
+)
+
+
+def _rollout(where: str, scraper: Scraper) -> str:
+    return (
+        "the operator replaces the agents as spec.daemonSet.updateStrategy says: "
+        f"kubectl rollout status {where} daemonset/{quote(daemon_set_name(scraper))}"
+    )
+
+
+def _less_rights(agent: PrometheusAgent) -> str:
+    account = agent.spec.service_account_name or "default"
+    return (
+        f"when nobody else runs as service account {account}, take its roles away: "
+        f"kubectl get clusterrolebindings,rolebindings -A -o wide | grep -w {quote(account)}"
+    )
 
 
 def _first(where: str, homeless: bool, beside: Object | None) -> Iterator[str]:
@@ -57,12 +87,17 @@ def _first(where: str, homeless: bool, beside: Object | None) -> Iterator[str]:
         yield "give what is homeless another agent, as with --beside, or let it go"
 
 
-def _reading_rights(agent: PrometheusAgent) -> Iterator[str]:
+def _reading_rights(agent: PrometheusAgent, *, anew: bool) -> Iterator[str]:
+    """What agents must be allowed that find their targets themselves; `anew` if none did before."""
     account = agent.spec.service_account_name or "default"
     user = quote(f"system:serviceaccount:{agent.metadata.namespace}:{account}")
-    on_nodes = replace(agent, spec=replace(agent.spec, mode=DAEMON_SET))
-    scraper = scraper_of(on_nodes, Capabilities())
+    scraper = scraper_of(agent, Capabilities())
     words, plural = _READ[role_of(ServiceMonitorSpec(), scraper).member.name]
+    for each in ("pods", "services") if anew else ():
+        yield (
+            f"see that the agents may list and watch {each} wherever they look for targets: "
+            f"kubectl auth can-i watch {each} -A --as={user}"
+        )
     yield (
         f"see that the agents may read {words} (only for ServiceMonitors): "
         f"kubectl auth can-i watch {plural} -A --as={user}"
@@ -76,9 +111,9 @@ _READ: Final = {
 }
 
 
-def _change(where: str, name: str, mode: str, gone: tuple[Loss, ...], in_cluster: bool) -> str:
-    patch = json.dumps(merge_patch(gone, mode), separators=(",", ":"))
-    command = f"kubectl patch {where} prometheusagent {name} --type=merge -p '{patch}'"
+def _change(where: str, name: str, patch: Object, in_cluster: bool) -> str:
+    text = json.dumps(patch, separators=(",", ":"))
+    command = f"kubectl patch {where} prometheusagent {name} --type=merge -p '{text}'"
     if in_cluster:
         return f"change the agent, all fields at once: {command}"
     return f"apply the new manifest as you always do; by hand the same is: {command}"

@@ -5,30 +5,63 @@ again, and where that is not exactly what is wanted (everything on one line, an 
 that went, what only a server writes), there is no such text and the manifest is written anew.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 import yaml
 
 from stoker.api.core import Object
+from stoker.offline.migration.fields import NOTHING
 from stoker.yamltree import YamlError, parse
 
+_SETTINGS: Final = "daemonSet"
 _LOADER: Final[Any] = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 
-def edited(text: str, gone: Collection[str], mode: str, wanted: Object) -> str | None:
-    """The document less these members of `spec` and with this mode; None if it cannot be done."""
+def edited(
+    text: str,
+    gone: Collection[str],
+    mode: str,
+    wanted: Object,
+    settings: Mapping[str, str | None] = NOTHING,
+) -> str | None:
+    """The document less these members of `spec` and with this mode; None if it cannot be done.
+
+    `settings` are members of `daemonSet` that come or become others.
+    """
     try:
         line, spec = _spec(yaml.compose(text, Loader=_LOADER))
         if spec is None or spec.flow_style or not spec.value:
             return None
         lines = _changed(text.splitlines(keepends=True), spec, gone, mode)
-        if all(key.value != "mode" for key, _ in spec.value):
-            lines.insert(line + 1, f"{' ' * spec.start_mark.column}mode: {mode}\n")
+        margin, names = " " * spec.start_mark.column, [key.value for key, _ in spec.value]
+        if settings:
+            _set(lines, spec, settings, margin)
+        if settings and _SETTINGS not in names:
+            inside = [f"{margin}  {name}: {value}\n" for name, value in settings.items()]
+            lines[line + 1 : line + 1] = [f"{margin}{_SETTINGS}:\n", *inside]
+        if "mode" not in names:
+            lines.insert(line + 1, f"{margin}mode: {mode}\n")
         changed = "".join(lines)
         return changed if parse(changed) == wanted else None
     except (yaml.YAMLError, YamlError, RecursionError, UnicodeError):
         return None
+
+
+def _set(lines: list[str], spec: Any, settings: Mapping[str, str | None], margin: str) -> None:
+    """Change the lines of members of `daemonSet`; new ones come after its first line."""
+    found = [value for key, value in spec.value if key.value == _SETTINGS]
+    for value in found if found and isinstance(found[0], yaml.MappingNode) else ():
+        margin = " " * value.start_mark.column
+        there = {key.value: at for key, at in value.value}
+        for name in settings.keys() & there.keys():
+            start, end = there[name].start_mark, there[name].end_mark
+            kept = lines[start.line]
+            told = f"{kept[: start.column]}{settings[name]}{kept[end.column :]}"
+            lines[start.line] = "" if settings[name] is None else told
+        new = [name for name in settings if name not in there]
+        first = value.start_mark.line
+        lines[first] = "".join(f"{margin}{name}: {settings[name]}\n" for name in new) + lines[first]
 
 
 def _spec(root: Any) -> tuple[int, Any]:

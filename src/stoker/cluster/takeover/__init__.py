@@ -1,0 +1,1 @@
+"""What becomes of a cluster that prometheus-operator looks after, if we take over; only read."""
