@@ -49,7 +49,11 @@ VIEWS = (
     "#/search?q=nothing-is-called-so",
     "#/workload/Prometheus/monitoring/main",
     "#/workload/Prometheus/monitoring/main?tab=configuration&of=ServiceMonitor/shop/cart",
+    "#/workload/Prometheus/monitoring/main?tab=configuration&q=cart",
+    "#/workload/Prometheus/monitoring/main?tab=object",
+    "#/search?namespace=shop&q=misspelt",
     "#/resource/ServiceMonitor/shop/checkout",
+    "#/resource/ServiceMonitor/shop/misspelt",
     "#/resource/ServiceMonitor/shop/recommendations",
     "#/resource/PrometheusRule/monitoring/backups",
 )
@@ -186,7 +190,8 @@ def test_targets_are_counted_in_lists(page: Page) -> None:
     targets = [each and {"discovered": each[0], "healthy": each[1]} for each in counts]
     named = {"kind": "Probe", "namespace": "shop", "state": "used", "headline": "", "workloads": []}
     items = [{**named, "name": str(n), "targets": each} for n, each in enumerate(targets)]
-    found = json.dumps({"total": 4, "offset": 0, "kinds": {}, "states": {}, "items": items})
+    none: dict[str, object] = {"kinds": {}, "states": {}, "namespaces": {}, "unusable": []}
+    found = json.dumps({"total": 4, "offset": 0, "items": items, **none})
     shown = page.evaluate(
         f"import('/js/list.js').then(({{ list }}) => {{ const made = list({found}, "
         "{ segments: [], parameters: {} }, { own: false }); return [...made.querySelectorAll("
@@ -259,6 +264,115 @@ def test_narrow_screens_have_no_empty_block(page: Page) -> None:
     )
 
 
+# --- Namespaces and nodes -------------------------------------------------------------------------
+
+_TILES = "[...document.querySelectorAll('.tile')].map((each) => each.innerText.split('\\n')[0])"
+
+
+def test_a_map_shows_namespaces_and_leads_into_each(page: Page) -> None:
+    """The worst first, each with a word and a shape; a table says the same."""
+    tiles = page.evaluate(_TILES)
+    assert tiles[:2] == ["monitoring", "shop"]
+    assert "cannot be used" in page.text(".tile")
+    assert page.evaluate("document.querySelectorAll('.tile .state svg path').length") == len(tiles)
+    page.evaluate("document.querySelector('[data-key=spaces-table] summary').click()")
+    rows = "document.querySelectorAll('[data-key=spaces-table] tbody th')"
+    assert page.evaluate(f"[...{rows}].map((each) => each.innerText)") == tiles
+    page.evaluate("[...document.querySelectorAll('.tile a')][1].click()")
+    page.until("the namespace", "location.hash === '#/search?namespace=shop'")
+    page.says("in shop", ".total")
+    page.says("ServiceMonitor shop/misspelt", ".problems")
+    names = page.evaluate(
+        "[...document.querySelectorAll('tbody .ns')].map((each) => each.innerText)"
+    )
+    assert set(names) == {"shop/"}
+    page.evaluate(
+        "(() => { const choice = document.querySelector('select[aria-label=Namespace]');"
+        " choice.value = 'payments'; choice.dispatchEvent(new Event('change')); })()"
+    )
+    page.says("in payments", ".total")
+
+
+def test_nodes_are_shown_with_what_nobody_covers(browser: Browser) -> None:
+    """In words beside the colours, and as a table; on a telephone, too."""
+    folder = Path(__file__).parents[1] / "corpus" / "agent-not-on-node"
+    with served(folder) as site, faultless(browser, site) as page:
+        page.size(390, 844)
+        visit(page, site, "#/workload/PrometheusAgent/monitoring/light?tab=nodes")
+        page.says("It covers 1 of 2 nodes; nobody scrapes 1 target on nodes without an agent")
+        tiles = page.evaluate("[...document.querySelectorAll('.tile')].map((one) => one.innerText)")
+        assert [each.split("\n")[:2] for each in tiles] == [
+            ["gpu-1", "not covered"],
+            ["plain-1", "covered"],
+        ]
+        assert "has taint gpu=yes" in tiles[0]
+        assert page.evaluate(_NAMELESS) == []
+        for scheme in ("light", "dark"):
+            page.prefers(scheme)
+            page.until(scheme, f"document.documentElement.dataset.theme === '{scheme}'")
+            assert page.evaluate(_FAINT) == []
+
+
+# --- What is written ------------------------------------------------------------------------------
+
+
+def test_what_cannot_be_used_is_found_with_its_place(page: Page) -> None:
+    """By the search, as one types; its page has the file, the line and the manifest."""
+    page.press("/", *"misspelt")
+    # The overview, from which one comes, has a list of these, too.
+    page.says("for “misspelt”", ".total")
+    page.says("mistakes.yaml:", ".problems")
+    page.press("Enter")
+    page.says("30 seconds is not a duration", ".headline")
+    assert page.text(".places").startswith("mistakes.yaml:")
+    page.evaluate("document.querySelector('#manifest + details summary').click()")
+    page.says("interval: 30 seconds", "#manifest + details pre")
+    assert page.evaluate("document.querySelectorAll('#manifest + details .y-key').length") > 3
+
+
+def test_the_configuration_is_searched_and_copied(page: Page) -> None:
+    """Only parts with the text are left, unfolded, with the text marked; a button copies one."""
+    go(page, "#/workload/Prometheus/monitoring/main?tab=configuration", "scrape_configs")
+    page.evaluate(
+        "(() => { const field = document.querySelector('.filters input');"
+        " field.value = 'METRICS_PATH'; field.dispatchEvent(new Event('input')); })()"
+    )
+    page.says("with “METRICS_PATH”", ".total")
+    assert page.evaluate("document.querySelectorAll('.part:not([open])').length") == 0
+    assert page.text(".part pre mark") == "metrics_path"
+    page.evaluate(
+        "window.copied = ''; navigator.clipboard.writeText = async (text) => { copied = text; }"
+    )
+    page.evaluate("document.querySelector('.part .copy').click()")
+    page.says("Copied", ".part .copy")
+    text = page.evaluate("document.querySelector('.part pre').textContent")
+    assert page.evaluate("copied") == text
+    assert "<Secret" not in text or "change-me" not in text
+
+
+def test_what_changed_last_is_told(browser: Browser, tmp_path: Path) -> None:
+    """As soon as it is seen, the newest first, with how long ago that is."""
+    shutil.copy(EXAMPLE / "prometheus.yaml", tmp_path)
+    with served(tmp_path) as site, faultless(browser, site) as page:
+        visit(page, site, "#/")
+        (tmp_path / "new.yaml").write_text(MONITOR.format(7))
+        page.says("x/m-007", "[data-key=changes]")
+        page.says("added", "[data-key=changes]")
+        assert page.text("[data-key=changes] time").endswith("ago")
+
+
+def test_a_name_of_a_user_stays_text(page: Page) -> None:
+    """Whoever gives out identities may choose any."""
+    made = page.evaluate(
+        "import('/js/overview.js').then(({ render }) => { const parts = render({ headline: '',"
+        " source: { kind: 'cluster', name: 'x' }, workloads: [], problems: [], namespaces: [],"
+        " resources: {}, changes: [], viewer: { user: '<img src=x>', whole: false } });"
+        " return [parts[0].textContent, parts[0].querySelectorAll('img').length]; })"
+    )
+    assert "as <img src=x>; what you may not see" in made[0]
+    assert made[1] == 0
+
+
 # --- What changes ---------------------------------------------------------------------------------
 
 
@@ -329,13 +443,15 @@ def test_everything_can_be_done_by_keyboard(page: Page) -> None:
     page.press(*" monitor")
     page.says("for “shop monitor”", ".total")
     page.press("ArrowDown", "j", "j", "k")
-    where = "document.activeElement.closest('tr')?.dataset.key"
+    where = "document.activeElement.getAttribute('href')"
     chosen = page.evaluate(where)
-    rows = page.evaluate("[...document.querySelectorAll('tbody tr')].map((row) => row.dataset.key)")
+    rows = page.evaluate(
+        "[...document.querySelectorAll('main [data-row]')].map((row) => row.getAttribute('href'))"
+    )
     assert chosen == rows[1]
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     page.press("Enter")
-    page.until("the resource", f"location.hash === '#/resource/{chosen}'")
+    page.until("the resource", f"location.hash === {json.dumps(chosen)}")
     page.until("its heading", "document.activeElement.tagName === 'H1'")
     page.press("Escape")
     page.until("the row again", f"{where} === {json.dumps(chosen)}")

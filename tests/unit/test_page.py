@@ -28,8 +28,9 @@ from stoker.offline.manifests import read
 from stoker.offline.pages import DirectoryPages, desk_of
 from stoker.offline.watched import Folder
 from stoker.offline.world import world_of
-from stoker.page.index import Query
+from stoker.page.index import PageSearch
 from stoker.settings import Capabilities, OperatorSettings
+from stoker.web.door import OpenDoor
 from stoker.web.gate import Gate, host_name
 from stoker.web.page import PageServer
 from tests.planning import decide
@@ -75,7 +76,7 @@ async def serving(
 ) -> AsyncIterator[str]:
     """The page of a folder; its address."""
     pages = DirectoryPages(str(folder), settings)
-    server = PageServer(pages, ("127.0.0.1", 0), hosts)
+    server = PageServer(OpenDoor(pages), ("127.0.0.1", 0), hosts)
     await server.start()
     reading = asyncio.create_task(pages.run())
     try:
@@ -220,7 +221,7 @@ def test_a_list_has_the_targets_that_statuses_count(folder: Path) -> None:
     desk = desk_of(world, PLAIN, 1)
 
     def targets(workload: str) -> list[tuple[int, int] | None]:
-        query = Query(workload=workload)
+        query = PageSearch(workload=workload)
         found = [each.targets for each in desk.items(query, desk.index.found(query))]
         return [(each.discovered, each.healthy) if each else None for each in found]
 

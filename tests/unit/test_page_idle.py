@@ -21,7 +21,7 @@ from stoker.offline.surroundings import view_of
 from stoker.offline.world import World, world_of
 from stoker.page.answers import Item
 from stoker.page.desk import Desk
-from stoker.page.index import Query
+from stoker.page.index import PageSearch
 from stoker.page.judged import Judged
 from stoker.ref import Ref
 from stoker.select.labels import DOES_NOT_EXIST, EXISTS, IN, NOT_IN, Requirement, Selector
@@ -72,7 +72,7 @@ def world(folder: Path, *objects: Object) -> World:
 
 def items(desk: Desk, state: str = "", workload: str = "") -> dict[str, Item]:
     """What a list has, by name."""
-    asked = Query(state=state, workload=workload)
+    asked = PageSearch(state=state, workload=workload)
     return {each.name: each for each in desk.items(asked, desk.index.found(asked))}
 
 
@@ -104,7 +104,7 @@ def test_they_are_found_and_counted_by_it(desk: Desk) -> None:
     mine = items(desk, state="no targets", workload=title)
     assert MISSING in mine["crat"].headline
     assert mine["crat"].headline.startswith("spec.endpoints[0]: ")
-    assert desk.index.found(Query()).states == {"used": 4, "no targets": 4}
+    assert desk.index.found(PageSearch()).states == {"used": 4, "no targets": 4}
     assert (desk.index.totals.used, desk.index.totals.no_targets) == (4, 4)
 
 

@@ -9,7 +9,7 @@ from stoker.api.common import Binding, BindingCondition, ConfigResourceStatus
 from stoker.api.core import ObjectMeta
 from stoker.api.monitors import PodMonitor, ServiceMonitor
 from stoker.api.prometheus import Prometheus
-from stoker.page.index import Entry, Index, IndexMaker, Query
+from stoker.page.index import Entry, Index, IndexMaker, PageSearch
 from stoker.page.judged import Judged
 from stoker.ref import Ref, ref_of
 from stoker.select.choice import Resource
@@ -117,16 +117,16 @@ class Cluster:
 HAPPENING = ("rejects", "relabels", "removes", "adds", "idles", "holds", "leaves", "rests")
 
 
-def _in_state(state: str) -> Query:
-    return Query(state=state)
+def _in_state(state: str) -> PageSearch:
+    return PageSearch(state=state)
 
 
 def told(index: Index) -> object:
     """All that an index tells."""
-    queries = [Query(workload=title, limit=1000) for title in ("", *TITLES)]
+    queries = [PageSearch(workload=title, limit=1000) for title in ("", *TITLES)]
     found = [
         index.found(each)
-        for each in (*queries, Query(q="new"), *map(_in_state, ("rejected", "no targets")))
+        for each in (*queries, PageSearch(q="new"), *map(_in_state, ("rejected", "no targets")))
     ]
     counts = [
         {kind: number for kind, number in each.items() if number}

@@ -4,7 +4,8 @@ Reading and deciding happen in a thread; the page is answered meanwhile with wha
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Final, TypeVar
 
 from msgspec import Struct
@@ -14,16 +15,21 @@ from stoker.explain.resource import explained
 from stoker.logs import logger
 from stoker.offline.surroundings import view_of
 from stoker.offline.watched import Folder
-from stoker.offline.world import World
+from stoker.offline.world import Place, World
 from stoker.page.answering import AT_ONCE, Answering
-from stoker.page.answers import BusyError, Items, Origin, Problem, Row
+from stoker.page.answers import BusyError, Items, Origin, Row, UnusableObject
+from stoker.page.changes import LastChanges
 from stoker.page.decided import decided
 from stoker.page.desk import Desk
-from stoker.page.index import Query
+from stoker.page.index import PageSearch
 from stoker.page.judged import Judged
+from stoker.page.objects import Stored
 from stoker.page.overview import items_of
+from stoker.ref import Ref
 from stoker.select.choice import Resource
+from stoker.select.workload import Workload
 from stoker.settings import OperatorSettings
+from stoker.status.conditions import timestamp
 from stoker.view.configuration import Layout
 
 T = TypeVar("T")
@@ -38,7 +44,9 @@ class _State(Struct, frozen=True):
     """A directory as it was at one moment."""
 
     desk: Desk
-    problems: tuple[Problem, ...]
+    problems: tuple[UnusableObject, ...]
+    places: Mapping[Ref, Place]
+    objects: tuple[Workload | Resource, ...]
 
 
 class DirectoryPages(Answering):
@@ -52,6 +60,7 @@ class DirectoryPages(Answering):
         self._state: _State | None = None
         self._note = ""
         self._gate = asyncio.Semaphore(AT_ONCE)
+        self.changes = LastChanges()
         self.revision = 0
 
     async def run(self) -> None:
@@ -68,9 +77,13 @@ class DirectoryPages(Answering):
 
     async def _take_up(self) -> None:
         """Decide anew; a fault of ours leaves what was there."""
+        before = self._state
         try:
             self._state = await asyncio.to_thread(self._decided, self.revision + 1)
             self._note = ""
+            if before:
+                now = timestamp(datetime.now(UTC))
+                self.changes.compared(before.objects, self._state.objects, now)
         except Exception as error:
             self._log.error("cannot take up a change", error=type(error).__name__)
             self._note = "the last change could not be taken up: a fault in stoker"
@@ -79,7 +92,9 @@ class DirectoryPages(Answering):
 
     def _decided(self, revision: int) -> _State:
         world, problems = self._folder.world()
-        return _State(desk_of(world, self._settings, revision), problems)
+        desk = desk_of(world, self._settings, revision)
+        objects = (*world.workloads, *world.resources)
+        return _State(desk, problems, world.places, objects)
 
     # --- Answers ----------------------------------------------------------------------------------
 
@@ -91,13 +106,25 @@ class DirectoryPages(Answering):
             kind="directory", name=self._folder.name, revision=self.revision, note=self._note
         )
 
-    def _problems(self) -> Iterable[Problem]:
+    def _problems(self) -> Iterable[UnusableObject]:
         return self._state.problems if self._state else ()
+
+    def _place(self, _desk: Desk, ref: Ref) -> str:
+        found = self._state.places.get(ref) if self._state else None
+        return self._folder.told(found) if found else ""
+
+    async def _stored(self, _desk: Desk, ref: Ref) -> Stored | None:
+        """A manifest as it is written now."""
+        state = await self._known()
+        refused = (each.source for each in state.problems if each.subject == str(ref))
+        return await asyncio.to_thread(
+            self._folder.stored, ref, state.places.get(ref), next(refused, "")
+        )
 
     async def _rows(self, desk: Desk) -> Iterable[Row]:
         return desk.rows()
 
-    async def _listed(self, desk: Desk, query: Query) -> Items:
+    async def _listed(self, desk: Desk, query: PageSearch) -> Items:
         return await asyncio.to_thread(_listed, desk, query)
 
     async def _explained(self, desk: Desk, found: Resource) -> Explanation:
@@ -121,7 +148,7 @@ class DirectoryPages(Answering):
             return await asyncio.to_thread(work)
 
 
-def _listed(desk: Desk, query: Query) -> Items:
+def _listed(desk: Desk, query: PageSearch) -> Items:
     found = desk.index.found(query)
     return items_of(desk.revision, query, found, desk.items(query, found))
 

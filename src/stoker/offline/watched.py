@@ -10,9 +10,12 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 
 from stoker.offline.lines import Lines
-from stoker.offline.manifests import Unreadable, files, read
-from stoker.offline.world import Place, Refused, World, gathered, settled
-from stoker.page.answers import Problem
+from stoker.offline.manifests import Manifest, Unreadable, files, read
+from stoker.offline.problems import is_ours
+from stoker.offline.world import DEFAULT_NAMESPACE, Place, Refused, World, gathered, settled
+from stoker.page.answers import UnusableObject
+from stoker.page.objects import Stored
+from stoker.ref import Ref
 
 Stamp: TypeAlias = tuple[int, int, int]
 
@@ -26,7 +29,7 @@ class _File(Struct, frozen=True):
 
     stamp: Stamp
     world: World
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[UnusableObject, ...] = ()
     whole: bool = True
 
 
@@ -59,7 +62,7 @@ class Folder:
         changed, self._lost = changed or lost != self._lost, lost
         return changed
 
-    def world(self) -> tuple[World, tuple[Problem, ...]]:
+    def world(self) -> tuple[World, tuple[UnusableObject, ...]]:
         """All of it together, and what is wrong; of an object that is there twice the last one."""
         whole = World()
         problems = [self._problem(_refused(each), hide=False) for each in self._lost]
@@ -68,15 +71,37 @@ class Folder:
             whole.contents |= each.world.contents
             whole.rivals |= each.world.rivals
             whole.dropped |= each.world.dropped
+            whole.places |= each.world.places
             whole.workloads += each.world.workloads
             whole.resources += each.world.resources
             whole.surroundings += each.world.surroundings
             problems += each.problems
         settled(whole)
         problems += [
-            Problem(source="", subject=title, reasons=(reason,)) for title, reason in whole.doubled
+            UnusableObject(source="", subject=title, reasons=(reason,))
+            for title, reason in whole.doubled
         ]
         return whole, tuple(problems)
+
+    def told(self, place: Place) -> str:
+        """Where an object is written, as people read it."""
+        return f"{_readable(os.path.relpath(place.source, self._base))}:{place.line}"
+
+    def stored(self, ref: Ref, place: Place | None, refused: str) -> Stored | None:
+        """The manifest of an object as it is written now; None if it is gone.
+
+        `refused` is where one is that has no place in the world, as it cannot be used.
+        """
+        there = os.path.join(self._base, refused.rpartition(":")[0])
+        source = os.path.normpath(place.source if place else there)
+        paths = [path for path in self._files if os.path.normpath(path) == source]
+        for each in read(paths):
+            if isinstance(each, Manifest) and _is_it(each, ref) and is_ours(each.object):
+                # What is beside it in a list is not to be shown.
+                text = "" if each.path else each.text
+                at = refused or self.told(Place(each.source, each.line))
+                return Stored(object=each.object, text=text, place=at)
+        return None
 
     def _taken(self, path: str, before: _File | None) -> _File:
         """A file as it is, or as it was last known."""
@@ -96,7 +121,7 @@ class Folder:
             return _File(stamp, before.world, tuple(map(_with_rest, problems)))
         return _File(stamp, world, problems, whole)
 
-    def _problem(self, refused: Refused, *, hide: bool) -> Problem:
+    def _problem(self, refused: Refused, *, hide: bool) -> UnusableObject:
         source = _readable(os.path.relpath(refused.source, self._base))
         place = source
         if refused.line:
@@ -104,7 +129,16 @@ class Folder:
             place = f"{source}:{Lines().line(at, refused.reasons[0])}"
         # What a parser quotes may be of a Secret.
         reasons = (_UNTOLD,) if hide else refused.reasons
-        return Problem(source=place, subject=refused.subject, reasons=reasons)
+        return UnusableObject(source=place, subject=refused.subject, reasons=reasons)
+
+
+def _is_it(manifest: Manifest, ref: Ref) -> bool:
+    found = manifest.object
+    metadata = found.get("metadata")
+    if found.get("kind") != ref.kind or not isinstance(metadata, dict):
+        return False
+    namespace = metadata.get("namespace") or DEFAULT_NAMESPACE
+    return (namespace, metadata.get("name")) == (ref.namespace, ref.name)
 
 
 def _readable(path: str) -> str:
@@ -113,7 +147,6 @@ def _readable(path: str) -> str:
 
 
 def stamp_of(path: str) -> Stamp:
-    """What tells a file from what it was before it changed."""
     """What tells a file from the same file once it has changed."""
     try:
         found = os.stat(path)
@@ -134,8 +167,8 @@ def _refused(lost: Unreadable) -> Refused:
     return Refused(lost.source, "", (lost.reason,), lost.line)
 
 
-def _with_rest(problem: Problem) -> Problem:
+def _with_rest(problem: UnusableObject) -> UnusableObject:
     if problem.subject:
         return problem
     reasons = (*problem.reasons, _KEPT)
-    return Problem(source=problem.source, subject="", reasons=reasons)
+    return UnusableObject(source=problem.source, subject="", reasons=reasons)

@@ -13,20 +13,26 @@ from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
 
+from stoker.cluster.explain import Around, MayDo
+from stoker.cluster.stored import stored
 from stoker.cluster.values import Values
 from stoker.explain.answer import Explanation
 from stoker.explain.resource import explained
 from stoker.kube.errors import ApiError
 from stoker.operator.looking import Inside, Looking, chopped
 from stoker.page.answering import AT_ONCE, Answering
-from stoker.page.answers import BusyError, Items, Origin, Problem, Row
+from stoker.page.answers import BusyError, FailingTarget, Items, Origin, Row, UnusableObject
+from stoker.page.changes import LastChanges
 from stoker.page.desk import Desk
-from stoker.page.index import Query
+from stoker.page.index import PageSearch
 from stoker.page.judged import Judged
+from stoker.page.objects import Stored
 from stoker.page.overview import items_of
+from stoker.ref import Ref, ref_of
 from stoker.select.choice import Resource
+from stoker.select.workload import Workload
+from stoker.status.conditions import timestamp
 from stoker.view.configuration import Layout
-from stoker.view.view import View
 
 T = TypeVar("T")
 
@@ -44,6 +50,9 @@ class ClusterPages(Answering):
         self._judgements = inside.judgements
         self._tools = inside.tools
         self._looking = Looking(inside)
+        self._observed = inside.failing
+        self.changes = LastChanges()
+        self._began = timestamp(inside.tools.now())
         self._changes = 0
         # What changes without an event, as it was when last looked at, and when to look again.
         self._beside: tuple[str, ...] = ()
@@ -55,8 +64,13 @@ class ClusterPages(Answering):
         self._waiting = 0
         self._looking.listen(self._changed)
 
-    def _changed(self, _old: object, _new: object) -> None:
+    def _changed(self, old: Any, new: Any) -> None:
         self._changes += 1
+        found = new or old
+        # At first everything is new to us, though it was there before.
+        known = old is not None or (found.metadata.creation_timestamp or "") >= self._began
+        if known and isinstance(found, Workload | Resource):
+            self.changes.note(old, new, timestamp(self._tools.now()))
 
     @property
     def revision(self) -> int:
@@ -79,19 +93,32 @@ class ClusterPages(Answering):
             note=self._looking.note(),
         )
 
-    def _problems(self) -> Iterable[Problem]:
+    def _problems(self) -> Iterable[UnusableObject]:
         return self._looking.problems()
 
     async def _rows(self, desk: Desk) -> Iterable[Row]:
         return await chopped(desk.rows())
 
-    async def _listed(self, desk: Desk, query: Query) -> Items:
+    async def _listed(self, desk: Desk, query: PageSearch) -> Items:
         found = await asyncio.to_thread(desk.index.found, query)
         items = await chopped(desk.items(query, found), _ITEMS_AT_ONCE)
         return items_of(desk.revision, query, found, items)
 
     def _layout(self, desk: Desk, judged: Judged) -> Layout:
         return self._looking.layout(desk, judged)
+
+    async def _failing(self, desk: Desk, found: Resource) -> Iterable[FailingTarget]:
+        ref = ref_of(found)
+        users = (ref_of(judged.workload) for judged in desk.users(found))
+        return [each for owner in users for each in self._observed(owner, ref)]
+
+    async def _stored(self, _desk: Desk, ref: Ref) -> Stored | None:
+        return await self.stored(ref)
+
+    async def stored(self, ref: Ref, may: MayDo | None = None) -> Stored | None:
+        """An object as the API server has it, with those Events that may be listed."""
+        async with self._turn():
+            return await stored(self._tools.status_client, ref, may)
 
     # --- What takes long --------------------------------------------------------------------------
 
@@ -114,20 +141,41 @@ class ClusterPages(Answering):
         finally:
             self._waiting -= 1
 
-    async def _explained(self, _desk: Desk, found: Resource) -> Explanation:
+    async def _explained(self, desk: Desk, found: Resource) -> Explanation:
         """One resource; what its explanation needs is read now."""
-        async with self._turn():
-            return await self._read_and_explained(found)
+        return await self.explained(desk, found, self.around())
 
-    async def _read_and_explained(self, found: Resource) -> Explanation:
-        client = self._tools.status_client
-        values = Values(client, self._tools.caches.is_absent)
-        around, assets = self._looking.around(), values.view()
-        view = replace(self._looking.view(), resources=(found,), assets=assets, surroundings=around)
-        try:
-            return await _settled(view, found, around.load, lambda: values.load(assets))
-        except ApiError as error:
-            raise BusyError(f"the API server does not tell: {error}") from None
+    def around(self, may: MayDo | None = None, *, with_nodes: bool = True) -> Around:
+        """What is around workloads and resources, as far as it `may` be read."""
+        return self._looking.around(may, with_nodes=with_nodes)
+
+    async def explained(self, desk: Desk, found: Resource, around: Around) -> Explanation:
+        """One resource of a desk; what is around it is read now."""
+        values = Values(self._tools.status_client, self._tools.caches.is_absent)
+        assets = values.view()
+        view = replace(desk.view, resources=(found,), assets=assets, surroundings=around)
+        return await self._asked_for(
+            lambda: explained(view, found), around.load, lambda: values.load(assets)
+        )
+
+    async def _settled(self, desk: Desk, work: Callable[[Desk], T]) -> T:
+        return await self.settled(desk, work, self.around())
+
+    async def settled(self, desk: Desk, work: Callable[[Desk], T], around: Around) -> T:
+        """What is found out of a desk; what is around it is read now."""
+        asked = replace(desk, view=replace(desk.view, surroundings=around, reaches={}))
+        return await self._asked_for(lambda: work(asked), around.load)
+
+    async def _asked_for(self, work: Callable[[], T], *loads: Callable[[], Awaitable[object]]) -> T:
+        """The outcome of work that asks for nothing more."""
+        async with self._turn():
+            try:
+                while True:
+                    made = await asyncio.to_thread(work)
+                    if not any([await load() for load in loads]):
+                        return made
+            except ApiError as error:
+                raise BusyError(f"the API server does not tell: {error}") from None
 
     # --- All that is at hand ----------------------------------------------------------------------
 
@@ -148,15 +196,3 @@ class ClusterPages(Answering):
 
     def _forget(self) -> None:
         self._kept = None
-
-
-async def _settled(
-    view: View,
-    found: Resource,
-    *loads: Callable[[], Awaitable[object]],
-) -> Explanation:
-    """An explanation that asks for nothing more."""
-    while True:
-        made = await asyncio.to_thread(explained, view, found)
-        if not any([await load() for load in loads]):
-            return made

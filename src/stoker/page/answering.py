@@ -9,25 +9,41 @@ from typing import Final, TypeVar
 
 from stoker.errors import WorkloadError
 from stoker.explain.answer import Explanation
+from stoker.explain.ask import beside_unseen
 from stoker.page.answers import (
     Configuration,
+    FailingTarget,
     Items,
+    NodesAnswer,
+    ObjectAnswer,
     Origin,
     Overview,
     Part,
-    Problem,
     ResourceAnswer,
     Row,
     Unknown,
+    UnusableObject,
+    Viewer,
     WorkloadAnswer,
 )
+from stoker.page.changes import LastChanges
 from stoker.page.desk import Desk
-from stoker.page.index import Query
+from stoker.page.index import PageSearch
 from stoker.page.judged import Judged
-from stoker.page.parts import part_of, parts_of
-from stoker.page.refused import beside_refused, refused_resource, refused_workload
+from stoker.page.links import links_of
+from stoker.page.nodes import nodes_of
+from stoker.page.objects import Stored, object_answer
+from stoker.page.parts import PartSearch, found_in, part_of, parts_of, too_long
+from stoker.page.refused import (
+    beside_refused,
+    may_see,
+    refused_resource,
+    refused_workload,
+    with_unusable,
+)
+from stoker.page.spaces import spaces_of
 from stoker.page.wellness import wellness_of
-from stoker.ref import Ref
+from stoker.ref import Ref, ref_of
 from stoker.select.choice import Resource
 from stoker.view.configuration import Layout
 
@@ -40,6 +56,9 @@ T = TypeVar("T")
 class Answering(ABC):
     """Answers for the page (`stoker.web.page.Pages`)."""
 
+    changes: LastChanges
+    """What a shell has seen to change."""
+
     # --- What a shell says ------------------------------------------------------------------------
 
     @abstractmethod
@@ -51,15 +70,31 @@ class Answering(ABC):
         """What is looked at."""
 
     @abstractmethod
-    def _problems(self) -> Iterable[Problem]:
+    def _problems(self) -> Iterable[UnusableObject]:
         """What could not be read, or would be refused."""
+
+    @abstractmethod
+    async def _stored(self, desk: Desk, ref: Ref) -> Stored | None:
+        """An object as it is kept; None if it is gone."""
+
+    def _place(self, _desk: Desk, _ref: Ref) -> str:
+        """Where an object is written; empty where that is not known."""
+        return ""
+
+    async def _failing(self, _desk: Desk, _found: Resource) -> Iterable[FailingTarget]:
+        """Targets of a resource that are known to fail."""
+        return ()
+
+    async def _settled(self, desk: Desk, work: Callable[[Desk], T]) -> T:
+        """Have something found out that asks for Services, pods and nodes."""
+        return await self._aside(lambda: work(desk))
 
     @abstractmethod
     async def _rows(self, desk: Desk) -> Iterable[Row]:
         """All workloads."""
 
     @abstractmethod
-    async def _listed(self, desk: Desk, query: Query) -> Items:
+    async def _listed(self, desk: Desk, query: PageSearch) -> Items:
         """Some resources."""
 
     @abstractmethod
@@ -79,7 +114,7 @@ class Answering(ABC):
     async def overview(self) -> Overview:
         """Everything at a glance."""
         desk = await self._desk()
-        rows, problems = tuple(await self._rows(desk)), tuple(self._problems())
+        rows, problems = tuple(await self._rows(desk)), self._unusable(desk)
         state, headline = wellness_of(rows, desk.index.totals, len(problems))
         return Overview(
             source=self._origin(desk),
@@ -88,25 +123,42 @@ class Answering(ABC):
             workloads=rows,
             resources=desk.index.totals,
             problems=problems,
+            namespaces=spaces_of(desk.index.inside, rows, problems),
+            changes=self.changes.newest(desk.sight),
+            viewer=self._viewer(desk),
         )
 
-    async def resources(self, query: Query) -> Items:
-        """Some resources."""
-        return await self._listed(await self._desk(), query)
+    def _viewer(self, _desk: Desk) -> Viewer | None:
+        """Who looks; None where nobody needs to say it."""
+        return None
+
+    def _unusable(self, desk: Desk) -> tuple[UnusableObject, ...]:
+        """What may be seen of that which cannot be used."""
+        return tuple(each for each in self._problems() if may_see(desk.sight, each))
+
+    async def resources(self, query: PageSearch) -> Items:
+        """Some resources, and what matches among those that cannot be used."""
+        desk = await self._desk()
+        return with_unusable(await self._listed(desk, query), query, self._unusable(desk))
 
     async def resource(self, kind: str, namespace: str, name: str) -> ResourceAnswer | Unknown:
         """All about a resource."""
         desk = await self._desk()
         found = desk.find(Ref(kind, namespace, name))
         if found is None:
-            refused = refused_resource(self._problems(), desk.revision, kind, namespace, name)
+            refused = refused_resource(self._unusable(desk), desk.revision, kind, namespace, name)
             return refused or await self._unknown(desk, kind, namespace, name)
         explanation = await self._explained(desk, found)
+        explanation = beside_unseen(explanation, found, desk.unseen(kind))
+        users = list(desk.users(found))
         return ResourceAnswer(
             revision=desk.revision,
-            explanation=beside_refused(explanation, self._problems()),
+            explanation=beside_refused(explanation, self._unusable(desk)),
             labels=found.metadata.labels or {},
-            workloads=tuple(each.title for each in desk.users(found)),
+            workloads=tuple(each.title for each in users),
+            place=self._place(desk, ref_of(found)),
+            links=tuple(link for each in users for link in links_of(each.workload, found)),
+            failing=tuple(await self._failing(desk, found)),
         )
 
     async def workload(self, kind: str, namespace: str, name: str) -> WorkloadAnswer | Unknown:
@@ -114,35 +166,59 @@ class Answering(ABC):
         desk = await self._desk()
         judged = desk.workload(kind, namespace, name)
         if judged is None:
-            refused = refused_workload(self._problems(), desk.revision, kind, namespace, name)
+            refused = refused_workload(self._unusable(desk), desk.revision, kind, namespace, name)
             return refused or await self._unknown(desk, kind, namespace, name)
         return WorkloadAnswer(
             revision=desk.revision,
             workload=desk.row(judged),
             explanation=desk.explained(judged),
-            resources=await self._listed(desk, Query(workload=judged.title)),
+            resources=await self._listed(desk, PageSearch(workload=judged.title)),
+            place=self._place(desk, ref_of(judged.workload)),
+            links=tuple(links_of(judged.workload)),
+            on_nodes=getattr(judged.workload.spec, "mode", None) == "DaemonSet",
         )
 
+    async def object(self, kind: str, namespace: str, name: str) -> ObjectAnswer | Unknown:
+        """An object itself."""
+        desk, ref = await self._desk(), Ref(kind, namespace, name)
+        refused = any(each.subject == str(ref) for each in self._unusable(desk))
+        known = desk.workload(kind, namespace, name) or desk.find(ref) or refused
+        found = await self._stored(desk, ref) if known else None
+        if found is None:
+            return await self._unknown(desk, kind, namespace, name)
+        return object_answer(found, desk.revision)
+
+    async def nodes(self, kind: str, namespace: str, name: str) -> NodesAnswer | Unknown:
+        """Which nodes an agent covers."""
+        desk = await self._desk()
+        judged = desk.workload(kind, namespace, name)
+        if judged is None:
+            return await self._unknown(desk, kind, namespace, name)
+        return await self._settled(desk, lambda seen: nodes_of(seen, judged))
+
     async def configuration(
-        self, kind: str, namespace: str, name: str, offset: int, limit: int
+        self, kind: str, namespace: str, name: str, wanted: PartSearch
     ) -> Configuration | Unknown:
         """Some parts of the configuration of a workload."""
         desk = await self._desk()
         judged = desk.workload(kind, namespace, name)
         if judged is None:
             return await self._unknown(desk, kind, namespace, name)
-        return await self._aside(lambda: self._parts(desk, judged, offset, limit))
+        return await self._aside(lambda: self._parts(desk, judged, wanted))
 
-    def _parts(self, desk: Desk, judged: Judged, offset: int, limit: int) -> Configuration:
+    def _parts(self, desk: Desk, judged: Judged, wanted: PartSearch) -> Configuration:
         revision = desk.revision
         try:
             layout = self._layout(desk, judged)
         except WorkloadError as error:
             note = f"there is none: {error}"
             return Configuration(revision=revision, total=0, offset=0, parts=(), note=note)
-        parts = tuple(parts_of(layout, offset, limit))
+        places = found_in(layout, wanted.q)
+        shown = places[wanted.offset : wanted.offset + wanted.limit]
+        parts = tuple(parts_of(layout, shown, self.changes.times()))
+        note = too_long(layout) if wanted.q else ""
         return Configuration(
-            revision=revision, total=len(layout.places), offset=offset, parts=parts
+            revision=revision, total=len(places), offset=wanted.offset, parts=parts, note=note
         )
 
     async def part(self, kind: str, namespace: str, name: str, title: str) -> Part | Unknown:

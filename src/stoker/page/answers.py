@@ -62,7 +62,7 @@ class Totals(_Answer, frozen=True, kw_only=True):
     not_selected: int
 
 
-class Problem(_Answer, frozen=True, kw_only=True):
+class UnusableObject(_Answer, frozen=True, kw_only=True):
     """What could not be read, or would be refused."""
 
     source: str
@@ -70,18 +70,55 @@ class Problem(_Answer, frozen=True, kw_only=True):
     reasons: tuple[str, ...]
 
 
+class NamespaceRow(_Answer, frozen=True, kw_only=True):
+    """A namespace: its resources by state, its workloads, and what cannot be used as written.
+
+    `state` is the worst that there is of all of them, `used` or `good` where all is well.
+    """
+
+    namespace: str
+    state: str
+    resources: Totals
+    workloads: int = 0
+    troubled: int = 0
+    unusable: int = 0
+
+
+class SeenChange(_Answer, frozen=True, kw_only=True):
+    """An object that was added, changed or removed, and when that was seen."""
+
+    kind: str
+    namespace: str
+    name: str
+    what: str
+    at: str
+
+
+class Viewer(_Answer, frozen=True, kw_only=True):
+    """Who looks, where one must say who one is, and whether they may see everything."""
+
+    user: str
+    whole: bool
+
+
 class Overview(_Answer, frozen=True, kw_only=True):
-    """Everything at a glance; `state` is good, problem or unknown, `headline` says it in words."""
+    """Everything at a glance; `state` is good, problem or unknown, `headline` says it in words.
+
+    `changes` are the last ones, the newest first.
+    """
 
     source: Origin
     state: str
     headline: str
     workloads: tuple[Row, ...]
     resources: Totals
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[UnusableObject, ...] = ()
+    namespaces: tuple[NamespaceRow, ...] = ()
+    changes: tuple[SeenChange, ...] = ()
+    viewer: Viewer | None = None
 
 
-class Scraped(_Answer, frozen=True, kw_only=True):
+class TargetNumbers(_Answer, frozen=True, kw_only=True):
     """How many targets were found, and how many of them were scraped without error."""
 
     discovered: int
@@ -98,11 +135,15 @@ class Item(_Answer, frozen=True, kw_only=True):
     headline: str
     workloads: tuple[str, ...] = ()
     ignored: int = 0
-    targets: Scraped | None = None
+    targets: TargetNumbers | None = None
 
 
 class Items(_Answer, frozen=True, kw_only=True):
-    """A part of a list of resources, and how many there are in all, by state and by kind."""
+    """A part of a list of resources, and how many there are in all.
+
+    These are by state, by kind and by namespace. `unusable` are objects that match, too, and cannot
+    be used as they are written.
+    """
 
     revision: int
     total: int
@@ -110,27 +151,125 @@ class Items(_Answer, frozen=True, kw_only=True):
     items: tuple[Item, ...]
     states: Mapping[str, int] = {}
     kinds: Mapping[str, int] = {}
+    namespaces: Mapping[str, int] = {}
+    unusable: tuple[UnusableObject, ...] = ()
+
+
+class Link(_Answer, frozen=True, kw_only=True):
+    """Where a running workload itself can be asked, by the address that its user gave it."""
+
+    workload: str
+    url: str
 
 
 class WorkloadAnswer(_Answer, frozen=True, kw_only=True):
-    """All about a workload."""
+    """All about a workload; `place` is where it is written, where that is known.
+
+    `on_nodes` says that it is an agent that runs on nodes.
+    """
 
     revision: int
     workload: Row
     explanation: Explanation
     resources: Items
+    place: str = ""
+    links: tuple[Link, ...] = ()
+    on_nodes: bool = False
+
+
+class FailingTarget(_Answer, frozen=True, kw_only=True):
+    """A target that a workload cannot scrape, and the error in the words of Prometheus."""
+
+    workload: str
+    address: str
+    error: str
 
 
 class ResourceAnswer(_Answer, frozen=True, kw_only=True):
-    """All about a resource."""
+    """All about a resource; `place` is where it is written, where that is known."""
 
     revision: int
     explanation: Explanation
     labels: Mapping[str, str]
     workloads: tuple[str, ...]
+    place: str = ""
+    links: tuple[Link, ...] = ()
+    failing: tuple[FailingTarget, ...] = ()
 
 
-class Named(_Answer, frozen=True, kw_only=True):
+class ConditionLine(_Answer, frozen=True, kw_only=True):
+    """A condition of an object, or of what a workload made of it; `since` when it changed last."""
+
+    workload: str
+    type: str
+    status: str
+    reason: str
+    message: str
+    since: str
+
+
+class EventLine(_Answer, frozen=True, kw_only=True):
+    """An Event about an object, how often it was told, and when last."""
+
+    type: str
+    reason: str
+    message: str
+    count: int
+    at: str
+    by: str
+
+
+class WriterLine(_Answer, frozen=True, kw_only=True):
+    """Who wrote which parts of an object last, and when."""
+
+    by: str
+    what: str
+    at: str
+
+
+class ObjectAnswer(_Answer, frozen=True, kw_only=True):
+    """An object itself: its manifest, and what was written and said of it.
+
+    `created` and all other times are as Kubernetes writes them. `unknown` says why there may be
+    Events that are not told.
+    """
+
+    revision: int
+    manifest: str
+    place: str = ""
+    created: str = ""
+    generation: int = 0
+    conditions: tuple[ConditionLine, ...] = ()
+    events: tuple[EventLine, ...] = ()
+    unknown: str = ""
+    written: tuple[WriterLine, ...] = ()
+
+
+class NodeShare(_Answer, frozen=True, kw_only=True):
+    """A node as an agent on nodes sees it: whether it has a pod there (`why_not` is empty).
+
+    `targets` are those that it has, or would have, there; None where nobody can tell.
+    """
+
+    node: str
+    why_not: str = ""
+    targets: int | None = None
+
+
+class NodesAnswer(_Answer, frozen=True, kw_only=True):
+    """The nodes of an agent that runs on nodes, and how many targets are on no node of it.
+
+    `unknown` says why there may be others; without `agent` the workload is none that runs on nodes.
+    """
+
+    revision: int
+    agent: bool
+    nodes: tuple[NodeShare, ...] = ()
+    adrift: int = 0
+    unknown: str = ""
+
+
+class NamedResource(_Answer, frozen=True, kw_only=True):
     """A resource by its name."""
 
     kind: str
@@ -139,12 +278,16 @@ class Named(_Answer, frozen=True, kw_only=True):
 
 
 class Part(_Answer, frozen=True, kw_only=True):
-    """A part of a configuration; the text of a long one is asked for alone."""
+    """A part of a configuration; the text of a long one is asked for alone.
+
+    `changed` is when its resource changed, where that was seen.
+    """
 
     title: str
-    resource: Named | None
+    resource: NamedResource | None
     lines: int
     text: str | None
+    changed: str = ""
 
 
 class Configuration(_Answer, frozen=True, kw_only=True):

@@ -8,15 +8,17 @@ from collections.abc import Callable, Iterator, Mapping
 
 from msgspec import Struct
 
-from stoker.api.kinds import KINDS
+from stoker.api.kinds import KINDS, WORKLOADS
 from stoker.explain.answer import Explanation
 from stoker.explain.ask import not_found
+from stoker.explain.selecting import can_select
 from stoker.explain.workload import Tally, explained_plan, odd_of
 from stoker.generate.fragments import StandIns
 from stoker.page.answers import Item, Row, Unknown
-from stoker.page.index import Found, Index, Query
+from stoker.page.index import Index, PageSearch, SearchResult
 from stoker.page.judged import Judged, Users
-from stoker.page.overview import bounded, item_of, row_of
+from stoker.page.overview import bounded, item_of, row_of, unseen_item
+from stoker.page.sight import WHOLE, Clearance
 from stoker.plan import OWN, Plan
 from stoker.ref import Ref, ref_of
 from stoker.select.assets import Assets
@@ -35,7 +37,8 @@ class Desk(Struct, frozen=True, kw_only=True):
     """What is seen, and what became of it.
 
     `judged` are all workloads by their titles. `find` gives a resource, None if there is none,
-    `stand_ins` the ScrapeConfigs in place of a monitor.
+    `stand_ins` the ScrapeConfigs in place of a monitor. `sight` is what of all there is may be
+    seen: nothing else is on the desk.
     """
 
     revision: int
@@ -45,6 +48,15 @@ class Desk(Struct, frozen=True, kw_only=True):
     index: Index
     find: Callable[[Ref], Resource | None]
     stand_ins: StandIns | None = None
+    sight: Clearance = WHOLE
+
+    def unseen(self, kind: str) -> str:
+        """Why there may be workloads that select resources of a kind and are not seen."""
+        able = (each.name for each in WORKLOADS if can_select(kind, each.stored.model))
+        hidden = self.sight.hidden(able)
+        return (
+            f"you may not list {' and '.join(hidden)} objects in all namespaces" if hidden else ""
+        )
 
     def workload(self, kind: str, namespace: str, name: str) -> Judged | None:
         """A workload by its name, None if there is none."""
@@ -59,12 +71,16 @@ class Desk(Struct, frozen=True, kw_only=True):
         """One workload."""
         return row_of(self.view, judged, self._tally(judged))
 
-    def items(self, query: Query, found: Found) -> Iterator[Item]:
+    def items(self, query: PageSearch, found: SearchResult) -> Iterator[Item]:
         """The resources that were found."""
         for entry in found.entries:
             resource = self.find(entry.ref)
-            users = self.users(resource) if resource else ()
-            yield item_of(self.view, entry, resource, users, query.workload)
+            users = list(self.users(resource)) if resource else []
+            unseen = "" if users or not resource else self.unseen(entry.ref.kind)
+            if resource and unseen:
+                yield unseen_item(entry, resource, unseen)
+            else:
+                yield item_of(self.view, entry, resource, users, query.workload)
 
     def explained(self, judged: Judged) -> Explanation:
         """One workload, explained by what became of it."""
@@ -105,7 +121,7 @@ class Desk(Struct, frozen=True, kw_only=True):
         for each in self.view.workloads:
             if type(each).__name__ == kind:
                 yield ref_of(each).path
-        for entry in self.index.found(Query(kind=kind, limit=self.index.totals.total)).entries:
+        for entry in self.index.found(PageSearch(kind=kind, limit=self.index.totals.total)).entries:
             yield entry.ref.path
 
     def _tally(self, judged: Judged) -> Tally:

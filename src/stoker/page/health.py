@@ -6,9 +6,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from stoker.page.answers import Problem, Row, Totals
+from stoker.page.answers import Row, Totals, UnusableObject
 from stoker.page.desk import Desk
-from stoker.page.index import Entry, Found, Query, totals_of
+from stoker.page.index import Entry, PageSearch, SearchResult, totals_of
 from stoker.page.wellness import GOOD, PROBLEM, UNKNOWN, wellness_of
 from stoker.ref import Ref
 from stoker.view.states import State
@@ -88,7 +88,7 @@ def nowhere(_ref: Ref, _reason: str) -> str:
 
 
 def health_of(
-    desk: Desk, problems: Iterable[Problem], look: Look, place: Where = nowhere
+    desk: Desk, problems: Iterable[UnusableObject], look: Look, place: Where = nowhere
 ) -> Health:
     """How everything is, or what is in one namespace.
 
@@ -122,7 +122,7 @@ def _counts(rows: Iterable[Row]) -> dict[str, int]:
     return {each: found[each] for each in (GOOD, PROBLEM, UNKNOWN)}
 
 
-def _unusable(problem: Problem) -> Trouble:
+def _unusable(problem: UnusableObject) -> Trouble:
     """What cannot be used; a file that cannot be read is in no namespace."""
     ref = ref_at(problem.subject)
     return Trouble(
@@ -163,7 +163,7 @@ class _Known(Struct, frozen=True):
     def troubles(self, entries: Iterable[Entry], place: Where) -> Iterator[Trouble]:
         """Those that are not well."""
         bad = [each for each in entries if each.state is not State.USED]
-        items = self.desk.items(Query(), Found(bad, len(bad), {}, {}))
+        items = self.desk.items(PageSearch(), SearchResult(bad, len(bad), {}, {}))
         for entry, item in zip(bad, items, strict=True):
             state, reason = self.state(entry), item.headline
             if state is not entry.state:

@@ -19,7 +19,7 @@ from stoker.select.choice import SELECTED_KINDS, Resource
 from stoker.view.states import State
 
 Marks: TypeAlias = tuple[tuple[str, State], ...]
-Basis: TypeAlias = tuple[object, ...]
+MadeFrom: TypeAlias = tuple[object, ...]
 
 # With more changes than this part, it is quicker to sort and count everything.
 _MOST_CHANGED: Final = 0.05
@@ -38,7 +38,7 @@ class Entry(Struct, frozen=True, gc=False):
     state: State
     marks: Marks
     ignored: int
-    basis: Basis
+    basis: MadeFrom
 
     def state_for(self, workload: str) -> State:
         """Its state for one workload, or (without) for all."""
@@ -55,11 +55,12 @@ class Entry(Struct, frozen=True, gc=False):
 _PASSED_OVER = State.NOT_SELECTED
 
 
-class Query(Struct, frozen=True, kw_only=True):
-    """What is looked for: every word of `q`, and (where not empty) a kind, a state, a workload."""
+class PageSearch(Struct, frozen=True, kw_only=True):
+    """What is looked for: every word of `q`, and each of the others that is not empty."""
 
     q: str = ""
     kind: str = ""
+    namespace: str = ""
     state: str = ""
     workload: str = ""
     offset: int = 0
@@ -72,13 +73,14 @@ class Query(Struct, frozen=True, kw_only=True):
         return not self.workload or state is not State.NOT_SELECTED
 
 
-class Found(Struct, frozen=True):
-    """The entries asked for, of `total`, and how many there are by state and by kind."""
+class SearchResult(Struct, frozen=True):
+    """The entries asked for, of `total`, and how many there are by state, kind and namespace."""
 
     entries: Sequence[Entry]
     total: int
     states: Mapping[str, int]
     kinds: Mapping[str, int]
+    namespaces: Mapping[str, int] = {}
 
 
 class Index:
@@ -97,12 +99,14 @@ class Index:
         self._selected: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._rejected: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._made: defaultdict[str, Counter[State]] = defaultdict(Counter)
+        self._inside: defaultdict[str, Counter[State]] = defaultdict(Counter)
         for entry in self.entries:
             self._count(entry, 1)
 
     def _count(self, entry: Entry, number: int) -> None:
         self.kinds[entry.ref.kind] += number
         self._states[entry.state] += number
+        self._inside[entry.ref.namespace][entry.state] += number
         for title, state in entry.marks:
             self._selected[title][entry.ref.kind] += number
             self._made[title][state] += number
@@ -133,7 +137,8 @@ class Index:
         made.kinds, made._states = self.kinds.copy(), self._states.copy()
         for mine, its in ((self._selected, made._selected), (self._rejected, made._rejected)):
             its.update((title, counts.copy()) for title, counts in mine.items())
-        made._made.update((title, counts.copy()) for title, counts in self._made.items())
+        for here, there in ((self._made, made._made), (self._inside, made._inside)):
+            there.update((title, counts.copy()) for title, counts in here.items())
         return made
 
     @property
@@ -141,21 +146,30 @@ class Index:
         """All resources by their states."""
         return totals_of(self._states)
 
-    def found(self, query: Query) -> Found:
+    @property
+    def inside(self) -> Mapping[str, Mapping[State, int]]:
+        """The resources of each namespace by their states."""
+        return {name: counts for name, counts in self._inside.items() if +counts}
+
+    def found(self, query: PageSearch) -> SearchResult:
         """What a query asks for."""
         states: Counter[str] = Counter()
         kinds: Counter[str] = Counter()
+        namespaces: Counter[str] = Counter()
         hits = []
         for entry in self._matching(query):
-            state = entry.state_for(query.workload)
+            state, ref = entry.state_for(query.workload), entry.ref
             fits = query.wants(state)
-            same = not query.kind or entry.ref.kind == query.kind
-            states[state] += same
-            kinds[entry.ref.kind] += fits
-            if fits and same:
+            same = not query.kind or ref.kind == query.kind
+            here = not query.namespace or ref.namespace == query.namespace
+            # Each choice says how many there would be of it, the other choices as they are.
+            states[state] += same and here
+            kinds[ref.kind] += fits and here
+            namespaces[ref.namespace] += fits and same
+            if fits and same and here:
                 hits.append(entry)
         shown = hits[query.offset : query.offset + query.limit]
-        return Found(shown, len(hits), dict(+states), dict(+kinds))
+        return SearchResult(shown, len(hits), dict(+states), dict(+kinds), dict(+namespaces))
 
     def selected(self, workload: str) -> Mapping[str, int]:
         """How many resources a workload selects, by kind."""
@@ -174,7 +188,7 @@ class Index:
         wanted = (State.USED, State.DOWN, State.NO_TARGETS, State.HELD)
         return [each.ref for each in self.entries if each.state_for(workload) in wanted]
 
-    def _matching(self, query: Query) -> Iterable[Entry]:
+    def _matching(self, query: PageSearch) -> Iterable[Entry]:
         """What has all words, of the kinds that the workload can select."""
         found: Iterable[Entry] = self.entries
         if query.workload:
@@ -225,7 +239,9 @@ class IndexMaker:
             self._new.append(entry)
         self._entries.append(entry)
 
-    def _entry(self, resource: Resource, key: Ref, users: Iterable[Judged], basis: Basis) -> Entry:
+    def _entry(
+        self, resource: Resource, key: Ref, users: Iterable[Judged], basis: MadeFrom
+    ) -> Entry:
         metadata, ignored = resource.metadata, 0
         found: list[tuple[str, State]] = []
         for each in users:

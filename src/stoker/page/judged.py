@@ -115,3 +115,15 @@ def reported(workload: Workload, resource: Resource) -> tuple[State, str]:
         state = _REPORTED.get(said.status, State.UNCLEAR)
         return state, "" if state is State.USED else said.message or ""
     return State.UNCLEAR, _NOT_JUDGED
+
+
+def told_by_status(resource: Resource) -> tuple[State, str] | None:
+    """The worst that the status of a resource says of any workload, and why; None if nothing."""
+    found: dict[State, str] = {}
+    for binding in (resource.status and resource.status.bindings) or ():
+        for said in (binding.conditions or ())[:1]:
+            state = _REPORTED.get(said.status, State.UNCLEAR)
+            found.setdefault(
+                state, "" if state is State.USED else said.message or said.reason or ""
+            )
+    return (gravest(found), found[gravest(found)]) if found else None

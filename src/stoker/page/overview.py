@@ -10,15 +10,15 @@ from stoker.explain.answer import Explanation
 from stoker.explain.selecting import can_select, first_reason
 from stoker.explain.workload import Tally, counts_of, headline_of
 from stoker.generate.sharding import shard_count
-from stoker.page.answers import Item, Items, Row, Scraped
-from stoker.page.index import Entry, Found, Query
-from stoker.page.judged import Judged
+from stoker.page.answers import Item, Items, Row, TargetNumbers
+from stoker.page.index import Entry, PageSearch, SearchResult
+from stoker.page.judged import Judged, told_by_status
 from stoker.page.wellness import GOOD, PROBLEM, UNKNOWN
 from stoker.ref import ref_of
 from stoker.select.choice import Resource
 from stoker.select.workload import AnyPrometheus, Workload, scraper_of
 from stoker.settings import Capabilities
-from stoker.view.states import Reason, State, binding_of
+from stoker.view.states import State, WhyNot, binding_of
 from stoker.view.view import View
 
 _MOST_REASONS: Final = 100
@@ -72,7 +72,7 @@ def bounded(explanation: Explanation) -> Explanation:
 # --- Resources ------------------------------------------------------------------------------------
 
 
-def items_of(revision: int, query: Query, found: Found, items: Iterable[Item]) -> Items:
+def items_of(revision: int, query: PageSearch, found: SearchResult, items: Iterable[Item]) -> Items:
     """A part of a list."""
     return Items(
         revision=revision,
@@ -81,6 +81,7 @@ def items_of(revision: int, query: Query, found: Found, items: Iterable[Item]) -
         items=tuple(items),
         states=found.states,
         kinds=found.kinds,
+        namespaces=found.namespaces,
     )
 
 
@@ -101,14 +102,27 @@ def item_of(
     )
 
 
-def _scraped(resource: Resource, users: Iterable[Judged], workload: str) -> Scraped | None:
+def unseen_item(entry: Entry, resource: Resource, unseen: str) -> Item:
+    """A resource in a list of which no workload is seen that might select it."""
+    told = told_by_status(resource)
+    why = f"whether a workload selects it is not known: {unseen}" if told is None else told[1]
+    return Item(
+        kind=entry.ref.kind,
+        namespace=entry.ref.namespace,
+        name=entry.ref.name,
+        state=entry.state,
+        headline=why,
+    )
+
+
+def _scraped(resource: Resource, users: Iterable[Judged], workload: str) -> TargetNumbers | None:
     """The targets that the status of a resource counts, of one workload or of all together."""
     asked = (each.workload for each in users if not workload or each.title == workload)
     bindings = (binding_of(owner, resource) for owner in asked)
     found = [each.targets for each in bindings if each and each.targets]
     if not found:
         return None
-    return Scraped(
+    return TargetNumbers(
         discovered=sum(each.discovered for each in found),
         healthy=sum(each.healthy for each in found),
     )
@@ -135,7 +149,7 @@ def why_not(view: View, resource: Resource, owners: Iterable[Workload]) -> str:
     kind, near = type(resource).__name__, resource.metadata.namespace
     able = [each for each in owners if can_select(kind, type(each))]
     able.sort(key=lambda each: (each.metadata.namespace != near, str(ref_of(each))))
-    told: tuple[int, Workload, Reason] | None = None
+    told: tuple[int, Workload, WhyNot] | None = None
     for owner in able[:_MOST_ASKED]:
         passed, reason = first_reason(view, owner, resource)
         if reason and (told is None or passed > told[0]):

@@ -21,18 +21,22 @@ from aiohttp.typedefs import Handler
 
 from stoker.logs import Logger
 from stoker.page.answers import BusyError, Unknown
+from stoker.web.door import StrangerError
 
 HEADERS: Final = {
     "Content-Security-Policy": (
         "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none';"
-        " object-src 'none'"
+        " object-src 'none'; require-trusted-types-for 'script'"
     ),
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-cache",
 }
 _READING: Final = ("GET", "HEAD")
+_WHO: Final = {"WWW-Authenticate": 'Bearer realm="kubernetes"'}
+_OWN_SITE: Final = ("same-origin", "none")
 _WORTH_COMPRESSING: Final = 4096
 # An address of IPv6 in brackets, or a name or address of IPv4; then perhaps a port.
 _HOST: Final = re.compile(
@@ -50,13 +54,21 @@ class Gate:
         self._hosts = frozenset(host.lower() for host in hosts if host)
         self._log = log
 
-    async def _answered(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+    def _refused(self, request: web.Request) -> web.Response | None:
+        """That a request is not meant for the page; None where it is."""
         if not self.is_local(request.headers.getall(hdrs.HOST, [])):
             return refusal(403, "the page is not served under this name; see --status-page-host")
         if request.method not in _READING:
             return refusal(405, "the page can only be read", {"Allow": ", ".join(_READING)})
+        if request.path.startswith("/api/") and not _is_own(request):
+            return refusal(403, "another site may not ask for this")
+        return None
+
+    async def _answered(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         try:
-            return await handler(request)
+            return self._refused(request) or await handler(request)
+        except StrangerError as error:
+            return refusal(401, str(error), _WHO)
         except web.HTTPException as error:
             return refusal(error.status, error.text or error.reason)
         except BusyError as error:
@@ -75,6 +87,8 @@ class Gate:
             response = await self._answered(request, handler)
             if not response.prepared:
                 response.headers.update(HEADERS | dict(response.headers))
+                if hdrs.AUTHORIZATION in request.headers:
+                    response.headers[hdrs.CACHE_CONTROL] = "no-store"
                 _compress(request, response)
             return response
 
@@ -89,6 +103,11 @@ class Gate:
             return bool(name) and ipaddress.ip_address(name).is_loopback
         except ValueError:
             return False
+
+
+def _is_own(request: web.Request) -> bool:
+    """Whether a browser, where it is one, asks for the page itself and for no other site."""
+    return request.headers.get("Sec-Fetch-Site", "none") in _OWN_SITE
 
 
 def host_name(host: str) -> str:
@@ -131,7 +150,12 @@ def refusal(status: int, reason: str, headers: dict[str, str] | None = None) -> 
 def as_json(answer: Any, status: int = 200) -> web.Response:
     """An answer as JSON."""
     body = msgspec.json.encode(answer)
-    return web.Response(body=body, status=status, content_type="application/json", charset="utf-8")
+    response = web.Response(
+        body=body, status=status, content_type="application/json", charset="utf-8"
+    )
+    # It is for whoever asked, with their name or without.
+    response.headers[hdrs.VARY] = f"{hdrs.AUTHORIZATION}, {hdrs.ACCEPT_ENCODING}"
+    return response
 
 
 # --- The page itself ------------------------------------------------------------------------------

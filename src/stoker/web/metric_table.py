@@ -52,8 +52,8 @@ TABLE: Final = (
         Gauge,
         ("cache",),
         "How many objects are known: of each resource that is watched, `contents` of Secrets and "
-        "ConfigMaps that were read, and objects that were `written` or found right; "
-        "one of our own.",
+        "ConfigMaps that were read, objects that were `written` or found right, and parts of "
+        "resources that are `shared` by those that say the same; one of our own.",
     ),
     MetricRow("feature_gate", Gauge, ("name",), "Whether a feature is on (1) or off (0)."),
     MetricRow(
@@ -102,6 +102,67 @@ TABLE: Final = (
     ),
     MetricRow(
         "node_address_lookup_errors_total", Counter, (), "Nodes found to have no usable address."
+    ),
+    MetricRow(
+        "node_discovery_bytes_total",
+        Counter,
+        (),
+        "Bytes of files that were sent to agents on nodes; one of our own.",
+    ),
+    MetricRow(
+        "node_discovery_certificate_seconds",
+        Gauge,
+        (),
+        "For how long the certificate is good that agents on nodes are shown, if it is one that "
+        "the operator made; one of our own.",
+    ),
+    MetricRow(
+        "node_discovery_commits_total",
+        Counter,
+        (),
+        "How often agents on nodes were told that what they have is complete; one of our own.",
+    ),
+    MetricRow(
+        "node_discovery_connections",
+        Gauge,
+        (),
+        "Agents on nodes that are connected; one of our own.",
+    ),
+    MetricRow(
+        "node_discovery_files_total",
+        Counter,
+        (),
+        "Files that were sent to agents on nodes; one of our own.",
+    ),
+    MetricRow(
+        "node_discovery_objects",
+        Gauge,
+        ("kind",),
+        "Objects that are kept to find the targets of nodes; one of our own.",
+    ),
+    MetricRow(
+        "node_discovery_portions",
+        Gauge,
+        (),
+        "Portions of nodes that are kept up; one of our own.",
+    ),
+    MetricRow(
+        "node_discovery_refused_total",
+        Counter,
+        (),
+        "Requests of agents on nodes that were not answered; one of our own.",
+    ),
+    MetricRow(
+        "node_discovery_requests_total",
+        Counter,
+        (),
+        "Requests of agents on nodes that were answered; one of our own.",
+    ),
+    MetricRow(
+        "node_discovery_token_reviews_total",
+        Counter,
+        (),
+        "Tokens about which the API server was asked; one of our own.",
     ),
     MetricRow(
         "node_syncs_total", Counter, ("resource",), "Looks at the nodes for the kubelets' objects."

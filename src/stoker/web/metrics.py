@@ -19,8 +19,8 @@ from typing import Final, TypeAlias
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
-Values: TypeAlias = tuple[str, ...]
-Sample: TypeAlias = tuple[str, Sequence[tuple[str, str]], float]
+LabelValues: TypeAlias = tuple[str, ...]
+MetricSample: TypeAlias = tuple[str, Sequence[tuple[str, str]], float]
 
 
 class Family:
@@ -33,7 +33,7 @@ class Family:
         self.help = help_
         self.labels = tuple(labels)
 
-    def samples(self) -> Iterator[Sample]:
+    def samples(self) -> Iterator[MetricSample]:
         """Each sample: its name, its labels and its value."""
         raise NotImplementedError
 
@@ -41,12 +41,12 @@ class Family:
         """Remove a combination of labels: what it was about is gone."""
         raise NotImplementedError
 
-    def _checked(self, values: Values) -> Values:
+    def _checked(self, values: LabelValues) -> LabelValues:
         if len(values) != len(self.labels):
             raise ValueError(f"{self.name} has the labels {self.labels}, given were {values}")
         return values
 
-    def _named(self, values: Values) -> list[tuple[str, str]]:
+    def _named(self, values: LabelValues) -> list[tuple[str, str]]:
         return list(zip(self.labels, values, strict=True))
 
 
@@ -55,8 +55,8 @@ class _Numbers(Family):
 
     def __init__(self, name: str, help_: str, labels: Sequence[str] = ()) -> None:
         super().__init__(name, help_, labels)
-        self._values: dict[Values, float] = {}
-        self._asked: dict[Values, Callable[[], float]] = {}
+        self._values: dict[LabelValues, float] = {}
+        self._asked: dict[LabelValues, Callable[[], float]] = {}
         if not labels:
             self._values[()] = 0.0
 
@@ -78,7 +78,7 @@ class _Numbers(Family):
         self._values.pop(self._checked(values), None)
         self._asked.pop(values, None)
 
-    def samples(self) -> Iterator[Sample]:
+    def samples(self) -> Iterator[MetricSample]:
         """One sample for each combination."""
         for values, ask in self._asked.items():
             self._values[values] = ask()
@@ -115,7 +115,7 @@ class Summary(Family):
 
     def __init__(self, name: str, help_: str, labels: Sequence[str] = ()) -> None:
         super().__init__(name, help_, labels)
-        self._totals: dict[Values, tuple[int, float]] = {}
+        self._totals: dict[LabelValues, tuple[int, float]] = {}
 
     def observe(self, amount: float, *values: str) -> None:
         """Count one of this size."""
@@ -126,7 +126,7 @@ class Summary(Family):
         """Remove a combination of labels."""
         self._totals.pop(self._checked(values), None)
 
-    def samples(self) -> Iterator[Sample]:
+    def samples(self) -> Iterator[MetricSample]:
         """Sum and count of each combination."""
         for values, (count, total) in self._totals.items():
             yield f"{self.name}_sum", self._named(values), total
@@ -143,8 +143,8 @@ class Histogram(Family):
     ) -> None:
         super().__init__(name, help_, labels)
         self._bounds = (*buckets, inf)
-        self._counts: dict[Values, list[int]] = {}
-        self._sums: dict[Values, float] = {}
+        self._counts: dict[LabelValues, list[int]] = {}
+        self._sums: dict[LabelValues, float] = {}
         if not labels:
             self.appear()
 
@@ -167,7 +167,7 @@ class Histogram(Family):
         self._counts.pop(self._checked(values), None)
         self._sums.pop(values, None)
 
-    def samples(self) -> Iterator[Sample]:
+    def samples(self) -> Iterator[MetricSample]:
         """Buckets, each with all smaller ones in it, then sum and count."""
         for values, counts in self._counts.items():
             named = self._named(values)

@@ -4,79 +4,44 @@
     /api/…                       answers (`stoker.page.answers`)
     /api/events                  a number whenever something changed; the page then asks again
 
-Everything is to be read only, and by nobody else: the page has no login of its own and is meant for
-a loopback address (`stoker.web.gate`).
+Everything is to be read only. Who may read it is for the door to say (`stoker.web.door`): with one
+that lets everybody in, the page is meant for a loopback address (`stoker.web.gate`).
 """
 
 import asyncio
+import os
 import secrets
 from collections.abc import Awaitable, Callable, Collection
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from aiohttp import hdrs, web
+from msgspec.structs import replace
 
 from stoker.errors import FieldError
 from stoker.logs import Logger, logger
-from stoker.page.answers import (
-    MOST_ITEMS,
-    BusyError,
-    Configuration,
-    Items,
-    Overview,
-    Part,
-    ResourceAnswer,
-    Unknown,
-    WorkloadAnswer,
-)
-from stoker.page.index import Query
+from stoker.page.answers import MOST_ITEMS, BusyError, Unknown
+from stoker.page.health import UNUSABLE
+from stoker.page.index import PageSearch
+from stoker.page.parts import PartSearch
 from stoker.select.choice import SELECTED_KINDS
+from stoker.settings import WebSettings
 from stoker.view.states import State
+from stoker.web.connections import ConnectionLimits
+from stoker.web.door import CHECK_SECONDS, Door, Pages, StrangerError
 from stoker.web.gate import HEADERS, Gate, as_json, page_file
+from stoker.web.server import Offer, WebServer
 
 _LONGEST_QUERY: Final = 1000
 _SAME_SECONDS: Final = 0.1
 _PAUSE_SECONDS: Final = 0.5
 _SILENCE_SECONDS: Final = 15.0
 _MOST_LISTENERS: Final = 64
+# Who listens for changes does so for long; a browser begins anew by itself.
+_CONNECTIONS: Final = ConnectionLimits(answering=3600.0)
 _FILTERS: Final = {
     "kind": tuple(kind.name for kind in SELECTED_KINDS),
-    "state": tuple(each.value for each in State),
+    "state": (UNUSABLE, *(each.value for each in State)),
 }
-
-
-class Pages(Protocol):
-    """Something that answers for the page. BusyError: not now."""
-
-    @property
-    def revision(self) -> int:
-        """A number that is another one whenever an answer may be."""
-        ...
-
-    async def overview(self) -> Overview:
-        """Everything at a glance."""
-        ...
-
-    async def resources(self, query: Query) -> Items:
-        """Some resources."""
-        ...
-
-    async def resource(self, kind: str, namespace: str, name: str) -> ResourceAnswer | Unknown:
-        """All about a resource."""
-        ...
-
-    async def workload(self, kind: str, namespace: str, name: str) -> WorkloadAnswer | Unknown:
-        """All about a workload."""
-        ...
-
-    async def configuration(
-        self, kind: str, namespace: str, name: str, offset: int, limit: int
-    ) -> Configuration | Unknown:
-        """Some parts of the configuration of a workload."""
-        ...
-
-    async def part(self, kind: str, namespace: str, name: str, title: str) -> Part | Unknown:
-        """One part of it, whole."""
-        ...
 
 
 class PageServer:
@@ -87,14 +52,14 @@ class PageServer:
 
     def __init__(
         self,
-        pages: Pages,
+        door: Door,
         address: tuple[str, int],
         hosts: Collection[str] = (),
         log: Logger | None = None,
     ) -> None:
         self._address = address
         self._log = log or logger("page")
-        application = page_application(pages, {address[0], *hosts}, self._log)
+        application = page_application(door, {address[0], *hosts}, self._log)
         self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.5)
         self._port = 0
 
@@ -113,8 +78,7 @@ class PageServer:
             await site.start()
         except (OSError, OverflowError) as error:
             await self._runner.cleanup()
-            reason = getattr(error, "strerror", None) or str(error)
-            raise FieldError("", f"cannot listen on {host}:{port}: {_plain(reason)}") from None
+            raise FieldError("", f"cannot listen on {host}:{port}: {_reason(error)}") from None
         self._port = _port_of(self._runner)
         self._log.info("the status page is ready", url=self.url)
 
@@ -123,25 +87,69 @@ class PageServer:
         await self._runner.cleanup()
 
 
-def _plain(reason: str) -> str:
-    """What the system says, without what asyncio adds to it."""
-    return reason.rpartition(": ")[2][:1].lower() + reason.rpartition(": ")[2][1:]
+class GuardedPageServer(WebServer):
+    """The page where strangers may connect: few at a time, and over TLS if the settings say so.
+
+    Its certificate is that of the web server; browsers need not have one.
+    """
+
+    def __init__(
+        self,
+        door: Door,
+        address: tuple[str, int],
+        hosts: Collection[str],
+        settings: WebSettings,
+        log: Logger | None = None,
+    ) -> None:
+        host, port = address
+        self._door, self._hosts = door, {host, *hosts}
+        own = replace(settings, host=host, port=port, client_ca_file="", client_ca_required=False)
+        super().__init__(own, str, str, log or logger("page"), Offer(connections=_CONNECTIONS))
+
+    @property
+    def url(self) -> str:
+        """Where it is, once it is started."""
+        scheme, host = "https" if self._settings.tls else "http", self._settings.host
+        return f"{scheme}://{f'[{host}]' if ':' in host else host or 'localhost'}:{self.port}/"
+
+    async def start(self) -> None:
+        """Listen; FieldError with a sentence where that cannot be."""
+        try:
+            await super().start()
+        except FieldError as error:
+            raise FieldError("", error.reason) from None
+        self._log.info("the status page is ready", url=self.url)
+
+    def _application(self, served: Offer) -> web.Application:
+        return page_application(self._door, self._hosts, self._log, self._acceptor.marking)
+
+
+def _reason(error: Exception) -> str:
+    """What the system says, without what asyncio adds to it, another thing in each Python."""
+    number = getattr(error, "errno", None) or 0
+    # Those that are not found by their name have numbers of their own, below zero.
+    said = os.strerror(number) if number > 0 else getattr(error, "strerror", None) or str(error)
+    return said[:1].lower() + said[1:]
 
 
 def _port_of(runner: web.AppRunner) -> int:
     return int(runner.addresses[0][1])
 
 
-def page_application(pages: Pages, hosts: Collection[str], log: Logger) -> web.Application:
-    """The page and its answers."""
+def page_application(
+    door: Door, hosts: Collection[str], log: Logger, *before: Any
+) -> web.Application:
+    """The page and its answers, with other middlewares `before`."""
     gate = Gate(hosts, log)
-    application = web.Application(middlewares=[gate.guard])
-    desk = _Desk(pages)
+    application = web.Application(middlewares=[*before, gate.guard])
+    desk = _Desk(door)
     add = application.router.add_get
     add("/api/overview", desk.overview)
     add("/api/resources", desk.resources)
     add("/api/resources/{kind}/{namespace}/{name}", desk.resource)
+    add("/api/objects/{kind}/{namespace}/{name}", desk.object)
     add("/api/workloads/{kind}/{namespace}/{name}", desk.workload)
+    add("/api/workloads/{kind}/{namespace}/{name}/nodes", desk.nodes)
     add("/api/workloads/{kind}/{namespace}/{name}/configuration", desk.configuration)
     add("/api/workloads/{kind}/{namespace}/{name}/configuration/part", desk.part)
     add("/api/events", desk.events)
@@ -155,47 +163,72 @@ def page_application(pages: Pages, hosts: Collection[str], log: Logger) -> web.A
 class _Desk:
     """Takes requests apart, and puts answers into responses."""
 
-    def __init__(self, pages: Pages) -> None:
-        self._pages = pages
+    def __init__(self, door: Door) -> None:
+        self._door = door
         # A revision of another process is not one of ours.
         self._process = secrets.token_hex(4)
         self._listeners = 0
 
     async def overview(self, request: web.Request) -> web.Response:
-        return await self._tagged(request, self._pages.overview)
+        pages = await self._pages(request)
+        return await self._tagged(request, pages, pages.overview)
 
     async def resources(self, request: web.Request) -> web.Response:
-        query = _query(request)
-        return await self._tagged(request, lambda: self._pages.resources(query))
+        pages, query = await self._pages(request), _query(request)
+        return await self._tagged(request, pages, lambda: pages.resources(query))
 
     async def resource(self, request: web.Request) -> web.Response:
-        return _found(await self._pages.resource(*_names(request)))
+        return _found(await (await self._pages(request)).resource(*_names(request)))
+
+    async def object(self, request: web.Request) -> web.Response:
+        return _found(await (await self._pages(request)).object(*_names(request)))
 
     async def workload(self, request: web.Request) -> web.Response:
-        return _found(await self._pages.workload(*_names(request)))
+        return _found(await (await self._pages(request)).workload(*_names(request)))
+
+    async def nodes(self, request: web.Request) -> web.Response:
+        return _found(await (await self._pages(request)).nodes(*_names(request)))
 
     async def configuration(self, request: web.Request) -> web.Response:
-        offset = _number(request, "offset", 0, None)
-        limit = _number(request, "limit", 200, MOST_ITEMS)
-        return _found(await self._pages.configuration(*_names(request), offset, limit))
+        wanted = PartSearch(
+            q=_words(request),
+            offset=_number(request, "offset", 0, None),
+            limit=_number(request, "limit", 200, MOST_ITEMS),
+        )
+        pages = await self._pages(request)
+        return _found(await pages.configuration(*_names(request), wanted))
 
     async def part(self, request: web.Request) -> web.Response:
-        return _found(await self._pages.part(*_names(request), request.query.get("title", "")))
+        pages, title = await self._pages(request), request.query.get("title", "")
+        return _found(await pages.part(*_names(request), title))
+
+    async def _pages(self, request: web.Request) -> Pages:
+        """The page as the one who asks may see it."""
+        given = request.headers.getall(hdrs.AUTHORIZATION, [])
+        if len(given) > 1:
+            raise StrangerError("there is more than one Authorization")
+        return await self._door.pages("".join(given))
 
     async def _tagged(
-        self, request: web.Request, ask: Callable[[], Awaitable[Any]]
+        self, request: web.Request, pages: Pages, ask: Callable[[], Awaitable[Any]]
     ) -> web.Response:
-        """An answer that depends on the revision alone."""
-        tag = f'"{self._process}-{self._pages.revision}"'
+        """An answer that depends on the revision alone, unless it is for one person."""
+        if hdrs.AUTHORIZATION in request.headers:
+            return as_json(await ask())
+        tag = self._tag(pages)
         if request.headers.get(hdrs.IF_NONE_MATCH) == tag:
             return web.Response(status=304, headers={hdrs.ETAG: tag})
         response = as_json(await ask())
         # What changed while the answer was made belongs to the next.
-        if tag == f'"{self._process}-{self._pages.revision}"':
+        if tag == self._tag(pages):
             response.headers[hdrs.ETAG] = tag
         return response
 
+    def _tag(self, pages: Pages) -> str:
+        return f'"{self._process}-{pages.revision}"'
+
     async def events(self, request: web.Request) -> web.StreamResponse:
+        pages = await self._pages(request)
         if self._listeners >= _MOST_LISTENERS:
             raise BusyError("too many pages are open")
         response = web.StreamResponse(headers=HEADERS | {"Cache-Control": "no-store"})
@@ -204,20 +237,23 @@ class _Desk:
         try:
             await response.prepare(request)
             if request.method != "HEAD":
-                await self._tell(response)
-        except ConnectionResetError:
+                await self._tell(request, response, pages)
+        except (ConnectionResetError, StrangerError, BusyError):
+            # Who asks again is told why.
             pass
         finally:
             self._listeners -= 1
         return response
 
-    async def _tell(self, response: web.StreamResponse) -> None:
+    async def _tell(self, request: web.Request, response: web.StreamResponse, pages: Pages) -> None:
         """Write the revision whenever it is another one, and something at times."""
         clock = asyncio.get_running_loop().time
-        told, last = None, clock()
+        told, last, checked = None, clock(), clock()
         while True:
-            if self._pages.revision != told:
-                told, last = self._pages.revision, clock()
+            if clock() - checked >= CHECK_SECONDS:
+                pages, checked = await self._pages(request), clock()
+            if pages.revision != told:
+                told, last = pages.revision, clock()
                 await response.write(f"event: revision\ndata: {told}\n\n".encode())
                 await asyncio.sleep(_PAUSE_SECONDS)
             elif clock() - last >= _SILENCE_SECONDS:
@@ -235,19 +271,25 @@ def _names(request: web.Request) -> tuple[str, str, str]:
     return found["kind"], found["namespace"], found["name"]
 
 
-def _query(request: web.Request) -> Query:
+def _words(request: web.Request) -> str:
+    found = request.query.get("q", "")
+    if len(found) > _LONGEST_QUERY:
+        raise web.HTTPBadRequest(text="q is too long")
+    return found
+
+
+def _query(request: web.Request) -> PageSearch:
     given = request.query
     workload = given.get("workload", "")
     kind, _, key = workload.partition("/")
-    if len(given.get("q", "")) > _LONGEST_QUERY:
-        raise web.HTTPBadRequest(text="q is too long")
     for name, known in _FILTERS.items():
         word = given.get(name, "")
         if word and word not in known:
             raise web.HTTPBadRequest(text=f"there is no {name} `{word}`: {', '.join(known)}")
-    return Query(
-        q=given.get("q", ""),
+    return PageSearch(
+        q=_words(request),
         kind=given.get("kind", ""),
+        namespace=given.get("namespace", ""),
         state=given.get("state", ""),
         workload=f"{kind} {key}" if workload else "",
         offset=_number(request, "offset", 0, None),

@@ -25,7 +25,7 @@ from msgspec.structs import replace
 
 from stoker.api.convert import Converted, converted, typed
 from stoker.api.core import Object
-from stoker.api.crd import Version
+from stoker.api.crd import KindVersion
 from stoker.api.decode import convert
 from stoker.api.kinds import KINDS, version_of
 from stoker.api.prometheus import PrometheusSpec
@@ -33,7 +33,7 @@ from stoker.errors import DecodeError, FieldError, below
 from stoker.limits import NO_CHANGES, Limits
 from stoker.promql import NEWEST, options_for
 from stoker.roles import WORKLOADS
-from stoker.select.assets import Contents
+from stoker.select.assets import AssetsAtHand
 from stoker.select.workload import Scraper
 from stoker.settings import DEFAULT_PROMETHEUS_VERSION, Capabilities
 from stoker.validate.alertmanager.admission import raw_alertmanager_config
@@ -142,7 +142,7 @@ class Reviewer:
 
         return validated
 
-    def _findings(self, kind: str, version: Version, given: Object) -> Findings:
+    def _findings(self, kind: str, version: KindVersion, given: Object) -> Findings:
         if kind in WORKLOADS:
             return iter(())
         if kind == "PrometheusRule":
@@ -166,17 +166,17 @@ def _monitor(given: Object, limits: Limits) -> Findings:
         return
     facts = Capabilities(limits=limits)
     anyone = Scraper(namespace="", name="", spec=PrometheusSpec(), capabilities=facts)
-    verdict = judge(anyone, found, Contents())
+    verdict = judge(anyone, found, AssetsAtHand())
     yield from (one for one in verdict.findings if one.reason not in _ELSEWHERE)
 
 
-def _warned(kind: str, version: Version, given: Object) -> Iterable[str]:
+def _warned(kind: str, version: KindVersion, given: Object) -> Iterable[str]:
     doubtful = _doubts(version, given) if kind in WORKLOADS else ()
     for text in islice(chain(doubtful, warnings(version, given)), _MOST_WARNINGS):
         yield text if len(text) <= _LONGEST_WARNING else f"{text[: _LONGEST_WARNING - 1]}…"
 
 
-def _doubts(version: Version, given: Object) -> Iterable[str]:
+def _doubts(version: KindVersion, given: Object) -> Iterable[str]:
     """What the operator would say of a workload; most who install the webhook do not ask."""
     from stoker.view.doubts import doubts
 

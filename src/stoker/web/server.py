@@ -40,7 +40,7 @@ stoker
 """
 
 
-class Served(Struct, frozen=True):
+class Offer(Struct, frozen=True):
     """What a server has to offer beside its metrics and health.
 
     A body of more than `largest_body` bytes is refused with 413.
@@ -64,7 +64,7 @@ class WebServer:
         metrics: Callable[[], str],
         not_ready: Callable[[], str],
         log: Logger | None = None,
-        served: Served = Served(),  # noqa: B008 (frozen)
+        served: Offer = Offer(),  # noqa: B008 (frozen)
     ) -> None:
         self._settings = settings
         self._metrics = metrics
@@ -150,7 +150,7 @@ class WebServer:
             raise RuntimeError("the server is not started")
         return self._runner.server()
 
-    def _application(self, served: Served) -> web.Application:
+    def _application(self, served: Offer) -> web.Application:
         marking = self._acceptor.marking
         application = web.Application(client_max_size=served.largest_body, middlewares=[marking])
         application.router.add_routes(served.routes)

@@ -33,7 +33,7 @@ _CONVERSION_SECONDS: Final = 25.0
 _RETRY_AFTER: Final = {"Retry-After": "1"}
 
 
-class Places(Struct, frozen=True, kw_only=True):
+class Capacity(Struct, frozen=True, kw_only=True):
     """How many bytes of bodies there may be, and how many reviews of each kind be done or wait.
 
     One address may have half of each.
@@ -56,7 +56,7 @@ def reply_of(reviewer: Reviewer, asked: Question) -> Reply:
     return Reply(body, answer.allowed, dict(answer.subject), answer.findings)
 
 
-class Webhook:
+class ApiServerWebhook:
     """Answers the API server. `command` starts the process for what is dear; without, a thread."""
 
     def __init__(
@@ -65,7 +65,7 @@ class Webhook:
         metrics: WebhookMetrics,
         command: Sequence[str] = (),
         log: Logger | None = None,
-        places: Places = Places(),  # noqa: B008 (frozen)
+        places: Capacity = Capacity(),  # noqa: B008 (frozen)
     ) -> None:
         self._reviewer = reviewer
         self._metrics = metrics

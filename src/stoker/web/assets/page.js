@@ -3,10 +3,11 @@
 // When something changes on the server, the view is loaded again and the elements on the page are
 // brought up to date one by one (`morph`), so that focus, scroll and folds stay as they are.
 
-import { Busy, NotThere, listen } from "./js/api.js";
-import { h, morph, prose } from "./js/dom.js";
+import { Busy, NotThere, Stranger, listen, remember, token } from "./js/api.js";
+import { grow, h, morph, prose } from "./js/dom.js";
 import { keyboard } from "./js/keys.js";
 import { address, of, route } from "./js/links.js";
+import * as login from "./js/login.js";
 import * as overview from "./js/overview.js";
 import { trail } from "./js/parts.js";
 import * as resource from "./js/resource.js";
@@ -23,6 +24,8 @@ const AGAIN = 1500;
 const main = document.getElementById("main");
 const find = document.getElementById("find");
 const live = document.getElementById("live");
+const logout = document.getElementById("leave");
+const GROWING = 20000;
 let shown = null;  // the path of what is on the screen
 let loading = null;
 let revision = "";  // of what is on the screen
@@ -50,12 +53,32 @@ async function show({ quiet = false } = {}) {
     if (signal.aborted) return;
     if (error instanceof Busy) setTimeout(() => signal.aborted || show({ quiet: true }), AGAIN);
     // What is on the screen is better than an error, while the server is away for a moment.
-    if (quiet && shown === here.segments.join("/") && !(error instanceof NotThere)) return;
+    const sure = error instanceof NotThere || error instanceof Stranger;
+    if (quiet && shown === here.segments.join("/") && !sure) return;
+    if (error instanceof Stranger) return enter(error.message);
     tree = failure(error, here);
     document.title = "stoker";
   }
+  logout.hidden = !token();
   if (!signal.aborted) put(tree, here);
 }
+
+// The form for a token takes the place of everything that was shown.
+function enter(refusal) {
+  document.title = "Log in · stoker";
+  logout.hidden = true;
+  find.value = "";
+  left.clear();
+  main.replaceChildren(...login.render(refusal, () => show().then(again)));
+  shown = null;
+  (main.querySelector("input") ?? main.querySelector("h1")).focus();
+}
+
+logout.addEventListener("click", () => {
+  remember("");
+  history.replaceState(null, "", "#/");
+  show();
+});
 
 function put(tree, here) {
   const path = here.segments.join("/");
@@ -121,8 +144,8 @@ find.addEventListener("input", () => {
   waiting = setTimeout(() => {
     const here = route(location.hash);
     const searching = here.segments[0] === "search";
-    const { kind, state } = searching ? here.parameters : {};
-    const wanted = address(["search"], { q: find.value.trim(), kind, state });
+    const { kind, namespace, state } = searching ? here.parameters : {};
+    const wanted = address(["search"], { q: find.value.trim(), kind, namespace, state });
     // One entry in the history for a search, not one for each letter.
     if (searching) location.replace(wanted);
     else location.hash = wanted;
@@ -156,10 +179,15 @@ addEventListener("hashchange", (event) => {
   leave(from);
   show();
 });
-show().then(() => listen(
-  (latest) => { if (latest !== revision) show({ quiet: true }); },
-  (connected) => {
-    live.textContent = connected ? "live" : "not connected, trying again";
-    live.classList.toggle("off", !connected);
-  },
-));
+setInterval(grow, GROWING);
+
+let again = () => {};  // listens anew
+show().then(() => {
+  again = listen(
+    (latest) => { if (latest === undefined || latest !== revision) show({ quiet: true }); },
+    (connected) => {
+      live.textContent = connected ? "live" : "not connected, trying again";
+      live.classList.toggle("off", !connected);
+    },
+  );
+});

@@ -1,4 +1,7 @@
-// Asks the server, and listens for changes.
+// Asks the server, and listens for changes; says who asks, where the reader has told it.
+//
+// The token is kept by the browser for this tab, until it is closed, and goes along with each
+// request by name: no other site can have it sent, as one could a cookie.
 
 export class NotThere extends Error {
   constructor(answer) {
@@ -9,12 +12,36 @@ export class NotThere extends Error {
 
 export class Busy extends Error {}
 
+// Nobody knows who asks, or not any longer.
+export class Stranger extends Error {}
+
+const TOKEN = "stoker-token";
+let kept = "";  // where the browser keeps nothing
+
+export function token() {
+  try { return sessionStorage.getItem(TOKEN) ?? ""; } catch { return kept; }
+}
+
+// "" forgets it.
+export function remember(text) {
+  kept = text;
+  try {
+    if (text) sessionStorage.setItem(TOKEN, text);
+    else sessionStorage.removeItem(TOKEN);
+  } catch { /* Then it lasts until the page is loaded anew. */ }
+}
+
+function signed(headers) {
+  return token() ? { ...headers, Authorization: `Bearer ${token()}` } : headers;
+}
+
 // The answer to a question as JSON; throws NotThere for a 404, Busy where it is worth asking again
-// in a moment, Error with a sentence otherwise.
+// in a moment, Stranger where one must log in, Error with a sentence otherwise.
 export async function ask(path, signal) {
-  const response = await fetch(path, { signal, headers: { Accept: "application/json" } });
+  const response = await fetch(path, { signal, headers: signed({ Accept: "application/json" }) });
   if (response.ok) return response.json();
   const told = await response.json().catch(() => ({}));
+  if (response.status === 401) throw new Stranger(token() ? told.error : "");
   if (response.status === 404) throw new NotThere(told);
   if (response.status === 503) throw new Busy(told.error || "the server is busy");
   throw new Error(told.error || `the server answers ${response.status}`);
@@ -34,7 +61,7 @@ const AGAIN = 3000;
 
 // Calls `changed(revision)` when something changed, and `connected(yes)` when the stream breaks or
 // is there again. After a break it may be another server, whose numbers say nothing: `changed` is
-// then called without one.
+// then called without one. Returns what begins anew, for somebody else perhaps.
 //
 // A browser has six connections to a server, for all of its tabs together. Only the tab that is
 // looked at keeps one of them for the stream.
@@ -42,31 +69,51 @@ export function listen(changed, connected) {
   let stream = null;
   let broken = false;
 
-  function open() {
-    stream = new EventSource("/api/events");
-    stream.onopen = () => {
+  async function open() {
+    const mine = stream = new AbortController();
+    try {
+      const headers = signed({ Accept: "text/event-stream" });
+      const response = await fetch("/api/events", { signal: mine.signal, headers });
+      // Whoever must log in is told so by what is asked next.
+      if (response.status === 401) return changed();
+      if (!response.ok) throw new Error(`the server answers ${response.status}`);
       connected(true);
       if (broken) changed();
       broken = false;
-    };
-    stream.addEventListener("revision", (event) => changed(event.data));
-    stream.onerror = () => {
+      await read(response.body, changed);
+      throw new Error("the stream has ended");
+    } catch {
+      if (mine.signal.aborted) return undefined;
       broken = true;
       connected(false);
-      // A browser tries again by itself, unless the server answered with an error.
-      if (stream?.readyState === EventSource.CLOSED) setTimeout(look, AGAIN);
-    };
+      setTimeout(() => mine === stream && look(), AGAIN);
+    }
+    return undefined;
   }
 
   function look() {
-    stream?.close();
+    stream?.abort();
     stream = null;
     if (document.visibilityState === "visible") open();
     else broken = true;
   }
 
-  addEventListener("pagehide", () => stream?.close());
+  addEventListener("pagehide", () => stream?.abort());
   addEventListener("pageshow", (event) => { if (event.persisted) look(); });
   document.addEventListener("visibilitychange", look);
   look();
+  return look;
+}
+
+// Server-sent events, of which only one has data: the revision.
+async function read(body, told) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const lines = (rest + value).split("\n");
+    rest = lines.pop();
+    for (const line of lines) if (line.startsWith("data: ")) told(line.slice(6));
+  }
 }

@@ -3,11 +3,13 @@
 // server. Long parts are fetched when they are unfolded.
 
 import { NotThere, ask, url } from "./api.js";
-import { counted, h, prose } from "./dom.js";
+import { counted, h, prose, since } from "./dom.js";
 import { address, of } from "./links.js";
 import { fold, pager } from "./parts.js";
+import { coloured, copying } from "./yaml.js";
 
 const PAGE = 200;
+const TYPING = 200;
 
 // What was unfolded is fetched again with the rest, so that it never lags behind.
 let unfolded = new Set();
@@ -15,8 +17,8 @@ let unfoldedOf = "";
 
 export async function load(route, signal) {
   const place = placeOf(route);
-  const { of: wanted, from = 0 } = route.parameters;
-  const found = await ask(url(place, { offset: from, limit: PAGE }), signal);
+  const { of: wanted, from = 0, q } = route.parameters;
+  const found = await ask(url(place, { offset: from, limit: PAGE, q }), signal);
   if (unfoldedOf !== place.join("/")) unfolded = new Set();
   unfoldedOf = place.join("/");
   await Promise.all(found.parts
@@ -58,11 +60,29 @@ export function render(found, route) {
     h("div", { class: "list-head" },
       h("h2", { id: "parts" }, "Configuration"),
       h("p", { class: "total", role: "status" },
-        counted(found.total, "part"), mark(found, wanted))),
+        counted(found.total, "part"), route.parameters.q && ` with “${route.parameters.q}”`,
+        mark(found, wanted)),
+      finding(route)),
     found.note && h("p", { class: "banner" }, prose(found.note)),
     found.other && unfolding(found.other, true, route),
     found.parts.map((part) => unfolding(part, isOf(part, wanted), route)),
     pager(found, found.parts.length, PAGE, to));
+}
+
+// Parts in which a text occurs; the address keeps it.
+function finding(route) {
+  let waiting;
+  const oninput = ({ target }) => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => location.replace(
+      address(route.segments, { ...route.parameters, from: "", q: target.value })), TYPING);
+  };
+  return h("form", { class: "filters", onsubmit: (event) => event.preventDefault() },
+    h("input", {
+      type: "search", value: route.parameters.q ?? "", oninput, "data-key": "text",
+      placeholder: "Find in the configuration", "aria-label": "Text in the configuration",
+      maxlength: 300, autocomplete: "off", spellcheck: "false",
+    }));
 }
 
 function mark(found, wanted) {
@@ -77,28 +97,37 @@ function link(resource) {
 }
 
 function unfolding(part, marked, route) {
+  const { q } = route.parameters;
   const tag = marked && [" ", h("span", { class: "tag" }, "this resource")];
+  const changed = part.changed && [" ", h("span", { class: "tag" }, "changed ", since(part.changed))];
   const from = part.resource && h("p", { class: "aside from" }, "from ", link(part.resource));
-  return fold([part.title, tag], part.lines, part.text ?? "Loading …", {
+  const open = marked || Boolean(q && part.text !== null);
+  // Colours are for what is read.
+  const shown = open || unfolded.has(part.title) ? body(part, q) : part.text;
+  return fold([part.title, tag, changed], part.lines, shown ?? "Loading …", {
     class: marked ? "part marked" : "part",
-    "data-key": part.title,
-    open: marked,
-    ontoggle: (event) => toggled(event.currentTarget, part, placeOf(route)),
-  }, from);
+    // With other words it unfolds anew.
+    "data-key": q ? `${part.title} ${q}` : part.title,
+    open,
+    ontoggle: (event) => toggled(event.currentTarget, part, route),
+  }, from, part.text !== null && copying(part.text));
 }
 
-async function toggled(details, part, place) {
+function body({ text }, q) {
+  return text === null ? null : coloured(text, q ? [q] : []);
+}
+
+async function toggled(details, part, route) {
   if (!details.open) {
     unfolded.delete(part.title);
     return;
   }
   unfolded.add(part.title);
-  if (part.text !== null) return;
-  const body = details.querySelector("pre");
+  const pre = details.querySelector("pre");
   try {
-    part.text = (await whole(place, part.title)).text;
-    body.textContent = part.text;
+    part.text ??= (await whole(placeOf(route), part.title)).text;
+    pre.replaceChildren(...body(part, route.parameters.q));
   } catch (error) {
-    body.textContent = error.message;
+    pre.textContent = error.message;
   }
 }

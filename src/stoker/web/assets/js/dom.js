@@ -40,19 +40,20 @@ const SHAPES = {
 const LOOKS = {
   "good": "good", "used": "good",
   "problem": "warn", "rejected": "bad", "down": "bad", "no targets": "warn",
+  "unusable": "bad", "covered": "good", "not covered": "bad", "without pod": "none",
   "held": "wait", "not selected": "none", "unclear": "unknown", "unknown": "unknown",
 };
 
+// How something looks whose state is a word: good, bad, warn, none, wait or unknown.
+export function look(word) {
+  return LOOKS[word] ?? "unknown";
+}
+
 // The state of something: a shape, a colour and a word.
 export function state(word, shown = word) {
-  const look = LOOKS[word] ?? "unknown";
-  const svg = document.createElementNS(SVG, "svg");
-  svg.setAttribute("viewBox", "0 0 16 16");
-  svg.setAttribute("aria-hidden", "true");
-  const path = document.createElementNS(SVG, "path");
-  path.setAttribute("d", SHAPES[look]);
-  svg.append(path);
-  return h("span", { class: `state ${look}` }, svg, shown);
+  const shape = svg("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" },
+    svg("path", { d: SHAPES[look(word)] }));
+  return h("span", { class: `state ${look(word)}` }, shape, shown);
 }
 
 // A number as people read it: 10,000.
@@ -69,7 +70,38 @@ export function counted(number, noun) {
   return `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
 }
 
-const HANDLERS = ["oninput", "onchange", "ontoggle", "onsubmit"];
+// How long ago something was, which goes on by itself (`grow`); the time itself is beside it.
+export function since(time) {
+  if (!time) return null;
+  return h("time", { datetime: time, title: time }, age(time));
+}
+
+const UNITS = [["day", 86400], ["h", 3600], ["min", 60], ["s", 1]];
+
+function age(time) {
+  const seconds = Math.max(0, (Date.now() - Date.parse(time)) / 1000);
+  if (Number.isNaN(seconds)) return time;
+  const [name, size] = UNITS.find(([, each]) => seconds >= each) ?? UNITS.at(-1);
+  const many = Math.floor(seconds / size);
+  return `${many} ${name}${name === "day" && many !== 1 ? "s" : ""} ago`;
+}
+
+export function grow() {
+  for (const each of document.querySelectorAll("time[datetime]")) {
+    const text = age(each.dateTime);
+    if (each.textContent !== text) each.textContent = text;
+  }
+}
+
+// Shapes: svg("rect", {width: 3}) -> element
+export function svg(tag, attributes, ...children) {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children.flat());
+  return element;
+}
+
+const HANDLERS = ["oninput", "onchange", "ontoggle", "onsubmit", "onclick"];
 
 // Makes `old` look like `fresh`, keeping every element that can stay: with them stay focus, scroll
 // positions, selections and what is folded. Children with `data-key` are found again by it.

@@ -6,17 +6,18 @@
 import { ask, url } from "./api.js";
 import { count, counted, h, prose, state } from "./dom.js";
 import { address } from "./links.js";
-import { aside, columns, named, pager } from "./parts.js";
+import { aside, columns, named, pager, problem } from "./parts.js";
 
 const PAGE = 100;
 const TYPING = 120;
-const STATES = ["used", "down", "no targets", "rejected", "held", "unclear", "not selected"];
+const STATES = ["unusable", "used", "down", "no targets", "rejected", "held", "unclear", "not selected"];
 const KINDS = [
   "ServiceMonitor", "PodMonitor", "Probe", "ScrapeConfig", "PrometheusRule", "AlertmanagerConfig",
 ];
 
-export function listed({ q, kind, state, from = 0 }, workload, signal) {
-  return ask(url(["resources"], { q, kind, state, workload, offset: from, limit: PAGE }), signal);
+export function listed({ q, kind, namespace, state, from = 0 }, workload, signal) {
+  const query = { q, kind, namespace, state, workload, offset: from, limit: PAGE };
+  return ask(url(["resources"], query), signal);
 }
 
 // `own`: the list of one workload, below other things.
@@ -27,26 +28,43 @@ export function list(found, { segments, parameters }, { own }) {
       h(own ? "h2" : "h1", { id: "list-title", tabindex: own ? null : "-1" }, "Resources"),
       h("p", { class: "total", role: "status" }, summary(found.total, parameters)),
       filters(found, parameters, own, (changes) => location.replace(here(changes)))),
-    found.items.length ? table(found.items, own) : h("p", { class: "empty" }, nothing(parameters)),
+    unusable(found.unusable),
+    found.items.length ? table(found.items, own) : nothing(found, parameters),
     pager(found, found.items.length, PAGE, (from) => here({ from })));
 }
 
-function summary(total, { q }) {
-  return counted(total, "resource") + (q ? ` for “${q}”` : "");
+function summary(total, { q, namespace }) {
+  return counted(total, "resource") + (q ? ` for “${q}”` : "") + (namespace ? ` in ${namespace}` : "");
 }
 
-function nothing({ q, kind, state }) {
-  if (q || kind || state) return "Nothing matches. Fewer words or another filter may help.";
-  return "There are none.";
+function nothing({ unusable: all }, { q, kind, namespace, state }) {
+  if (all.length) return null;
+  const narrow = q || kind || namespace || state;
+  return h("p", { class: "empty" }, narrow
+    ? "Nothing matches. Fewer words or another filter may help." : "There are none.");
+}
+
+// Objects that match, too, and are in no list, as they cannot be used.
+function unusable(all) {
+  if (!all.length) return null;
+  return h("section", { class: "problems", "aria-labelledby": "unusable", "data-key": "unusable" },
+    h("h2", { id: "unusable" }, "Cannot be used as written"),
+    h("ul", {}, all.map(problem)));
 }
 
 // --- Filters -------------------------------------------------------------------------------------
 
-function filters({ kinds, states }, parameters, own, go) {
+function filters({ kinds, states, namespaces }, parameters, own, go) {
   return h("form", { class: "filters", onsubmit: (event) => event.preventDefault() },
     own && words(parameters.q, go),
+    choice("namespace", "Namespace", spaces(namespaces, parameters), namespaces, parameters.namespace, go),
     choice("kind", "Kind", KINDS, kinds, parameters.kind, go),
     choice("state", "State", STATES, states, parameters.state, go));
+}
+
+// Those that there are, and the one that was chosen, which may have nothing any longer.
+function spaces(namespaces, { namespace }) {
+  return [...new Set([...Object.keys(namespaces), ...(namespace ? [namespace] : [])])].sort();
 }
 
 function words(value = "", go) {

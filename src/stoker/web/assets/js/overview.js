@@ -1,9 +1,9 @@
 // #/: all workloads and how they are, what there is in all, and what could not be read.
 
 import { ask, url } from "./api.js";
-import { count, h, prose, state } from "./dom.js";
-import { object, of } from "./links.js";
-import { aside, facts, more, named, search, section } from "./parts.js";
+import { count, h, prose, since, state } from "./dom.js";
+import { aside, facts, more, named, problem, search, section } from "./parts.js";
+import { spaces } from "./spaces.js";
 
 const SHOWN = 200;
 const WORSE_FIRST = ["problem", "unknown", "good"];
@@ -17,17 +17,42 @@ export function title() {
   return "Overview";
 }
 
-export function render({ source, headline, workloads, resources, problems }) {
+export function render(found) {
+  const { source, headline, workloads, resources, problems, namespaces, changes, viewer } = found;
   const place = source.kind === "directory" ? "Directory" : "Cluster";
   return [
     h("header", { class: "head" },
-      h("p", { class: "eyebrow" }, place, h("code", {}, source.name)),
+      h("p", { class: "eyebrow" }, place, h("code", {}, source.name), who(viewer)),
       h("h1", { tabindex: "-1" }, headline)),
     source.note && h("p", { class: "banner", role: "status" }, prose(source.note)),
     totals(resources),
+    spaces(namespaces),
     unusable(problems),
     cards(workloads),
+    changed(changes),
   ];
+}
+
+// Whose rights decide what is shown.
+function who(viewer) {
+  if (!viewer) return null;
+  const rest = viewer.whole ? "" : "; what you may not see is neither shown nor counted";
+  return h("span", {}, "as ", h("code", {}, viewer.user), aside(rest));
+}
+
+// --- What changed last ---------------------------------------------------------------------------
+
+function changed(all) {
+  if (!all.length) return null;
+  return section("changes", "Changed last",
+    h("ul", { class: "standings" }, all.map((each) => {
+      const { kind, namespace, name, what, at } = each;
+      return h("li", { "data-key": `${kind}/${namespace}/${name}` },
+        h("p", { class: "standing-top" },
+          h("span", { class: "kind" }, kind),
+          what === "removed" ? `${namespace}/${name}` : named(each),
+          h("span", {}, what), aside(since(at))));
+    })));
 }
 
 // --- Resources by state --------------------------------------------------------------------------
@@ -91,14 +116,4 @@ function unusable(all) {
     h("h2", { id: "problems" }, "Cannot be used as written"),
     h("ul", {}, all.slice(0, SHOWN).map(problem)),
     more(all.length, SHOWN));
-}
-
-function problem({ source, subject, reasons }) {
-  const found = object(subject);
-  const what = found
-    ? h("a", { href: of(found), "data-row": true }, subject)
-    : h("strong", {}, subject);
-  return h("li", { "data-key": `${source} ${subject}` },
-    h("p", { class: "where" }, what, h("code", {}, source)),
-    reasons.map((reason) => h("p", {}, prose(reason))));
 }

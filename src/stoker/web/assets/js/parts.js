@@ -1,7 +1,7 @@
 // Pieces that several views share.
 
 import { count, h, prose, state, version } from "./dom.js";
-import { address, of } from "./links.js";
+import { address, object, of } from "./links.js";
 
 // In soft letters, what one need not read.
 export function aside(...children) {
@@ -9,9 +9,9 @@ export function aside(...children) {
 }
 
 // A link to an object by its name, which `j` and `k` stop at.
-export function named(object) {
-  const namespace = h("span", { class: "ns" }, `${object.namespace}/`);
-  return h("a", { href: of(object), "data-row": true }, namespace, object.name);
+export function named(found) {
+  const namespace = h("span", { class: "ns" }, `${found.namespace}/`);
+  return h("a", { href: of(found), "data-row": true }, namespace, found.name);
 }
 
 // The way back: trail({Overview: "#/", Resources: "#/search"})
@@ -33,6 +33,16 @@ export function head({ kind, namespace, name, headline }, word, facts = "") {
 export function facts({ headline, version: text, ready }) {
   const known = headline.startsWith("version ") ? "" : version(text);
   return [known, ready && `${ready} ready`].filter(Boolean).join(" · ");
+}
+
+// Where something is written, and where the running workloads themselves can be asked.
+export function places({ place, links = [] }) {
+  if (!place && !links.length) return null;
+  const many = links.length > 1;
+  return h("p", { class: "places" },
+    place && h("code", {}, place),
+    links.map(({ workload, url }) => h("a", { href: url, rel: "noreferrer noopener", target: "_blank" },
+      `open ${many ? workload : workload.split(" ")[0]} ↗`)));
 }
 
 // That there is more than what is shown; nothing where there is not.
@@ -93,4 +103,15 @@ export function fold(title, lines, text, attributes, ...before) {
 // The address of the search for words, or by a state.
 export function search(parameters) {
   return address(["search"], parameters);
+}
+
+// What cannot be used as it is written: the object, where it is, and why.
+export function problem({ source, subject, reasons }) {
+  const found = object(subject);
+  const what = found
+    ? h("a", { href: of(found), "data-row": true }, subject)
+    : h("strong", {}, subject);
+  return h("li", { "data-key": `${source} ${subject}` },
+    h("p", { class: "where" }, what, source && h("code", {}, source)),
+    reasons.map((reason) => h("p", {}, prose(reason))));
 }

@@ -1,17 +1,23 @@
 // #/resource/KIND/NAMESPACE/NAME: why it is used or not, what it finds, and the job that it makes.
 
 import { ask, url } from "./api.js";
-import { count, counted, h, prose, state, version } from "./dom.js";
+import { count, counted, h, prose, since, state, version } from "./dom.js";
 import { object, of } from "./links.js";
-import { aside, columns, fold, head, more, search, section, told, trail } from "./parts.js";
+import { aside, columns, fold, head, more, places, search, section, told, trail } from "./parts.js";
+import { history, manifest, stored } from "./stored.js";
+import { coloured, copying } from "./yaml.js";
 
 const NEAREST = 3;
 const SHOWN = 200;
 const NAMED = 5;
 const LONG = 40;
 
-export function load(route, signal) {
-  return ask(url(["resources", ...route.segments.slice(1)]), signal);
+export async function load(route, signal) {
+  const place = route.segments.slice(1);
+  const [found, itself] = await Promise.all([
+    ask(url(["resources", ...place]), signal), stored(place, signal),
+  ]);
+  return { ...found, itself };
 }
 
 export function title({ segments: [, kind, namespace, name] }) {
@@ -22,18 +28,23 @@ export function up() {
   return "#/search";
 }
 
-export function render({ explanation, labels }) {
+export function render(found) {
+  const { explanation, labels, failing, links, itself } = found;
   const { kind, namespace, name } = explanation;
   return [
     trail({ Overview: "#/", Resources: "#/search" }),
     head(explanation, word(explanation)),
+    places({ place: found.place, links }),
     standings(explanation.standings, `${kind}/${namespace}/${name}`),
+    failures(failing),
     explanation.searches.map(targets),
     access(explanation.access),
     told("Notes", explanation.notes, prose),
+    history(itself),
     job(explanation.job),
+    manifest(itself),
     labelled(labels),
-  ];
+  ].flat();
 }
 
 // One word for the whole: the best that a workload makes of it, unless something is wrong there.
@@ -94,16 +105,26 @@ function standing(each, resource) {
 function scraped({ discovered, healthy, errors, observedAt }) {
   const sum = `Of ${counted(discovered, "target")}, ${count(healthy)} can be scraped`;
   return [
-    h("p", {}, sum, observedAt && aside(`, as of ${observedAt}`)),
+    h("p", {}, sum, observedAt && aside(", as of ", since(observedAt))),
     errors.map((each) => h("p", {}, `${counted(each.count, "target")}: `, prose(each.message))),
   ];
+}
+
+// Targets that could not be scraped: where they are, and what Prometheus says.
+function failures(all) {
+  if (!all.length) return null;
+  const row = ({ address, error }, index) => h("tr", { "data-key": `${index} ${address}` },
+    h("th", { scope: "row" }, h("code", {}, address)), h("td", { class: "says" }, prose(error)));
+  return section("failing", "Failing targets",
+    h("table", { class: "plain-table" }, columns("Address", "Error"), h("tbody", {}, all.map(row))),
+    h("p", { class: "aside" }, "Some of them, as they were when Prometheus was last asked."));
 }
 
 // --- Targets -------------------------------------------------------------------------------------
 
 function targets(search) {
   const { workloads, looksIn, targets: sum, problems, matches, notes, unreached, unsure } = search;
-  const { endpoints } = search;
+  const { endpoints, byNode } = search;
   const whose = ` of ${workloads.join(", ") || "nobody yet"}${looksIn && `, in ${looksIn}`}`;
   const why = (text) =>
     h("p", { class: "miss" }, state("problem", "why"), h("span", {}, prose(text)));
@@ -117,15 +138,32 @@ function targets(search) {
     unsure && h("p", { class: "aside" },
       "Whether an agent is where they are is not known: ", prose(unsure)),
     matches.length ? found(matches, problems) : null,
+    byNode.length ? agents(byNode) : null,
     endpoints.map(relabeled),
     notes.map((text) => h("p", { class: "aside" }, prose(text))));
 }
 
 // Targets where an agent on nodes has no pod.
 function missed({ targets: sum, names, why }) {
+  return `${counted(sum, "target")} not scraped (${few(names)}): ${why}`;
+}
+
+function few(names) {
   const rest = names.length > NAMED ? ` and ${names.length - NAMED} more` : "";
-  const what = `${names.slice(0, NAMED).join(", ")}${rest}`;
-  return `${counted(sum, "target")} not scraped (${what}): ${why}`;
+  return `${names.slice(0, NAMED).join(", ")}${rest}`;
+}
+
+// One row for each agent on a node, with what it was given of what no agent is beside.
+function agents(all) {
+  return [
+    h("table", { class: "plain-table agents" },
+      columns("Agent on", "Given to it", "#Targets"),
+      h("tbody", {}, all.slice(0, SHOWN).map(({ node, targets: sum, given, names }) => h("tr", {},
+        h("th", { scope: "row" }, node || "a node that is not known"),
+        h("td", {}, given ? `${count(given)} (${few(names)})` : ""),
+        h("td", { class: "number" }, count(sum)))))),
+    more(all.length, SHOWN),
+  ];
 }
 
 // One row for each port of each Service or pod.
@@ -201,7 +239,8 @@ function job(text) {
   if (!text) return null;
   const lines = text.trimEnd().split("\n").length;
   const attributes = { "data-key": "Job", open: lines <= LONG };
-  return section("job", "Job", fold("What Prometheus gets", lines, text, attributes));
+  return section("job", "Job",
+    fold("What Prometheus gets", lines, coloured(text), attributes, copying(text)));
 }
 
 function labelled(labels) {

@@ -6,13 +6,14 @@ import * as configuration from "./configuration.js";
 import { h, prose } from "./dom.js";
 import { address, object, of } from "./links.js";
 import { list, listed } from "./list.js";
-import { columns, facts, head, number, section, told, trail } from "./parts.js";
+import * as nodes from "./nodes.js";
+import { columns, facts, head, number, places, section, told, trail } from "./parts.js";
+import { history, manifest, stored } from "./stored.js";
 
 export async function load(route, signal) {
   const [, ...place] = route.segments;
-  const tab = isConfiguration(route)
-    ? configuration.load(route, signal)
-    : listed(route.parameters, place.join("/"), signal);
+  const tab = TABS[route.parameters.tab]?.load(route, signal)
+    ?? listed(route.parameters, place.join("/"), signal);
   const [found, shown] = await Promise.all([ask(url(["workloads", ...place]), signal), tab]);
   return { ...found, shown };
 }
@@ -25,29 +26,40 @@ export function up() {
   return "#/";
 }
 
-export function render({ explanation, workload, shown }, route) {
+// What is shown in place of the resources, by its name in the address.
+const TABS = {
+  configuration,
+  nodes: {
+    load: ({ segments: [, ...place] }, signal) => ask(url(["workloads", ...place, "nodes"]), signal),
+    render: nodes.render,
+  },
+  object: {
+    load: ({ segments: [, ...place] }, signal) => stored(place, signal),
+    render: (found) => [history(found), manifest(found)].flat(),
+  },
+};
+
+export function render(found, route) {
+  const { explanation, workload, shown } = found;
+  const tab = TABS[route.parameters.tab];
   return [
     trail({ Overview: "#/" }),
     head(explanation, workload.state, facts(workload)),
-    tabs(route),
-    isConfiguration(route)
-      ? configuration.render(shown, route)
-      : resources(explanation, shown, route),
+    places(found),
+    tabs(route, found),
+    tab ? tab.render(shown, route) : resources(explanation, shown, route),
   ].flat();
 }
 
-function isConfiguration(route) {
-  return route.parameters.tab === "configuration";
-}
-
-function tabs(route) {
+function tabs(route, { onNodes }) {
   const tab = (text, wanted) => {
     const current = (route.parameters.tab ?? "") === wanted ? "page" : null;
     const href = address(route.segments, { tab: wanted });
     return h("a", { href, "aria-current": current }, text);
   };
   return h("nav", { class: "tabs", "aria-label": "Parts" },
-    tab("Resources", ""), tab("Configuration", "configuration"));
+    tab("Resources", ""), tab("Configuration", "configuration"),
+    onNodes && tab("Nodes", "nodes"), tab("Manifest and events", "object"));
 }
 
 function resources({ rejected, ignored, conditions, notes, counts }, shown, route) {
