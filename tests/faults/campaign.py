@@ -200,15 +200,18 @@ def tried(  # noqa: PLR0913, PLR0917 - a plan, and all that it is judged by
     fault = kind.fault(plan)
     trial = Trial(world, expected, told=kind.told)
     fault.begin(world)
+    begun = time.monotonic()
     try:
         action.do(world)
         fault.end(world, trial)
+        # A change of mode takes ten seconds, whether or not somebody does harm.
+        fault.over = max(time.monotonic(), begun + expected.seconds)
     finally:
         for line in world.lines.values():
             line.heal()
     verdict = trial.verdict(stay)
     problems = [*verdict.problems, *fault.problems(world)]
-    outcome = Outcome(plan, problems, verdict.seconds, fault.done)
+    outcome = Outcome(plan, problems, fault.seconds_until(verdict.at), fault.done)
     if problems or outcome.is_late:
         outcome.log = "\n".join(each.log() for each in world.operators.values())
     return outcome

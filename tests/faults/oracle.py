@@ -70,11 +70,11 @@ class Verdict:
     """What came of an action in a run with faults.
 
     `problems`: what is not as it should be; empty if all is well.
-    `seconds`: from the end of the fault until the state was right.
+    `at`: when the state was right, or was no longer waited for.
     """
 
     problems: list[str] = field(default_factory=list)
-    seconds: float = 0.0
+    at: float = 0.0
 
 
 # --- Quiet runs -----------------------------------------------------------------------------------
@@ -250,14 +250,13 @@ class Trial:
 
     def verdict(self, stay: float = STAY_SECONDS, deadline: float = DEADLINE) -> Verdict:
         """Wait for the state, see that it stays for so many seconds, and look at what happened."""
-        begun = time.monotonic()
-        limit = begun + deadline + self._expected.seconds
+        limit = time.monotonic() + deadline + self._expected.seconds
         right_since, mark = 0.0, 0
         while True:
             if not self.is_right():
                 right_since = 0.0
                 if time.monotonic() > limit:
-                    return Verdict(self.wrong(), time.monotonic() - begun)
+                    return Verdict(self.wrong(), time.monotonic())
             elif not right_since:
                 right_since, mark = time.monotonic(), self._world.ground.mark()
             elif time.monotonic() - right_since > stay:
@@ -266,7 +265,7 @@ class Trial:
         written = self._world.ground.writes(mark, self._world.namespaces)
         problems = [f"written though all was right: {each}" for each in written if counts(each)]
         problems += self.excesses()
-        return Verdict(problems, right_since - begun)
+        return Verdict(problems, right_since)
 
     def excesses(self) -> list[str]:
         """What happened that did not happen in a quiet run."""

@@ -61,12 +61,14 @@ Lane = dict[str, Plan]
 class Fault:
     """The harm of a plan as it is done; classes of faults fill it in.
 
-    `done` counts the harm by its kind.
+    `done` counts the harm by its kind. `over`: when all should be right again: once `end` has
+    returned, and no sooner than without harm.
     """
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.done: Counter[str] = Counter()
+        self.over = 0.0
 
     def begin(self, world: World) -> None:
         """Get ready, before the action."""
@@ -75,6 +77,10 @@ class Fault:
     def end(self, world: World, trial: Trial) -> None:
         """Let it happen after the action, and return when it is over: nothing is harmed then."""
         raise NotImplementedError
+
+    def seconds_until(self, right: float) -> float:
+        """How long it took from the end of the harm until the state was right."""
+        return max(0.0, right - self.over)
 
     def problems(self, world: World) -> list[str]:
         """What else must not have happened meanwhile, and did; asked at the very end."""

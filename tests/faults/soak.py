@@ -74,7 +74,8 @@ MARGINS = {
     "threads": Margin(0, 2),
     "tasks": Margin(0, 5),
     "series": Margin(0.02, 10),
-    "entries": Margin(0.05, 10),
+    # A few deleted workloads may wait for Kubernetes to collect what was theirs, ten objects each.
+    "entries": Margin(0.05, 40),
 }
 # These grow until each bounded cache has been full once.
 _WARMING = ("rss_mib", "blocks")
@@ -182,7 +183,8 @@ _UNFINISHED = (
 
 def _metrics(operator: Running) -> Iterator[tuple[str, float]]:
     for line in operator.page("/metrics").splitlines():
-        if line.startswith(_PREFIX):
+        # What resources share fills up to a number of its own, which a test holds.
+        if line.startswith(_PREFIX) and '"shared"' not in line:
             name, _, value = line.rpartition(" ")
             yield name.split("{")[0].removeprefix(_PREFIX), float(value)
 

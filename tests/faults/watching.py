@@ -7,7 +7,7 @@ are cut when the plan begins.
 |---|---|
 | cut | the connection breaks after a while, perhaps in the middle of an event |
 | ended | the server ends the stream in order, as it may at any time |
-| silent | nothing comes any more, and the connection stays open: only its client can find out |
+| silent | nothing comes any more, and the connection stays open until its client finds out |
 | expired | an ERROR event with 410, as after a compaction |
 | failing | an ERROR event with 500 |
 | doubled | each event comes twice |
@@ -34,6 +34,8 @@ from tests.faults.world import World
 
 STIR_SECONDS = (2.0, 5.0)
 _SOONEST, _LATEST = 0.1, 3.0
+# Promised are 30 s; the rest is for a machine on which many worlds wait for a turn.
+BLIND_SECONDS = 45.0
 _LIST_ENDS = b"k8s.io/initial-events-end"
 
 
@@ -55,6 +57,7 @@ class WatchFault(Fault):
         self._dice = plan.dice
         self._seconds = self._dice.uniform(*STIR_SECONDS)
         self._is_over = False
+        self.silences: list[tuple[float, float]] = []
 
     def begin(self, world: World) -> None:
         """Treat all watches that are opened from now on."""
@@ -69,6 +72,21 @@ class WatchFault(Fault):
         self._is_over = True
         for line in world.lines.values():
             line.heal()
+
+    def seconds_until(self, right: float) -> float:
+        """What was right only after a stream that said nothing was replaced counts from then."""
+        ends = [end for _, end in self.silences if end <= right]
+        return max(0.0, right - max([self.over, *ends]))
+
+    def problems(self, world: World) -> list[str]:
+        """That nobody saw for too long that a stream said nothing any more."""
+        del world
+        return self.blindness()
+
+    def blindness(self) -> list[str]:
+        """How long that was, where it was too long."""
+        blind = max((end - begin for begin, end in self.silences), default=0.0)
+        return [f"blind for {blind:.0f} s"] if blind > BLIND_SECONDS else []
 
     def _before(self, asked: Asked) -> Harm | None:
         if asked.verb != "list" or self._dice.random() < 0.5:
@@ -122,7 +140,11 @@ class WatchFault(Fault):
         async for line in self._until(lines, after):
             yield line
         # Whoever waits for more must find out by itself, and closes the connection.
-        await asyncio.Event().wait()
+        begin = time.monotonic()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.silences.append((begin, time.monotonic()))
 
     async def _expired(self, lines: Lines, after: float) -> AsyncIterator[bytes]:
         async for line in self._until(lines, after):

@@ -14,10 +14,11 @@ from typing import Any, Generic, Literal, TypeVar
 
 import pytest
 from aiohttp import web
+from msgspec.structs import replace
 
 from stoker.api.core import Object, ObjectMeta
 from stoker.api.declare import Model
-from stoker.kube import access, report, watch
+from stoker.kube import access, report, transport, watch
 from stoker.kube.changes import Key
 from stoker.kube.client import Client
 from stoker.kube.errors import ApiError, Forbidden, NotFound, Silent, Unavailable
@@ -36,6 +37,7 @@ from tests.live.faults import (
     status,
 )
 from tools.api import Api, kubeconfig
+from tools.api import ApiError as ToolError
 from tools.cluster import Cluster
 
 T = TypeVar("T")
@@ -129,6 +131,21 @@ class ConfigMaps:
             self._api.request("DELETE", f"{self._path}/{name}")
 
 
+@pytest.fixture(scope="session")
+def list_asked(cluster: Cluster) -> list[str | None]:
+    """`sendInitialEvents` of what is asked until there is a list; servers have streams since 1.32.
+
+    One that has none says no to the first request, and is asked for pages ever after.
+    """
+    asked = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&timeoutSeconds=1"
+    nobody = "allowWatchBookmarks=true&fieldSelector=metadata.name=nobody"
+    try:
+        cluster.api.get(f"/api/v1/configmaps?{asked}&{nobody}")
+    except ToolError:
+        return ["true", None]
+    return ["true"]
+
+
 ROOT = "kube-root-ca.crt"
 """Every namespace gets this ConfigMap, when the controller manager finds the time."""
 
@@ -188,7 +205,7 @@ REFUSED = status(422, "Invalid", "sendInitialEvents is forbidden for watch")
 
 
 def test_a_streamed_list_and_every_change_after_it(
-    gateway: Gateway, scope: WatchScope, maps: ConfigMaps
+    gateway: Gateway, scope: WatchScope, maps: ConfigMaps, list_asked: list[str | None]
 ) -> None:
     """One request gives the list, one the changes; each change has the old and the new object."""
 
@@ -206,7 +223,7 @@ def test_a_streamed_list_and_every_change_after_it(
             assert changed
             assert changed["data"] == {"x": "1"}
             assert follower.reflector.troubles == []
-        assert [url.query.get("sendInitialEvents") for url in gateway.seen] == ["true", None]
+        assert [url.query.get("sendInitialEvents") for url in gateway.seen] == [*list_asked, None]
 
     asyncio.run(main())
 
@@ -252,7 +269,7 @@ def test_pages_that_the_server_has_forgotten_are_listed_again(
 
 
 def test_what_happened_while_the_connection_was_cut_is_noticed(
-    wire: Wire, scope: WatchScope, maps: ConfigMaps
+    wire: Wire, scope: WatchScope, maps: ConfigMaps, list_asked: list[str | None]
 ) -> None:
     """The watch goes on where it was: deletions, changes and new objects arrive, once each."""
 
@@ -268,13 +285,17 @@ def test_what_happened_while_the_connection_was_cut_is_noticed(
             await follower.until(lambda: follower.names == {"changed", "kept", "new"})
             assert [key.name for key in follower.deleted] == ["gone"]
             [report] = follower.reflector.reports
-            assert report.attempts[LIST] == 1
+            assert report.attempts[LIST] == len(list_asked)
 
     asyncio.run(main())
 
 
 def test_an_object_deleted_while_the_server_forgot_is_noticed(
-    cluster: Cluster, gateway: Gateway, scope: WatchScope, maps: ConfigMaps
+    cluster: Cluster,
+    gateway: Gateway,
+    scope: WatchScope,
+    maps: ConfigMaps,
+    list_asked: list[str | None],
 ) -> None:
     """A watch that cannot go on (410) lists again, and what is missing there is deleted."""
 
@@ -294,7 +315,7 @@ def test_an_object_deleted_while_the_server_forgot_is_noticed(
                 assert follower.names == {"kept"}
                 assert follower.store.get(scope.namespace or "", "kept") is kept
                 [report] = follower.reflector.reports
-                assert report.attempts[LIST] == 2
+                assert report.attempts[LIST] == len(list_asked) + 1
 
     asyncio.run(main())
 
@@ -306,15 +327,18 @@ def test_a_held_connection_delivers_when_it_is_released(
 
     async def main() -> None:
         async with following(wire.kubeconfig, scope) as follower:
-            # One connection for the list, which was left, and one for the watch.
-            await follower.until(lambda: wire.accepted == 2)
+            await follower.reflector.ready()
+            maps.create("early")
+            await follower.until(lambda: follower.names == {"early"})
+            # A list that was streamed was left, and its connection with it.
+            connections = wire.accepted
             wire.hold()
             maps.create("late")
             await asyncio.sleep(0.2)
-            assert follower.names == set()
+            assert follower.names == {"early"}
             wire.release()
-            await follower.until(lambda: follower.names == {"late"})
-        assert wire.accepted == 2
+            await follower.until(lambda: follower.names == {"early", "late"})
+        assert wire.accepted == connections
 
     asyncio.run(main())
 
@@ -394,6 +418,25 @@ def test_an_answer_that_does_not_go_on_is_replaced(
                 # A list that does not come as a stream is soon asked for in pages.
                 assert any(isinstance(each, Unavailable) for each in troubles)
             await follower.until(lambda: found.trouble is None and not found.is_blind)
+
+    asyncio.run(main())
+
+
+@pytest.mark.usefixtures("short_lives")
+def test_a_no_whose_reasons_never_come_is_asked_for_again(
+    gateway: Gateway, scope: WatchScope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is no answer yet, and to wait for it would be to wait for ever."""
+    monkeypatch.setattr(transport, "BEGIN_SECONDS", 1.0)
+    left = iter(range(2))
+    gateway.slow = lambda _request: Slow() if next(left, None) is not None else None
+    wrong = replace(scope, field_selector="data.none=such")
+
+    async def main() -> None:
+        async with following(gateway.kubeconfig, wrong) as follower:
+            [found] = follower.reflector.reports
+            await follower.until(lambda: isinstance(found.trouble, Unavailable))
+            await follower.until(lambda: found.trouble and found.trouble.status == 400)
 
     asyncio.run(main())
 

@@ -109,6 +109,21 @@ class Row(NamedTuple):
         return self.found
 
 
+def test_a_pod_that_was_on_no_node_counts_neither_as_made_nor_as_gone() -> None:
+    """The one before it is removed by its name, twice, and the second time hits this one."""
+
+    def pod(uid: str, **spec: str) -> Object:
+        found = made("a", "zz0001-home", spec=spec)
+        return {**found, "metadata": {**found["metadata"], "uid": uid}}
+
+    first, hit, last = pod("1", nodeName="node-0"), pod("2"), pod("3", nodeName="node-0")
+    told = ((first, True), (hit, False), (hit, True), (last, False))
+    row = [Change(number, "pods", gone, each) for number, (each, gone) in enumerate(told)]
+    ground = cast("Ground", SimpleNamespace(cluster=None, mirror=Row(row)))
+    found = World(ground, "zz0001").history(-1, [("pods", first)])
+    assert (found.births, found.deaths) == ({"w-home/pods/a": 1}, {"w-home/pods/a": 1})
+
+
 def test_each_write_is_aimed_at_before_and_after_in_a_plan_of_its_own() -> None:
     """In as few walks as the action with the most writes needs."""
     script = [expected("a", "one", "two", "three"), expected("b"), expected("c", "four")]
@@ -178,7 +193,11 @@ def test_a_plan_is_repeated_by_its_command() -> None:
 def test_what_is_taken_back_at_once_is_not_judged_by_what_happened_meanwhile() -> None:
     """Only the two actions of the script that chance decides on; a kept run says so too."""
     passing = [each.name for each in SCRIPT if each.passing]
-    assert passing == ["a monitor is deleted and made again at once", "and takes it back at once"]
+    assert passing == [
+        "a monitor is deleted and made again at once",
+        "a DaemonSet is damaged",
+        "and takes it back at once",
+    ]
 
 
 def test_what_is_expected_can_be_kept(tmp_path: Path) -> None:

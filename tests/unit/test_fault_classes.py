@@ -11,11 +11,13 @@ import pytest
 
 from tests.faults.machines import DURATIONS, LONGEST, MACHINES, Machines
 from tests.faults.oracle import Expected, counts
+from tests.faults.plans import Plan
 from tests.faults.replicas import unled
 from tests.faults.rights import chapters, named
 from tests.faults.soak import BOUND_MIB, MARGINS, Sample, growth
 from tests.faults.state import Snapshot
 from tests.faults.steady import KEPT, Request, Tenant
+from tests.faults.watching import BLIND_SECONDS, WatchFault
 from tests.faults.world import History
 from tests.live.right_cases import CASES
 from tools.audit import Write
@@ -172,3 +174,34 @@ def test_each_right_has_a_namespace_of_its_own_and_no_name_is_in_another() -> No
     assert max(map(len, names)) <= LONGEST_NAME
     assert len(set(names)) == len(names)
     assert not [pair for pair in itertools.permutations(names, 2) if pair[0] in pair[1]]
+
+
+@pytest.mark.parametrize(
+    ("right", "silences", "seconds"),
+    [
+        (107.0, [], 7),
+        (99.0, [], 0),
+        # What came right when a silent stream was replaced waited for that alone.
+        (127.0, [(95, 125)], 2),
+        # One that ended later had nothing to do with it.
+        (107.0, [(95, 125)], 7),
+        (127.0, [(90, 98), (95, 121), (96, 130)], 6),
+    ],
+)
+def test_a_silent_stream_is_harm_until_it_is_replaced(
+    right: float, silences: list[tuple[float, float]], seconds: float
+) -> None:
+    """Other harm is over when a plan says so."""
+    fault = WatchFault(Plan("watch", "an action"))
+    fault.over = 100.0
+    fault.silences = silences
+    assert fault.seconds_until(right) == seconds
+
+
+def test_a_stream_whose_silence_nobody_sees_is_a_failure() -> None:
+    """However the state came right."""
+    fault = WatchFault(Plan("watch", "an action"))
+    fault.silences = [(0, 27)]
+    assert fault.blindness() == []
+    fault.silences += [(0, BLIND_SECONDS + 1)]
+    assert len(fault.blindness()) == 1

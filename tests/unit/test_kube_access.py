@@ -26,7 +26,7 @@ from stoker.kube import access
 from stoker.kube.access import Access
 from stoker.kube.client import Client
 from stoker.kube.errors import AccessError, Unavailable
-from stoker.kube.proxies import Proxy, proxy_for
+from stoker.kube.proxies import HttpProxy, proxy_for
 from tools import credentials
 
 SERVER = "https://192.0.2.1:6443"
@@ -471,4 +471,4 @@ def test_no_proxy_is_read_as_go_reads_it(server: str, no_proxy: str, proxied: bo
 def test_a_proxy_that_we_cannot_use_is_refused() -> None:
     """Better an error than a connection past the proxy."""
     with pytest.raises(AccessError, match="socks5"):
-        Proxy("socks5://proxy:1080")
+        HttpProxy("socks5://proxy:1080")

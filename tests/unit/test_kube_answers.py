@@ -17,7 +17,7 @@ from stoker.api.crd import GROUP
 from stoker.cli import cluster
 from stoker.cluster.definitions import Definition, definition_of, trimmed
 from stoker.cluster.inventory import Inventory
-from stoker.cluster.storage_version import Migration, StoppedError
+from stoker.cluster.storage_version import StoppedError, StorageMigration
 from stoker.errors import StokerError
 from stoker.kube.access import Access
 from stoker.kube.client import Client
@@ -45,7 +45,7 @@ READERS: dict[str, Callable[[Client], Awaitable[object]]] = {
     "versions": lambda client: served(client, [OURS["ScrapeConfig"]]),
     "definition": lambda client: definition_of(client, "scrapeconfigs"),
     "a definition that is written": lambda client: trimmed(client, DEFINITION),
-    "migrate storage-version": lambda client: Migration(client, DEFINITION).run(),
+    "migrate storage-version": lambda client: StorageMigration(client, DEFINITION).run(),
     "diff": lambda client: Inventory(client, ()).read(),
     "lint of a cluster": lambda client: cluster._listed(client, PLAIN),
     "claims": lambda client: claims._claims(client, "shop"),

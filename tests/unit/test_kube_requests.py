@@ -25,7 +25,7 @@ from stoker.kube.errors import (
     error_of,
 )
 from stoker.kube.lease import Leadership
-from stoker.kube.limits import Limits
+from stoker.kube.limits import RateLimit
 from stoker.kube.resources import (
     ALL,
     CONFIG_MAP,
@@ -158,7 +158,7 @@ def test_an_error_event_of_a_watch_is_an_error_too() -> None:
 
 def test_a_burst_passes_and_what_follows_waits_in_turn() -> None:
     """Two at once, then one each hundredth of a second; the waiting is measured."""
-    limits = Limits(100, 2, clock=lambda: 0.0)
+    limits = RateLimit(100, 2, clock=lambda: 0.0)
 
     async def take() -> list[float]:
         return [await limits.take() for _ in range(4)]
@@ -170,7 +170,7 @@ def test_a_burst_passes_and_what_follows_waits_in_turn() -> None:
 
 def test_who_gives_up_waiting_leaves_the_token_to_others() -> None:
     """A cancelled request was not made."""
-    limits = Limits(0.001, 1, clock=lambda: 0.0)
+    limits = RateLimit(0.001, 1, clock=lambda: 0.0)
 
     async def give_up() -> None:
         await limits.take()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec import Struct
 
 from stoker.errors import DecodeError
-from stoker.kube.changes import Applied, Begin, Deleted, Event, Key, Listed, Ready, Unreadable
+from stoker.kube.changes import Applied, Begin, Deleted, Event, Key, Listed, Ready, UnreadableObject
 from stoker.kube.store import Store
 
 
@@ -124,10 +124,10 @@ def test_the_last_readable_state_of_an_object_is_kept() -> None:
     """An object that no longer decodes is neither changed nor gone."""
     good = thing(A)
     watched = Watched(good)
-    assert watched.apply(Unreadable(A, WRONG)) == []
-    assert watched.apply(Begin(), Unreadable(A, WRONG), Ready()) == []
+    assert watched.apply(UnreadableObject(A, WRONG)) == []
+    assert watched.apply(Begin(), UnreadableObject(A, WRONG), Ready()) == []
     assert watched.store.get(*A) is good
-    assert watched.apply(Unreadable(B, WRONG)) == []
+    assert watched.apply(UnreadableObject(B, WRONG)) == []
     assert watched.store.get(*B) is None
     assert watched.apply(Deleted(A)) == [(good, None)]
 
@@ -217,7 +217,7 @@ class World:
         return [Deleted(key)] if self.things.pop(key, None) else []
 
     def _garble(self, key: Key, _labels: frozenset[str]) -> list[Event[Thing]]:
-        return [Unreadable(key, WRONG)] if key in self.things else []
+        return [UnreadableObject(key, WRONG)] if key in self.things else []
 
     def _list(self) -> list[Event[Thing]]:
         return [Begin(), *map(listed, self.things.values()), Ready()]

@@ -16,7 +16,7 @@ from multidict import CIMultiDict
 from stoker.kube import kubeconfig as files
 from stoker.kube.credentials import Credentials, Fixed, Plugin, TokenFile, command_at, decoded
 from stoker.kube.errors import AccessError
-from stoker.kube.proxies import Proxy, proxy_for
+from stoker.kube.proxies import HttpProxy, proxy_for
 from stoker.kube.tls import Pem, Tls
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -40,7 +40,7 @@ class Access:
         credentials: Credentials | None = None,
         impersonation: Iterable[tuple[str, str]] = (),
         server_name: str | None = None,
-        proxy: Proxy | None = None,
+        proxy: HttpProxy | None = None,
         namespace: str = "",
     ) -> None:
         self.server = _checked_url(server)
@@ -137,7 +137,7 @@ def kubeconfig(
             user.as_user, user.as_uid, user.as_groups or (), user.as_user_extra or {}
         ),
         server_name=cluster.tls_server_name,
-        proxy=Proxy(cluster.proxy_url) if cluster.proxy_url else None,
+        proxy=HttpProxy(cluster.proxy_url) if cluster.proxy_url else None,
         namespace=choice.namespace or "default",
     )
 
@@ -161,7 +161,7 @@ def _tls(cluster: files.Cluster, user: files.User) -> Tls:
     )
 
 
-def _credentials(choice: files.Choice) -> Credentials:
+def _credentials(choice: files.ChosenContext) -> Credentials:
     user = choice.user
     if user.auth_provider:
         raise AccessError("auth-provider is not supported, as in Kubernetes since 1.26: use exec")
@@ -176,7 +176,7 @@ def _credentials(choice: files.Choice) -> Credentials:
     return Fixed()
 
 
-def _plugin(plugin: files.Exec, choice: files.Choice) -> Plugin:
+def _plugin(plugin: files.Exec, choice: files.ChosenContext) -> Plugin:
     if plugin.interactive_mode == "Always":
         raise AccessError(f"the exec plugin {plugin.command!r} wants a terminal: we have none")
     return Plugin(

@@ -2,8 +2,8 @@
 
 `Begin`, then `Listed` for each object, then `Ready`; from there `Applied` and `Deleted`. `Begin`
 may come at any time and again: the list that follows replaces all that was known, so an object
-that is not in it is gone, whatever was missed. Beside the five stands `Unreadable`: the object is
-there, but does not fit its types, and must not sink the others.
+that is not in it is gone, whatever was missed. Beside the five stands `UnreadableObject`: the
+object is there, but does not fit its types, and must not sink the others.
 """
 
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
@@ -64,11 +64,11 @@ class Deleted(Struct, frozen=True):
     uid: str = ""
 
 
-class Unreadable(Struct, frozen=True):
+class UnreadableObject(Struct, frozen=True):
     """An object is there but does not fit its types; the last state that did still counts."""
 
     key: Key
     error: DecodeError
 
 
-Event: TypeAlias = Begin | Listed[T] | Ready | Applied[T] | Deleted | Unreadable
+Event: TypeAlias = Begin | Listed[T] | Ready | Applied[T] | Deleted | UnreadableObject

@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from stoker.api.core import Object
 from stoker.api.decode import ListMeta
 from stoker.kube import protobuf
+from stoker.kube.deep import cut
 from stoker.kube.errors import NotFound, Unavailable
 from stoker.kube.fencing import Fence
 from stoker.kube.resources import SELF_SUBJECT_ACCESS_REVIEW, ApiResource, Target, resource_of
@@ -228,8 +229,8 @@ class Client(Transport):
         return await self._asked("DELETE", path, body=msgspec.json.encode(options))
 
     async def server_version(self) -> str:
-        """The version of the API server, as `v1.34.1`."""
-        return str((await self._asked("GET", "/version"))["gitVersion"])
+        """The version of the API server, as `v1.34.1`; empty where it does not say."""
+        return str((await self._asked("GET", "/version")).get("gitVersion") or "")
 
     async def api_resources(self, group_version: str) -> set[str]:
         """The plurals that a group and version serve (`discovery.k8s.io/v1`); none if absent."""
@@ -277,6 +278,11 @@ class Client(Transport):
         """
         return answer_as(model, method, path, await self.request(method, path, **options))
 
+    async def page(self, path: str, **options: Any) -> ListPage[Raw]:
+        """A page of a list, each object as it came, but cut where it is too deep to be read."""
+        body = await self.request("GET", path, **options)
+        return answer_as(ListPage[Raw], "GET", path, body, whole=False)
+
     async def _asked(self, method: str, path: str, **options: Any) -> Object:
         return await self.ask(dict[str, Any], method, path, **options)
 
@@ -291,14 +297,17 @@ def _as_yaml(body: bytes) -> bytes:
     return body.decode().replace("\x7f", "\\x7f").encode("ascii", "backslashreplace")
 
 
-def answer_as(model: type[T], method: str, path: str, body: bytes) -> T:
+def answer_as(model: type[T], method: str, path: str, body: bytes, *, whole: bool = True) -> T:
     """An answer by its type; `Unavailable` where it is something else, or only half of it came.
 
-    What is something else may be a page to log in, by whoever is between us and the server.
+    What is something else may be a page to log in, by whoever is between us and the server. Where
+    nobody needs the `whole`, it is cut if it is too deep to be read.
     """
     try:
         return msgspec.json.decode(body, type=model)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        if isinstance(error, RecursionError) and not whole:
+            return answer_as(model, method, path, cut(body))
         verb = Target.of(path).verb(method, {})
         raise Unavailable(verb, path, f"the answer is no object: {error}") from error
 

@@ -15,7 +15,7 @@ from stoker.kube.errors import Unavailable, asked_wait
 
 T = TypeVar("T")
 
-Work: TypeAlias = Callable[[], Awaitable[object]]
+EndlessWork: TypeAlias = Callable[[], Awaitable[object]]
 Told: TypeAlias = Callable[[Exception], None]
 """Is told of each failure."""
 
@@ -29,7 +29,7 @@ class EndedError(Exception):
     """Something ended that goes on for ever."""
 
 
-async def endless(work: Work, told: Told) -> None:
+async def endless(work: EndlessWork, told: Told) -> None:
     """Do work that never ends until cancelled, again and again where it ends all the same."""
 
     async def without_end() -> None:
@@ -39,7 +39,7 @@ async def endless(work: Work, told: Told) -> None:
     await until_done(without_end, told)
 
 
-async def until_done(work: Work, told: Told) -> None:
+async def until_done(work: EndlessWork, told: Told) -> None:
     """Do work until it was done once, or cancelled."""
     failures = 0
     while True:

@@ -77,7 +77,7 @@ class Context(Struct, frozen=True):
     namespace: str = ""
 
 
-class Choice(Struct, frozen=True):
+class ChosenContext(Struct, frozen=True):
     """What a context stands for, and the directory of the file that names its user."""
 
     cluster: Cluster
@@ -103,7 +103,7 @@ class _File(Struct, rename="kebab", frozen=True):
     contexts: list[_Named] | None = None
 
 
-def chosen(path: Path | None, context: str | None) -> Choice:
+def chosen(path: Path | None, context: str | None) -> ChosenContext:
     """The named or current context, of one file or of those that $KUBECONFIG names."""
     files = [(each, _read(each)) for each in _files(path)]
     if not files:
@@ -115,7 +115,7 @@ def chosen(path: Path | None, context: str | None) -> Choice:
     selected = _converted(found, Context, f"context {name!r}")
     cluster, _ = _find(files, "cluster", selected.cluster)
     user, directory = _find(files, "user", selected.user) if selected.user else ({}, Path())
-    return Choice(
+    return ChosenContext(
         cluster=_converted(cluster, Cluster, f"cluster {selected.cluster!r}"),
         user=_converted(user, User, f"user {selected.user!r}"),
         namespace=selected.namespace,

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 
 
-class Limits:
+class RateLimit:
     """A token bucket; `qps` 0 or less means no limit."""
 
     def __init__(

@@ -11,7 +11,7 @@ from stoker.kube.errors import AccessError
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
-class Proxy:
+class HttpProxy:
     """An HTTP proxy; the user and password of its URL are kept apart from it."""
 
     def __init__(self, url: str) -> None:
@@ -22,13 +22,13 @@ class Proxy:
         self.headers: dict[str, str] = {}
         if split.username:
             user, password = unquote(split.username), unquote(split.password or "")
-            self.headers["Proxy-Authorization"] = basic(user, password)
+            self.headers["HttpProxy-Authorization"] = basic(user, password)
 
     def __repr__(self) -> str:
-        return f"Proxy({self.url!r})"
+        return f"HttpProxy({self.url!r})"
 
 
-def proxy_for(server: str, environment: Mapping[str, str] | None = None) -> Proxy | None:
+def proxy_for(server: str, environment: Mapping[str, str] | None = None) -> HttpProxy | None:
     """The proxy that HTTPS_PROXY, HTTP_PROXY and NO_PROXY ask for on the way to a server."""
     variables = os.environ if environment is None else environment
     split = urlsplit(server)
@@ -37,7 +37,7 @@ def proxy_for(server: str, environment: Mapping[str, str] | None = None) -> Prox
     port = split.port or _DEFAULT_PORTS.get(split.scheme, 0)
     if not url or is_exempt(host, port, _variable(variables, "no_proxy")):
         return None
-    return Proxy(url)
+    return HttpProxy(url)
 
 
 def is_exempt(host: str, port: int, no_proxy: str) -> bool:

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from stoker.api.core import Object, ObjectMeta
 from stoker.errors import DecodeError
-from stoker.kube.changes import Applied, Begin, Deleted, Event, Key, Listed, Ready, Unreadable
+from stoker.kube.changes import Applied, Begin, Deleted, Event, Key, Listed, Ready, UnreadableObject
 from stoker.kube.client import Client
 from stoker.kube.endless import endless, words
 from stoker.kube.errors import ApiError, Unavailable
@@ -30,7 +30,7 @@ from stoker.kube.reading import Reader
 from stoker.kube.report import WATCH, Report
 from stoker.kube.resources import ApiResource
 from stoker.kube.served import Served
-from stoker.kube.store import Index, Store
+from stoker.kube.store import IndexKeys, Store
 from stoker.kube.transcript import Transcript
 from stoker.kube.watch import WatchScope, events
 
@@ -52,7 +52,7 @@ class Reflector(Generic[T]):
         read: Reader[T],
         *,
         namespaces: Sequence[str] | None = None,
-        indices: Mapping[str, Index[T]] | None = None,
+        indices: Mapping[str, IndexKeys[T]] | None = None,
         served: Served | None = None,
     ) -> None:
         self.scope = scope
@@ -86,7 +86,7 @@ class Reflector(Generic[T]):
             live = {"metadata": {**live["metadata"], "managedFields": None}}
         raw = Raw(msgspec.json.encode(live))
         found = Transcript(self.scope.path, self._read).listed(raw)
-        if isinstance(found, Unreadable):
+        if isinstance(found, UnreadableObject):
             return True
         return self.store.saw(
             Applied(found.key, found.version, found.object, found.size, found.uid)
@@ -143,14 +143,14 @@ class _Part(Generic[T]):
                 self._listed = {}
             case Ready():
                 self.unreadable, self._listed = books, None
-            case Unreadable():
+            case UnreadableObject():
                 self._tell(event)
                 books[event.key] = event.error
             case Listed() | Applied() | Deleted():
                 books.pop(event.key, None)
         self._writer.apply(event)
 
-    def _tell(self, event: Unreadable) -> None:
+    def _tell(self, event: UnreadableObject) -> None:
         """Write a line for what is new; the same thing in every list is not."""
         if str(self.unreadable.get(event.key)) != str(event.error):
             name = "/".join(filter(None, event.key))

@@ -150,6 +150,12 @@ POD_DISRUPTION_BUDGET: Final = ApiResource(
 SELF_SUBJECT_ACCESS_REVIEW: Final = ApiResource(
     "authorization.k8s.io", "v1", "selfsubjectaccessreviews", "SelfSubjectAccessReview", False
 )
+SUBJECT_ACCESS_REVIEW: Final = ApiResource(
+    "authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview", namespaced=False
+)
+TOKEN_REVIEW: Final = ApiResource(
+    "authentication.k8s.io", "v1", "tokenreviews", "TokenReview", namespaced=False
+)
 STORAGE_CLASS: Final = ApiResource(
     "storage.k8s.io", "v1", "storageclasses", "StorageClass", namespaced=False
 )
@@ -159,7 +165,8 @@ ALL: Final[tuple[ApiResource, ...]] = (
     *_SERVED,
     *(CONFIG_MAP, ENDPOINTS, NAMESPACE, NODE, PERSISTENT_VOLUME_CLAIM, POD, SECRET, SERVICE),
     *(CONTROLLER_REVISION, DAEMON_SET, STATEFUL_SET, ENDPOINT_SLICE, EVENT, LEASE),
-    *(POD_DISRUPTION_BUDGET, SELF_SUBJECT_ACCESS_REVIEW, STORAGE_CLASS),
+    *(POD_DISRUPTION_BUDGET, STORAGE_CLASS),
+    *(SELF_SUBJECT_ACCESS_REVIEW, SUBJECT_ACCESS_REVIEW, TOKEN_REVIEW),
 )
 
 

@@ -22,13 +22,13 @@ from typing import Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from stoker.kube.changes import Applied, Begin, Deleted, Event, Key, Listed, Ready, Unreadable
+from stoker.kube.changes import Applied, Begin, Deleted, Event, Key, Listed, Ready, UnreadableObject
 from stoker.kube.versions import is_older, newest
 
 T = TypeVar("T")
 Listener: TypeAlias = Callable[[T | None, T | None], None]
 """Called with the old and the new object: None and new, old and new, or old and None."""
-Index: TypeAlias = Callable[[T], Iterable[Hashable]]
+IndexKeys: TypeAlias = Callable[[T], Iterable[Hashable]]
 """The keys under which an object is found; the same for the same object, always."""
 
 
@@ -45,7 +45,7 @@ class Store(Generic[T]):
     Nothing changes while the caller does not await, so what is read without awaiting is one state.
     """
 
-    def __init__(self, indices: Mapping[str, Index[T]] | None = None) -> None:
+    def __init__(self, indices: Mapping[str, IndexKeys[T]] | None = None) -> None:
         self.ready = asyncio.Event()
         self._spaces: dict[str, dict[str, _Entry[T]]] = {}
         self._indices = dict(indices or {})
@@ -194,7 +194,7 @@ class StoreWriter(Generic[T]):
                 self._set(event.key, _entry_of(event))
             case Deleted():
                 self._delete(event)
-            case Unreadable():
+            case UnreadableObject():
                 self._set(event.key, self._store._entry(event.key))
 
     def see(self, found: Applied[T]) -> None:

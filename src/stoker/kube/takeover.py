@@ -21,6 +21,9 @@ from stoker.kube.resources import resource_of
 
 PEER_MANAGERS: Final = frozenset({"PrometheusOperator", "prometheus-operator"})
 
+PEER_FINALIZER: Final = "monitoring.coreos.com/status-cleanup"
+"""What the peer puts on workloads, so that it can take its bindings away when they go."""
+
 # What an object is about. Beside it are metadata, status, and what can never be changed.
 _CONTENT: Final = frozenset({"f:spec", "f:data", "f:binaryData"})
 # Within it: restarts by `kubectl rollout` are annotations of pods, and addresses are the cluster's.
@@ -91,6 +94,12 @@ def claimed(
         return after_peer
     merged = [each | {"manager": _NOBODY} for each in taken]
     return adopted([*left, *merged], {_NOBODY}, manager)
+
+
+def overruled(managed_fields: Sequence[Mapping[str, Any]] | None, manager: str) -> list[str]:
+    """Who else has a part of an object's content, which is one's alone once it is `claimed`."""
+    others = (each for each in managed_fields or () if each["manager"] != manager)
+    return sorted({each["manager"] for each in others if _parted(each)[0]} - PEER_MANAGERS)
 
 
 def _parted(entry: Mapping[str, Any]) -> tuple[Object, Object]:

@@ -12,7 +12,8 @@ import msgspec
 from msgspec import Raw, Struct
 
 from stoker.errors import DecodeError
-from stoker.kube.changes import Applied, Deleted, Event, Key, Listed, Ready, Unreadable
+from stoker.kube.changes import Applied, Deleted, Event, Key, Listed, Ready, UnreadableObject
+from stoker.kube.deep import cut
 from stoker.kube.errors import Gone, error_of
 from stoker.kube.reading import Reader, identity_of
 from stoker.kube.versions import is_older
@@ -22,7 +23,7 @@ T = TypeVar("T")
 INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
 
 
-class Lines:
+class LineBuffer:
     """Puts together lines that arrive in chunks of any size."""
 
     def __init__(self) -> None:
@@ -58,6 +59,13 @@ _BOOKMARK: Final = msgspec.json.Decoder(_Bookmark)
 _STATUS: Final = msgspec.json.Decoder(dict[str, Any])
 
 
+def _read(line: bytes) -> _Line:
+    try:
+        return _LINE.decode(line)
+    except RecursionError:
+        return _LINE.decode(cut(line))
+
+
 class Transcript(Generic[T]):
     """The events of one watch, and how far they have led.
 
@@ -75,20 +83,20 @@ class Transcript(Generic[T]):
     def event(self, line: bytes) -> Event[T] | None:
         """The event of a line, if it is one for others; an ERROR is raised as an ApiError."""
         try:
-            return self._event(_LINE.decode(line))
+            return self._event(_read(line))
         except (msgspec.DecodeError, RecursionError) as error:
             # Whatever it said is lost, so only a new list tells the truth.
             said = f"a line that is no event: {error}"
             raise Gone("watch", self._path, said) from error
 
-    def listed(self, raw: Raw) -> Listed[T] | Unreadable:
+    def listed(self, raw: Raw) -> Listed[T] | UnreadableObject:
         """The event of an object in a list."""
         identity = identity_of(raw)
         key = Key(identity.namespace, identity.name)
         try:
             return Listed(key, identity.resource_version, self._read(raw), len(raw), identity.uid)
         except DecodeError as error:
-            return Unreadable(key, error)
+            return UnreadableObject(key, error)
 
     def _event(self, line: _Line) -> Event[T] | None:
         if line.type == "ERROR":
@@ -99,9 +107,9 @@ class Transcript(Generic[T]):
             return self._deleted(line.object)
         return self._applied(line.object) if self.version else self.listed(line.object)
 
-    def _applied(self, raw: Raw) -> Applied[T] | Unreadable:
+    def _applied(self, raw: Raw) -> Applied[T] | UnreadableObject:
         found = self.listed(raw)
-        if isinstance(found, Unreadable):
+        if isinstance(found, UnreadableObject):
             self._go_on(identity_of(raw).resource_version)
             return found
         self._go_on(found.version)

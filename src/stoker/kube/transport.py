@@ -31,7 +31,7 @@ from stoker.kube.errors import (
     error_of,
 )
 from stoker.kube.fencing import FENCE, Fence, FencedConnector, shut_by
-from stoker.kube.limits import Limits
+from stoker.kube.limits import RateLimit
 from stoker.kube.resources import WRITES, Target
 
 JSON: Final = "application/json"
@@ -60,7 +60,7 @@ class Transport:
         self,
         access: Access,
         *,
-        limits: Limits | None = None,
+        limits: RateLimit | None = None,
         observe: Observe | None = None,
         waited: Waited | None = None,
         user_agent: str = "stoker",
@@ -324,8 +324,8 @@ def _words(error: aiohttp.ClientError | OSError) -> str:
 
 
 async def _refusal(call: _Call, response: aiohttp.ClientResponse) -> ApiError:
-    """What the server said no with."""
-    async with response:
+    """What the server said no with; it has as long for its reasons as for an answer to begin."""
+    async with asyncio.timeout(call.begin), response:
         body = await response.read()
     fallback = {"message": body[:300].decode(errors="replace").strip() or response.reason}
     try:

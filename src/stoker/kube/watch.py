@@ -47,12 +47,12 @@ from stoker.kube.errors import (
 from stoker.kube.reading import Reader
 from stoker.kube.report import LIST, WATCH, Report
 from stoker.kube.resources import ApiResource
-from stoker.kube.transcript import Lines, Transcript
+from stoker.kube.transcript import LineBuffer, Transcript
 from stoker.kube.transport import JSON
 from stoker.kube.versions import is_older, newest
 
 T = TypeVar("T")
-Events: TypeAlias = AsyncGenerator[Event[T], None]
+WatchEvents: TypeAlias = AsyncGenerator[Event[T], None]
 Locate: TypeAlias = Callable[[bool], Awaitable[ApiResource]]
 """Tells in which version a resource is to be asked for now; whether it should look anew for it."""
 
@@ -109,7 +109,7 @@ async def events(
     read: Reader[T],
     report: Report | None = None,
     locate: Locate | None = None,
-) -> Events[T]:
+) -> WatchEvents[T]:
     """List and watch, without end. Close it (`aclosing`) where the iteration may be left early."""
     watch = _Watch(client, scope, read, report or Report(str(scope)))
     failures = 0
@@ -174,7 +174,7 @@ class _Watch(Generic[T]):
         self._transcript = Transcript(self._scope.path, self._read)
         self._transcript.version = version
 
-    async def round(self) -> Events[T]:
+    async def round(self) -> WatchEvents[T]:
         """List if need be, then watch until the stream ends or something fails."""
         self._transcript.progress = False
         for step in self._steps():
@@ -190,13 +190,13 @@ class _Watch(Generic[T]):
         if not isinstance(error, Gone):
             self._report.failed(self._operation, error)
 
-    def _steps(self) -> list[Events[T]]:
+    def _steps(self) -> list[WatchEvents[T]]:
         if self._transcript.version:
             return [self._watched()]
         pages = self._refuses_streams or self._left_incomplete
         return [self._paged_list() if pages else self._streamed_list(), self._watched()]
 
-    async def _streamed_list(self) -> Events[T]:
+    async def _streamed_list(self) -> WatchEvents[T]:
         """A list as a stream; it is left when the list is complete, as it would live too long."""
         self._begin(LIST)
         query = self._watch_query(
@@ -220,7 +220,7 @@ class _Watch(Generic[T]):
             if not self._refuses_streams:
                 raise
 
-    async def _paged_list(self) -> Events[T]:
+    async def _paged_list(self) -> WatchEvents[T]:
         self._begin(LIST)
         self._left_incomplete = False
         yield Begin()
@@ -255,11 +255,11 @@ class _Watch(Generic[T]):
     async def _page(self, token: str) -> ListPage[Raw]:
         accept = METADATA_ONLY_LIST if self._scope.metadata_only else JSON
         query = self._scope.query(**{"limit": str(PAGE_SIZE), "continue": token})
-        return await self._client.ask(
-            ListPage[Raw], "GET", self._scope.path, query=query, accept=accept, timeout=PAGE_SECONDS
+        return await self._client.page(
+            self._scope.path, query=query, accept=accept, timeout=PAGE_SECONDS
         )
 
-    async def _watched(self) -> Events[T]:
+    async def _watched(self) -> WatchEvents[T]:
         if not self._transcript.version:
             # The server ended the list before it was complete.
             return
@@ -276,10 +276,10 @@ class _Watch(Generic[T]):
             watch="true", allowWatchBookmarks="true", timeoutSeconds=str(seconds), **more
         )
 
-    async def _streamed(self, query: dict[str, str], seconds: int) -> Events[T]:
+    async def _streamed(self, query: dict[str, str], seconds: int) -> WatchEvents[T]:
         """The events of a stream that the server was asked to end after so many seconds."""
         accept = METADATA_ONLY if self._scope.metadata_only else JSON
-        lines = Lines()
+        lines = LineBuffer()
         watches = self._operation == WATCH
         # Watches begin anew so often that with many of them nothing else would have a turn.
         async with self._client.stream(
