@@ -5,10 +5,11 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check static unit faults up down bench format reference sbom manual release image image-test lock clean
+.PHONY: help run test check static unit faults up down bench format reference sbom manual release image image-test lock audit coverage matrix \
+  matrix-python clean
 
 help: ## show this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
 
 run: .venv/ready ## the status page of the manifests in example/, which follows as you edit them; no cluster
 	@$(BIN)/python -m tools.run $(ARGS)
@@ -34,6 +35,13 @@ unit: .venv/ready
 faults: .venv/ready ## do harm to the operator for about an hour; ARGS='crash --worlds 4' for less, ARGS=--help for how
 	$(BIN)/python -m tools.build
 	$(BIN)/python -m tests.faults $(or $(ARGS),all)
+
+matrix: .venv/ready ## the core of the live tests on older versions of Kubernetes; VERSIONS='v1.28.15', or all
+	$(BIN)/python -m tools.build etcd kube-apiserver kube-controller-manager kube-scheduler kwok kubectl
+	$(BIN)/python -m tools.matrix $(VERSIONS)
+
+matrix-python: .venv/ready ## unit and golden tests on newer versions of Python; wants root and mmdebstrap
+	$(BIN)/python -m tools.pythons $(VERSIONS)
 
 up: .venv/ready ## a local control plane with three nodes, the operator, a Prometheus that scrapes, and the page
 	@$(BIN)/python -m tools.up
@@ -67,8 +75,14 @@ image-test: image ## run what `make image` wrote, on a real control plane
 	$(BIN)/python -m tools.build etcd kube-apiserver kube-controller-manager kube-scheduler kwok kubectl
 	STOKER_IMAGE=dist $(BIN)/python -m pytest -m live -s tests/live/test_image_archive.py
 
-lock: .venv/ready ## choose the newest dependencies and pin them with hashes
-	$(BIN)/python -m tools.lock
+lock: .venv/ready ## choose the newest dependencies and pin them with hashes; DRY=1 only says which are newer
+	$(BIN)/python -m tools.lock $(if $(DRY),--dry-run)
+
+audit: .venv/ready ## ask PyPI whether what is locked has known holes
+	$(BIN)/python -m tools.vulnerable
+
+coverage: .venv/ready ## list the lines and branches that no unit test runs; ARGS='-m live tests/live' for live tests
+	$(BIN)/python -m tools.covered $(ARGS)
 
 clean: ## remove .venv and caches of tools (not the built binaries)
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,35 +1,24 @@
 """Builds the servers and tools of the test cluster from their Go modules, once.
 
 What is in the cache already is returned without any call of Go. What is missing is compiled under
-a lock (two callers build once), into a scratch folder beside its place, and renamed when it is
-complete. While Go compiles, its output is both the progress (one line per package) and, when it
-fails, the explanation.
+a lock: two callers build once.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import re
-import selectors
-import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, cast
 
 from tools import cache, golang
-from tools.catalogue import BINARIES, FLAGS, Binary, cache_folder, location
-from tools.progress import Progress
+from tools.catalogue import BINARIES, Binary, cache_folder, location
+from tools.compiling import BuildError, compiled, running
+
+__all__ = ["BuildError", "binaries", "kwok_stages"]
 
 STAGES = ("kustomize/stage/node/fast/node-*.yaml", "kustomize/stage/pod/fast/pod-*.yaml")
 STAGES_FILE = "kwok-stages.yaml"
-TAIL_LINES = 15
-
-
-class BuildError(Exception):
-    """A build failed; the message ends with what Go said last."""
 
 
 def binaries(*names: str) -> dict[str, Path]:
@@ -62,82 +51,14 @@ def _build_missing(binary: Binary) -> None:
         if target.exists():
             return
         go = golang.command(binary.oldest_go)
-        with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
-            made = Path(scratch, binary.name)
-            _compile(go, binary, made)
-            if binary.name == "kwok":
-                _copy_stages(go, binary, target.with_name(STAGES_FILE))
-            made.rename(target)
-
-
-def _compile(go: Path, binary: Binary, target: Path) -> None:
-    progress = Progress(binary.name)
-    try:
-        progress.total = _count_packages(go, binary, progress)
-        command = [str(go), "build", "-v", *FLAGS, "-ldflags", binary.ldflags, "-o", str(target)]
-        for _package in _lines([*command, binary.package], binary, progress):
-            progress.done += 1
-    except BaseException:
-        progress.fail()
-        raise
-    progress.finish()
-
-
-def _count_packages(go: Path, binary: Binary, progress: Progress) -> int:
-    """Count what is not yet in Go's own cache, without the command itself.
-
-    Before it can count, Go downloads the sources, which takes its time on a new machine.
-    """
-    stale = '{{if and .Stale (ne .Name "main")}}stale{{end}}'
-    command = [str(go), "list", *FLAGS, "-deps", "-f", stale, binary.package]
-    return sum(line == "stale" for line in _lines(command, binary, progress))
-
-
-def _lines(command: list[str], binary: Binary, progress: Progress) -> Iterator[str]:
-    """Yield lines as a command writes them, and show the progress while there are none."""
-    seen: list[str] = []
-    with _go(command, binary) as process:
-        try:
-            for line in _read_lines(process, progress):
-                seen.append(line)
-                yield line
-        except BaseException:
-            process.kill()
-            raise
-    if process.returncode:
-        tail = "\n".join(seen[-TAIL_LINES:])
-        raise BuildError(f"go {command[1]} failed for {binary.package}:\n{tail}")
-
-
-def _go(command: list[str], binary: Binary) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        command,
-        cwd=binary.folder,
-        env=golang.environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-
-
-def _read_lines(process: subprocess.Popen[bytes], progress: Progress) -> Iterator[str]:
-    output = cast("IO[bytes]", process.stdout)
-    rest = b""
-    with selectors.DefaultSelector() as selector:
-        selector.register(output, selectors.EVENT_READ)
-        while True:
-            progress.tick()
-            if not selector.select(timeout=0.2):
-                continue
-            chunk = os.read(output.fileno(), 65536)
-            *lines, rest = (rest + chunk).split(b"\n")
-            yield from (line.decode(errors="replace") for line in lines)
-            if not chunk:
-                return
+        if binary.name == "kwok":
+            _copy_stages(go, binary, target.with_name(STAGES_FILE))
+        compiled(go, binary.recipe, target)
 
 
 def _copy_stages(go: Path, kwok: Binary, target: Path) -> None:
     command: list[str] = [str(go), "mod", "download", "-json", "sigs.k8s.io/kwok"]
-    with _go(command, kwok) as process:
+    with running(command, kwok.folder) as process:
         answer = process.communicate()[0].decode()
     source = re.search(r'"Dir": "(.*)"', answer)
     if process.returncode or source is None:

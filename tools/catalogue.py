@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools import cache, golang
+from tools.compiling import Recipe
 
 MODULES = Path(__file__).parent / "go"
 FLAGS = ("-mod=readonly", "-buildvcs=false", "-trimpath")
@@ -59,6 +60,11 @@ class Binary:
         stamp = f" -X {self.version_variable}={self._own_version()}"
         return "-s -w" + (stamp if self.version_variable else "")
 
+    @property
+    def recipe(self) -> Recipe:
+        """How it is made."""
+        return Recipe(self.name, self.folder, self.package, FLAGS, self.ldflags)
+
     def _own_version(self) -> str:
         if "/prometheus/prometheus/" in self.package:
             return prometheus_version(self.version)
@@ -80,7 +86,6 @@ PROMETHEUS_VERSION = "github.com/prometheus/common/version.Version"
 PEER = "github.com/prometheus-operator/prometheus-operator"
 RELOADER = "prometheus-config-reloader"
 HELM_VERSION = "helm.sh/helm/v4/internal/version.version"
-PEER = "github.com/prometheus-operator/prometheus-operator"
 # These say `v1.2.3` of themselves, the others `1.2.3`.
 WITH_V = ("kubernetes", "helm")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from tools.cluster import Cluster
@@ -11,9 +12,14 @@ from tools.cluster import Cluster
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
-def install_crds(cluster: Cluster, *options: str) -> None:
-    """Install all definitions and wait until they are served; options are those of the command."""
-    command = [sys.executable, "-m", "stoker", "crds", *options]
+def install_crds(
+    cluster: Cluster, *options: str, program: Sequence[str] = (sys.executable, "-m", "stoker")
+) -> None:
+    """Install all definitions and wait until they are served; options are those of the command.
+
+    `program` is how stoker is called: another one may have other definitions.
+    """
+    command = [*program, "crds", *options]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     cluster.kubectl("apply", "--server-side", "-f", "-", input=printed)
 

@@ -61,13 +61,14 @@ class _Visitor(socketserver.BaseRequestHandler):
         """Carry both ways until both sides are done."""
         with self.server.enter() as inside:
             inside.settimeout(None)
-            back = threading.Thread(target=_carry, args=(inside, self.request), daemon=True)
+            back = threading.Thread(target=carry, args=(inside, self.request), daemon=True)
             back.start()
-            _carry(self.request, inside)
+            carry(self.request, inside)
             back.join()
 
 
-def _carry(near: socket.socket, far: socket.socket) -> None:
+def carry(near: socket.socket, far: socket.socket) -> None:
+    """Carry what one says to the other, until it says nothing more."""
     with contextlib.suppress(OSError):
         while data := near.recv(CHUNK):
             far.sendall(data)

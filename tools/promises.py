@@ -18,11 +18,21 @@ from pathlib import Path
 from typing import Any
 
 from stoker.__main__ import main
-from stoker.api.crd import Conversion, Kind, manifest, with_webhook
+from stoker.api.crd import ConversionWebhook, Kind, manifest, with_webhook
 from stoker.api.kinds import KINDS
 from stoker.cli import flag_table, webhook_flags
 from stoker.cli.commands import COMMANDS, GO_FLAGS
-from stoker.reloader.metrics import METRICS
+from stoker.cli.peer_flags import flags_of
+from stoker.cli.takeover_text import summary
+from stoker.cluster.takeover.kubelet import KubeletHandover
+from stoker.cluster.takeover.peer import PeerOperator
+from stoker.cluster.takeover.report import Adoption, TakeoverReport
+from stoker.cluster.takeover.rights import RightsHandover
+from stoker.compare.definitions import Age, DefinitionHandover
+from stoker.compare.handover import Disagreement, Handover
+from stoker.compare.lines import FileDiff
+from stoker.compare.objects import Action, ObjectChange
+from stoker.reloader.metrics import METRICS, PORTION_METRICS
 from stoker.web.metric_table import PREFIX, TABLE
 from stoker.web.webhook_metrics import WebhookMetrics
 from tools import outlines
@@ -50,7 +60,7 @@ def fields() -> Names:
 def _definition(kind: Kind) -> dict[str, Any]:
     """The definition with all versions that can be served."""
     if any(version.converted for version in kind.versions):
-        return manifest(kind, serving=with_webhook(kind, Conversion("", "")))
+        return manifest(kind, serving=with_webhook(kind, ConversionWebhook("", "")))
     return manifest(kind)
 
 
@@ -105,7 +115,7 @@ def metrics() -> Names:
     return frozenset(
         {f"operator {_metric(PREFIX + row.name, row.kind, row.labels)}" for row in TABLE}
         | {f"webhook {_metric(each.name, type(each), each.labels)}" for each in webhook}
-        | {f"reloader {each.name} {each.kind}" for each in METRICS}
+        | {f"reloader {each.name} {each.kind}" for each in (*METRICS, *PORTION_METRICS)}
     )
 
 
@@ -132,7 +142,8 @@ def output() -> Names:
     with tempfile.TemporaryDirectory() as nothing:
         Path(nothing, "namespace.yaml").write_text(_NAMESPACE)
         told = _printed(["diff", "--from", nothing, "-o", "json", example])
-    return frozenset(found | {f"diff: {path}" for path in _keys(told)})
+    found.update(f"diff: {path}" for path in _keys(told))
+    return frozenset(found | {f"migrate takeover: {path}" for path in _keys([_taken_over()])})
 
 
 _NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n"
@@ -141,6 +152,37 @@ _NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n"
 def _migrating() -> list[str]:
     agent = str(ROOT / "example" / "agent.yaml")
     return ["migrate", "agent-mode", "--to", "DaemonSet", "-o", "json", agent]
+
+
+def _taken_over() -> dict[str, Any]:
+    """What is said of a takeover, with one of everything: it takes a cluster to be seen."""
+    peer = PeerOperator(
+        namespace="",
+        name="",
+        container="",
+        image="",
+        version="",
+        account="",
+        replicas=1,
+        pods={},
+        arguments=("--log-level=info",),
+    )
+    changed = ObjectChange(
+        kind="", namespace="", name="", action=Action.CHANGED, files=(FileDiff("", ()),)
+    )
+    judged = Disagreement(resource="", before="", after="", reason="")
+    report = TakeoverReport(
+        source="",
+        workloads=(Handover(workload="", judged=(judged,), sets=(changed,)),),
+        left_alone=(),
+        unusable=(),
+        kubelet=KubeletHandover(),
+        adoption=Adoption(),
+        definitions=(DefinitionHandover(kind="", age=Age.SAME),),
+        rights=RightsHandover(),
+        unknown=(),
+    )
+    return {"schema": ""} | summary(peer, flags_of(peer), report)
 
 
 def _printed(words: list[str]) -> list[Any]:

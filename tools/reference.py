@@ -14,11 +14,11 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from stoker.api.crd import Conversion, manifest, with_webhook
+from stoker.api.crd import ConversionWebhook, manifest, with_webhook
 from stoker.api.kinds import KINDS
 from stoker.api.reference import pages
 from stoker.cli import webhook_flags
-from stoker.cli.flag_table import GROUPS, Flag
+from stoker.cli.flag_table import GROUPS, OperatorFlag
 from stoker.web.metric_table import PREFIX, TABLE
 from stoker.web.metrics import Family
 from stoker.web.webhook_metrics import WebhookMetrics
@@ -67,7 +67,7 @@ def definitions() -> dict[Path, str]:
     for kind in KINDS:
         files[DEFINITIONS / f"{kind.plural}.json"] = _line(manifest(kind))
         if any(version.converted for version in kind.versions):
-            made = manifest(kind, serving=with_webhook(kind, Conversion("", "")))
+            made = manifest(kind, serving=with_webhook(kind, ConversionWebhook("", "")))
             # Where the webhook is, the chart says.
             del made["spec"]["conversion"]
             files[DEFINITIONS / "converted" / f"{kind.plural}.json"] = _line(made)
@@ -125,14 +125,14 @@ prometheus-operator is here under its name; those that are ours alone say so.
 `stoker reloader --help` lists the flags of [the reloader](../reloader.md)."""
 
 
-def _flag_tables(groups: Mapping[str, Iterable[Flag]]) -> Iterator[str]:
+def _flag_tables(groups: Mapping[str, Iterable[OperatorFlag]]) -> Iterator[str]:
     for title, flags in groups.items():
         lines = [f"### {title}", "", "| flag | default | what it does |", "|---|---|---|"]
         lines += [f"| `--{one.name}` | {_default(one)} | {_cell(one.help)} |" for one in flags]
         yield "\n".join(lines)
 
 
-def _default(flag: Flag) -> str:
+def _default(flag: OperatorFlag) -> str:
     if flag.is_switch:
         return "on" if flag.default else "off"
     shown = flag.shown or (flag.default if isinstance(flag.default, str) else "")

@@ -5,7 +5,8 @@ makes a listening socket outside and hands it to the supervisor, which accepts c
 outside on it and opens their counterparts inside.
 
 ``python -m tools.relay PORT FILE`` stands for a Service: it relays to the address and the port that
-are in the file, which whoever knows them keeps up to date.
+are in the file, which whoever knows them keeps up to date. A path in the file is that of a Unix
+socket, which can lead out of the namespace: file systems, not networks, say where it is.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from asyncio import StreamReader, StreamWriter
 from collections.abc import Callable
 from pathlib import Path
 
-Place = tuple[str, int]
+Place = tuple[str, int] | Path
 
 
 async def serve(listener: socket.socket, far: Callable[[], Place]) -> asyncio.Server:
@@ -26,7 +27,7 @@ async def serve(listener: socket.socket, far: Callable[[], Place]) -> asyncio.Se
 
     async def connected(reader: StreamReader, writer: StreamWriter) -> None:
         with contextlib.closing(writer), contextlib.suppress(OSError, ValueError):
-            far_reader, far_writer = await asyncio.open_connection(*far())
+            far_reader, far_writer = await _opened(far())
             with contextlib.closing(far_writer):
                 await _both_ways((reader, writer), (far_reader, far_writer))
 
@@ -34,6 +35,12 @@ async def serve(listener: socket.socket, far: Callable[[], Place]) -> asyncio.Se
 
 
 Side = tuple[StreamReader, StreamWriter]
+
+
+async def _opened(place: Place) -> Side:
+    if isinstance(place, Path):
+        return await asyncio.open_unix_connection(place)
+    return await asyncio.open_connection(*place)
 
 
 async def _both_ways(near: Side, far: Side) -> None:
@@ -52,9 +59,9 @@ async def _pump(reader: StreamReader, writer: StreamWriter) -> None:
 
 
 def written(file: Path) -> Place:
-    """The address and the port in a file."""
-    host, port = file.read_text().split()
-    return host, int(port)
+    """The address and the port in a file, or the path of a socket."""
+    host, *port = file.read_text().split()
+    return (host, int(port[0])) if port else Path(host)
 
 
 async def main(argv: list[str]) -> None:

@@ -91,11 +91,21 @@ def _configured() -> Iterator[str]:
         yield from (file.read_text() for file in files if file.is_file())
 
 
-def _options(folder: Path) -> list[str]:
-    """Options by which apt looks at nothing of this machine but its mirrors and Debian's keys."""
+def mirror() -> str:
+    """The mirror of Debian that this machine is set up with."""
+    return _mirrors()["debian"]
+
+
+def _mirrors() -> dict[str, str]:
     found = mirrors(_configured())
     if "debian" not in found:
         raise DebianError("this machine's apt has no mirror of Debian to take packages from")
+    return found
+
+
+def _options(folder: Path) -> list[str]:
+    """Options by which apt looks at nothing of this machine but its mirrors and Debian's keys."""
+    found = _mirrors()
     if not KEYS.exists():
         raise DebianError(f"{KEYS} is missing: install debian-archive-keyring")
     suites = {"debian": (SUITE, f"{SUITE}-updates"), "debian-security": (f"{SUITE}-security",)}

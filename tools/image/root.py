@@ -39,7 +39,7 @@ import sys
 from {module} import main
 sys.exit(main())
 """
-# Wheels are chosen for the image's Python and C library, not for those of this machine.
+# Wheels are chosen for the image's C library, not for this machine's.
 _PLATFORMS = [f"manylinux_2_{minor}" for minor in range(41, 16, -1)] + ["manylinux2014"]
 _MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
 
@@ -96,12 +96,7 @@ def _install(root: Path, requirements: Path, wheel: Path) -> None:
     (home / "bin").mkdir(parents=True)
     (home / "bin" / "python").symlink_to(f"/usr/bin/python{PYTHON}")
     (home / "pyvenv.cfg").write_text("home = /usr/bin\ninclude-system-site-packages = false\n")
-    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "install"]
-    pip += ["--target", str(packages), "--no-compile", "--no-deps", "--only-binary=:all:"]
-    machine = _MACHINES[debian.architecture()]
-    told = [word for each in _PLATFORMS for word in ("--platform", f"{each}_{machine}")]
-    chosen = [*told, "--implementation", "cp", "--python-version", PYTHON]
-    _ran([*pip, *chosen, "--require-hashes", "--requirement", str(requirements)])
+    install_wheels(packages, requirements, PYTHON)
     # Not by pip, which would note where the file lay: the bytes would differ from place to place.
     with zipfile.ZipFile(wheel) as ours:
         ours.extractall(packages)
@@ -113,6 +108,16 @@ def _install(root: Path, requirements: Path, wheel: Path) -> None:
     ):
         path.write_text(_STARTER.format(home=HOME, module=module, options=options))
         path.chmod(0o755)
+
+
+def install_wheels(target: Path, requirements: Path, python: str) -> None:
+    """Put locked wheels into a folder, chosen for a Python on a Debian, not for this one here."""
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "install"]
+    pip += ["--target", str(target), "--no-compile", "--no-deps", "--only-binary=:all:"]
+    machine = _MACHINES[debian.architecture()]
+    told = [word for each in _PLATFORMS for word in ("--platform", f"{each}_{machine}")]
+    chosen = [*told, "--implementation", "cp", "--python-version", python]
+    _ran([*pip, *chosen, "--require-hashes", "--requirement", str(requirements)])
 
 
 def _compile(root: Path) -> None:

@@ -45,10 +45,17 @@ def with_account(pod: Object) -> Object:
 
 
 def token_of(api: Api, pod: Object, audience: str | None) -> str:
-    """A new token of a pod's service account; without an audience for the API server."""
+    """A new token of a pod's account; without an audience for the API server.
+
+    It is bound to the pod where that names its account, as admission would have it do.
+    """
     namespace = pod["metadata"]["namespace"]
-    name = pod["spec"].get("serviceAccountName") or "default"
+    name = pod["spec"].get("serviceAccountName")
     spec: Object = {"expirationSeconds": SECONDS, "audiences": [audience] if audience else None}
+    if name:
+        bound = {"kind": "Pod", "apiVersion": "v1", "name": pod["metadata"]["name"]}
+        spec["boundObjectRef"] = bound | {"uid": pod["metadata"]["uid"]}
+    name = name or "default"
     path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
     try:
         answer = api.request("POST", path, {"spec": spec})
