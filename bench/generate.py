@@ -26,7 +26,7 @@ from stoker.generate.fragments import KeptConfiguration
 from stoker.generate.prometheus import fragment
 from stoker.generate.stream import gzip_member
 from stoker.ref import Ref, ref_of
-from stoker.select.assets import Contents
+from stoker.select.assets import AssetsAtHand
 from stoker.select.choice import Monitor, applicable
 from stoker.select.workload import Scraper
 from stoker.validate.verdicts import judge
@@ -44,7 +44,7 @@ WORKLOAD = Scraper(
         PrometheusSpec, {"serviceMonitorSelector": {}, "serviceMonitorNamespaceSelector": {}}
     ),
 )
-ASSETS = Contents()
+ASSETS = AssetsAtHand()
 
 
 def report() -> bool:

@@ -239,8 +239,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default=os.environ.get("PEER_OPERATOR"),
         help="the peer's binary, measured alike ($PEER_OPERATOR)",
     )
-    parser.add_argument("--sizes", type=int, nargs="+", metavar="N", help="monitors (operator)")
-    parser.add_argument("--picture", metavar="FILE", help="draw change against N (operator)")
+    parser.add_argument(
+        "--sizes", type=int, nargs="+", metavar="N", help="monitors (operator, scale)"
+    )
+    parser.add_argument("--picture", metavar="FILE", help="draw against N (operator, scale)")
     parser.add_argument(
         "--status", action="store_true", help="with bindings on every monitor (operator)"
     )

@@ -43,6 +43,8 @@ ALL = "together"
 ALL_GOAL = 6.0
 _REQUESTS = re.compile(r"^apiserver_request_total\{(.*)\} ([0-9.e+]+)$", re.MULTILINE)
 _LABEL = re.compile(r'(\w+)="([^"]*)"')
+# Parts of the names of what holds files beside a configuration.
+_FILES = ("-tls-", "-web-config", "-cluster-", "-http-client-file")
 # What is asked for ever, by whomever, and what this measurement asks.
 _BESIDE = ("leases", "events", "endpoints", "endpointslices", "namespaces")
 
@@ -102,7 +104,7 @@ def _started(
     mark, server = cluster.audit.mark(), api_server(cluster)
     before, asked = cpu_seconds(server), _requests(cluster)
     begun = time.time()
-    look = _Look(cluster, mark, worlds, sizes)
+    look = Look(cluster, mark, worlds, sizes)
     with running_operator(command, cluster, status=not options.without_status) as pid:
         last = until("all to be written", look.last, 1200)
         found: dict[str, Any] = {
@@ -118,7 +120,7 @@ def _started(
     return found | _floor_of_writes(cluster)
 
 
-class _Look:
+class Look:
     """Looks at what was written since a mark; the server is asked only where there is news."""
 
     def __init__(
@@ -155,7 +157,7 @@ def _holding(world: World, done: list[Write]) -> list[Write]:
         if one.resource == resource
         and one.name.startswith(start)
         # Beside a configuration lie files, which are of no interest here.
-        and not any(part in one.name for part in ("-tls-", "-web-config", "-cluster-"))
+        and not any(part in one.name for part in _FILES)
     ]
 
 

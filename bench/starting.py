@@ -48,7 +48,8 @@ class World(Struct, frozen=True):
     least: Callable[[int], int] = lambda _: 1
 
 
-def _workload(kind: str, name: str, **spec: Any) -> Object:
+def workload(kind: str, name: str, **spec: Any) -> Object:
+    """A workload of a kind, in the namespace of all workloads."""
     return {
         "apiVersion": f"{GROUP}/v1",
         "kind": kind,
@@ -60,14 +61,14 @@ def _workload(kind: str, name: str, **spec: Any) -> Object:
 def _monitors(count: int) -> Iterator[Object]:
     yield from map(monitor, range(count))
     mine = {"matchExpressions": [{"key": "owner", "operator": "DoesNotExist"}]}
-    yield _workload(
+    yield workload(
         "Prometheus", "main", serviceMonitorSelector=mine, serviceMonitorNamespaceSelector={}
     )
 
 
 def _rules(count: int) -> Iterator[Object]:
     yield from map(rule, range(count))
-    yield _workload("Prometheus", "ruled", ruleSelector={}, ruleNamespaceSelector={})
+    yield workload("Prometheus", "ruled", ruleSelector={}, ruleNamespaceSelector={})
 
 
 def rule(number: int) -> Object:
@@ -97,8 +98,8 @@ def rule(number: int) -> Object:
 
 
 def _routes(count: int) -> Iterator[Object]:
-    yield from map(_route, range(count))
-    yield _workload(
+    yield from map(route, range(count))
+    yield workload(
         "Alertmanager",
         "main",
         alertmanagerConfigSelector={},
@@ -106,7 +107,8 @@ def _routes(count: int) -> Iterator[Object]:
     )
 
 
-def _route(number: int) -> Object:
+def route(number: int) -> Object:
+    """An AlertmanagerConfig of one receiver as a team would write it."""
     name, team = f"service-{number}", f"team-{number % NAMESPACES}"
     matchers = [{"name": "service", "value": name, "matchType": "="}]
     hook = {"url": f"https://hooks.example.com/{name}", "sendResolved": True}
@@ -129,7 +131,7 @@ def _workloads(count: int) -> Iterator[Object]:
             made["metadata"]["labels"]["owner"] = f"p{owner}"
             yield made
         selector = {"matchLabels": {"owner": f"p{owner}"}}
-        yield _workload(
+        yield workload(
             "Prometheus",
             f"p{owner}",
             serviceMonitorSelector=selector,
@@ -138,15 +140,16 @@ def _workloads(count: int) -> Iterator[Object]:
 
 
 def _all_monitors(cluster: Cluster, count: int) -> bool:
-    return _jobs(cluster, "prometheus-main") == 2 * count
+    return jobs_of(cluster, "prometheus-main") == 2 * count
 
 
 def _all_workloads(cluster: Cluster, count: int) -> bool:
-    return all(_jobs(cluster, f"prometheus-p{n}") == 2 * PER_WORKLOAD for n in range(count))
+    return all(jobs_of(cluster, f"prometheus-p{n}") == 2 * PER_WORKLOAD for n in range(count))
 
 
-def _jobs(cluster: Cluster, secret: str) -> int:
-    return _text(cluster, secret, "prometheus.yaml.gz").count(b"\n- job_name:")
+def jobs_of(cluster: Cluster, secret: str) -> int:
+    """How many jobs there are in a configuration."""
+    return text_of(cluster, secret, "prometheus.yaml.gz").count(b"\n- job_name:")
 
 
 def _all_rules(cluster: Cluster, count: int) -> bool:
@@ -156,11 +159,12 @@ def _all_rules(cluster: Cluster, count: int) -> bool:
 
 
 def _all_routes(cluster: Cluster, count: int) -> bool:
-    text = _text(cluster, "alertmanager-main-generated", "alertmanager.yaml.gz")
+    text = text_of(cluster, "alertmanager-main-generated", "alertmanager.yaml.gz")
     return text.count(b"https://hooks.example.com/") == count
 
 
-def _text(cluster: Cluster, secret: str, key: str) -> bytes:
+def text_of(cluster: Cluster, secret: str, key: str) -> bytes:
+    """A compressed file of a Secret."""
     data = cluster.api.get(f"/api/v1/namespaces/{NAMESPACE}/secrets/{secret}")["data"]
     return b"\n" + gzip.decompress(b64decode(data[key]))
 

@@ -26,7 +26,7 @@ from stoker.offline.surroundings import view_of
 from stoker.offline.world import world_of
 from stoker.plan import Existing, Facts, Memory, kept_of, plan
 from stoker.ref import ref_of
-from stoker.select.assets import Contents
+from stoker.select.assets import AssetsAtHand
 from stoker.settings import OperatorSettings, capabilities_with
 from stoker.web.reviews import Reviewer, rules_reader
 
@@ -75,7 +75,9 @@ def change_of_a_monitor() -> Walk:
         {"metadata": _METADATA | {"name": "main"}, "spec": {"serviceMonitorSelector": {}}},
     )
     settings = OperatorSettings()
-    facts = Facts(settings=settings, capabilities=capabilities_with(settings), assets=Contents())
+    facts = Facts(
+        settings=settings, capabilities=capabilities_with(settings), assets=AssetsAtHand()
+    )
     monitors = {ref_of(each): each for each in map(_monitor, range(100))}
     memory = Memory(kept_of(workload, facts.capabilities, facts.assets), Built())
     memory.kept.put_all(monitors, facts.assets)

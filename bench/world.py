@@ -20,9 +20,11 @@ def create_monitors(cluster: Cluster, count: int) -> None:
     create_all(cluster, map(monitor, range(count)))
 
 
-def create_all(cluster: Cluster, objects: Iterable[dict[str, Any]]) -> None:
-    """Create objects on a running cluster, and the namespaces of the teams before."""
-    asyncio.run(_create(cluster, list(objects)))
+def create_all(
+    cluster: Cluster, objects: Iterable[dict[str, Any]], namespaces: int = NAMESPACES
+) -> None:
+    """Create objects on a running cluster, and the namespaces of so many teams before."""
+    asyncio.run(_create(cluster, list(objects), namespaces))
 
 
 def monitor(number: int) -> dict[str, Any]:
@@ -45,12 +47,12 @@ def monitor(number: int) -> dict[str, Any]:
     }
 
 
-async def _create(cluster: Cluster, objects: list[dict[str, Any]]) -> None:
+async def _create(cluster: Cluster, objects: list[dict[str, Any]], namespaces: int) -> None:
     context = ssl.create_default_context(cafile=str(cluster.ca_file))
     headers = {"Authorization": f"Bearer {cluster.token}"}
     connector = aiohttp.TCPConnector(ssl=context, limit=AT_ONCE)
     async with aiohttp.ClientSession(cluster.url, headers=headers, connector=connector) as session:
-        for number in range(NAMESPACES):
+        for number in range(namespaces):
             body = {"metadata": {"name": f"team-{number}"}}
             await _post(session, "/api/v1/namespaces", body, again=True)
         slots = asyncio.Semaphore(AT_ONCE)

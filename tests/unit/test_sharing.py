@@ -1,0 +1,74 @@
+"""What many resources say alike is kept once, and nobody can tell."""
+
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec import Raw
+
+from stoker.cluster import sharing
+from stoker.cluster.kinds import RESOURCES
+
+KIND = "ServiceMonitor"
+
+
+def _read(name: str, endpoint: dict[str, Any], **more: Any) -> Any:
+    return RESOURCES[KIND].read(Raw(_json(name, endpoint, **more)))
+
+
+def _json(name: str, endpoint: dict[str, Any], **more: Any) -> bytes:
+    monitor = {
+        "apiVersion": "monitoring.coreos.com/v1",
+        "kind": KIND,
+        "metadata": {"name": name, "namespace": "shop"},
+        "spec": {"endpoints": [endpoint], "selector": {"matchLabels": {"app": name}}},
+    }
+    return msgspec.json.encode(monitor | more)
+
+
+def _status(time: str) -> dict[str, Any]:
+    accepted = {"type": "Accepted", "status": "True", "lastTransitionTime": time}
+    binding = {"name": "main", "namespace": "monitoring", "conditions": [accepted]}
+    return {"bindings": [binding]}
+
+
+def test_monitors_of_one_template_share_their_endpoints() -> None:
+    """An endpoint that says the same as another is the very same object."""
+    one, other = (_read(name, {"port": "web", "interval": "30s"}) for name in ("a", "b"))
+    assert one.spec.endpoints[0] is other.spec.endpoints[0]
+    assert one.spec.selector != other.spec.selector
+
+
+def test_what_a_status_says_of_many_is_kept_once() -> None:
+    """Statuses of the same second are one object; another second is another one."""
+    status = _status("2026-11-19T04:40:00Z")
+    one, other = (_read(name, {"port": "web"}, status=status) for name in ("a", "b"))
+    later = _read("c", {"port": "web"}, status=_status("2026-11-19T04:40:01Z"))
+    assert one.status is other.status
+    assert later.status != one.status
+
+
+@pytest.mark.parametrize(
+    "endpoint",
+    [
+        {"port": "web", "bearerTokenSecret": {"name": "token"}},
+        {"port": "web", "bearerTokenSecret": {"name": "token", "key": ""}},
+        {"port": "web", "params": {"a": ["b"]}},
+    ],
+)
+def test_what_is_absent_is_not_taken_for_what_is_empty(endpoint: dict[str, Any]) -> None:
+    """Of values that are equal and say something else, each monitor keeps its own."""
+    for key in ({}, {"key": ""}):
+        _read("before", {"port": "web", "bearerTokenSecret": {"name": "token"} | key})
+    found = msgspec.json.decode(msgspec.json.encode(_read("a", endpoint)))
+    assert found == msgspec.json.decode(_json("a", endpoint))
+
+
+def test_no_more_is_remembered_than_a_bound() -> None:
+    """Thousands of endpoints that have nothing in common do not pile up; large ones never do."""
+    for number in range(5000):
+        _read("a", {"port": f"p{number}"})
+    assert 0 < sharing.entries() <= 2048
+    before = sharing.entries()
+    _read("a", {"port": "web", "path": "/" + "a" * 5000})
+    assert sharing.entries() == before
