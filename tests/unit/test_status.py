@@ -33,11 +33,11 @@ from stoker.status.conditions import (
     same_conditions,
 )
 from stoker.status.repair import RepairPolicy, repair_of, stuck_pod
-from stoker.status.retention import DEADLINE, NEVER, Action, fate, fates, grace_period
+from stoker.status.retention import DEADLINE, NEVER, ShardAction, fate, fates, grace_period
 from stoker.status.workload import (
     DAEMON_SET,
-    Facts,
-    Part,
+    Observations,
+    PodSet,
     Reconciliation,
     Remark,
     Scale,
@@ -83,11 +83,11 @@ def pod(name: str, *, ready: bool = True, revision: str = "new", **members: Any)
     }
 
 
-def facts(*pods: Object, found: Object | None = None, **members: Any) -> Facts:
+def facts(*pods: Object, found: Object | None = None, **members: Any) -> Observations:
     """What is known of a workload that should have one StatefulSet with two pods."""
-    part = Part(name="prometheus-main", found=found or stateful_set(), replicas=2, shard="0")
+    part = PodSet(name="prometheus-main", found=found or stateful_set(), replicas=2, shard="0")
     known: dict[str, Any] = {"namespace": "shop", "generation": 7, "parts": (part,), "pods": pods}
-    return Facts(**known | members)
+    return Observations(**known | members)
 
 
 def condition(status: Object, type_: str = "Available") -> Object:
@@ -192,7 +192,7 @@ def test_a_workload_is_as_available_as_its_worst_shard() -> None:
     """One shard is missing, one is degraded, one is well: numbers are sums and stand by shard."""
     names = ("prometheus-main", "prometheus-main-shard-1", "prometheus-main-shard-2")
     parts = tuple(
-        Part(name=name, found=None if index == 2 else stateful_set(name), replicas=2, shard=shard)
+        PodSet(name=name, found=None if index == 2 else stateful_set(name), replicas=2, shard=shard)
         for index, (name, shard) in enumerate(zip(names, "012", strict=True))
     )
     pods = [
@@ -219,7 +219,7 @@ def test_a_workload_is_as_available_as_its_worst_shard() -> None:
 
 def test_a_workload_scaled_to_zero_is_available() -> None:
     """Nobody asked for pods, so none is missing."""
-    part = Part(name="prometheus-main", found=stateful_set(), replicas=0, shard="0")
+    part = PodSet(name="prometheus-main", found=stateful_set(), replicas=0, shard="0")
     found = condition(workload_status(facts(parts=(part,)), None, NOON))
     assert (found["status"], found["reason"]) == ("True", "NoPodsWanted")
     assert "replicas is 0" in found["message"]
@@ -260,7 +260,7 @@ def test_with_min_ready_seconds_the_controller_says_what_is_available() -> None:
 
 def test_autoscalers_find_shards_and_selector() -> None:
     """Kinds that have no shards have neither these nor the statuses of shards."""
-    part = Part(name="alertmanager-main", found=None, replicas=3)
+    part = PodSet(name="alertmanager-main", found=None, replicas=3)
     found = workload_status(facts(parts=(part,), scale=Scale("a=b")), None, NOON)
     assert found["selector"] == "a=b"
     assert not found.keys() & {"shards", "shardStatuses"}
@@ -296,7 +296,7 @@ def on_nodes(found: Object | None, *pods: Object, generation: int = 2) -> Object
     """The status of an agent with this DaemonSet."""
     if found:
         found["metadata"]["generation"] = generation
-    part = Part(kind=DAEMON_SET, name="prom-agent-main", found=found)
+    part = PodSet(kind=DAEMON_SET, name="prom-agent-main", found=found)
     return workload_status(facts(*pods, parts=(part,)), None, NOON)
 
 
@@ -549,13 +549,13 @@ def test_nothing_is_written_when_nothing_changed() -> None:
 def test_an_agent_tells_how_many_pods_there_should_be() -> None:
     """Of all shards together, or on all nodes; not before nodes were counted, nor for others."""
     shards = tuple(
-        Part(name=f"prom-agent-main-{shard}", found=None, replicas=2, shard=str(shard))
+        PodSet(name=f"prom-agent-main-{shard}", found=None, replicas=2, shard=str(shard))
         for shard in range(3)
     )
     nodes = {"desiredNumberScheduled": 5, "observedGeneration": 1}
     for wanted, part, status in ((5, DAEMON_SET, nodes), (None, DAEMON_SET, {})):
         found = {"metadata": {"name": "a", "uid": "b"}, "status": status}
-        one = (Part(name="a", found=found, kind=part),)
+        one = (PodSet(name="a", found=found, kind=part),)
         told = workload_status(facts(parts=one, tells_desired=True), None, NOON)
         assert told.get("desiredReplicas") == wanted
     told = workload_status(facts(parts=shards, tells_desired=True), None, NOON)
@@ -615,15 +615,15 @@ def test_shards_that_are_too_many_go_unless_they_are_retained() -> None:
     """No policy, another policy, no gate, and agents, which have no data: deleted at once."""
     surplus = stateful_set("prometheus-main-shard-1")
     for chosen in (PrometheusSpec(), spec(shardRetentionPolicy={"whenScaled": "Delete"})):
-        assert fate(chosen, surplus, NOON, enabled=True).action is Action.DELETE
-    assert fate(spec(), surplus, NOON, enabled=False).action is Action.DELETE
-    assert fate(PrometheusAgentSpec(), surplus, NOON, enabled=True).action is Action.DELETE
+        assert fate(chosen, surplus, NOON, enabled=True).action is ShardAction.DELETE
+    assert fate(spec(), surplus, NOON, enabled=False).action is ShardAction.DELETE
+    assert fate(PrometheusAgentSpec(), surplus, NOON, enabled=True).action is ShardAction.DELETE
 
 
 def test_a_retained_shard_gets_a_deadline() -> None:
     """And is looked at again then, though nothing may wake us."""
     found = fate(spec(retention="2h"), stateful_set(), NOON, enabled=True)
-    assert found.action is Action.SET_DEADLINE
+    assert found.action is ShardAction.SET_DEADLINE
     assert found.deadline == "2026-01-31T14:00:00Z"
     assert found.again == NOON + timedelta(hours=2)
 
@@ -631,25 +631,27 @@ def test_a_retained_shard_gets_a_deadline() -> None:
 def test_a_shard_whose_data_has_no_age_is_kept_for_good() -> None:
     """Its deadline is one that never comes."""
     found = fate(spec(retentionSize="10GB"), stateful_set(), NOON, enabled=True)
-    assert (found.action, found.deadline, found.again) == (Action.SET_DEADLINE, NEVER, None)
-    assert fate(spec(), annotated(NEVER), NOON, enabled=True).action is Action.KEEP
+    assert (found.action, found.deadline, found.again) == (ShardAction.SET_DEADLINE, NEVER, None)
+    assert fate(spec(), annotated(NEVER), NOON, enabled=True).action is ShardAction.KEEP
 
 
 @pytest.mark.parametrize(
     ("deadline", "action"),
     [
-        ("2026-01-31T12:00:00Z", Action.DELETE),
-        ("2026-01-31T11:59:59.5Z", Action.DELETE),
-        ("2026-01-31T12:00:01Z", Action.KEEP),
-        ("2026-01-31T13:30:00+01:00", Action.KEEP),
-        ("2026-01-31T12:30:00+01:00", Action.DELETE),
+        ("2026-01-31T12:00:00Z", ShardAction.DELETE),
+        ("2026-01-31T11:59:59.5Z", ShardAction.DELETE),
+        ("2026-01-31T12:00:01Z", ShardAction.KEEP),
+        ("2026-01-31T13:30:00+01:00", ShardAction.KEEP),
+        ("2026-01-31T12:30:00+01:00", ShardAction.DELETE),
     ],
 )
-def test_a_retained_shard_goes_when_its_deadline_has_passed(deadline: str, action: Action) -> None:
+def test_a_retained_shard_goes_when_its_deadline_has_passed(
+    deadline: str, action: ShardAction
+) -> None:
     """The annotation decides, which people may change; it is not set again."""
     found = fate(spec(retention="1y"), annotated(deadline), NOON, enabled=True)
     assert found.action is action
-    if action is Action.KEEP:
+    if action is ShardAction.KEEP:
         assert found.again == datetime.fromisoformat(deadline)
 
 
@@ -657,7 +659,7 @@ def test_a_retained_shard_goes_when_its_deadline_has_passed(deadline: str, actio
 def test_a_deadline_that_cannot_be_read_deletes_nothing(deadline: str) -> None:
     """Data is not lost over a slip of the keyboard; what is wrong is told."""
     found = fate(spec(), annotated(deadline), NOON, enabled=True)
-    assert found.action is Action.KEEP
+    assert found.action is ShardAction.KEEP
     assert DEADLINE in found.problem
 
 
@@ -668,10 +670,10 @@ def test_all_shards_of_a_workload_have_a_fate() -> None:
     wanted = {"prometheus-main", "prometheus-main-shard-1"}
     found = fates(spec(), sets, wanted, NOON, enabled=True)
     assert [each.action for each in found] == [
-        Action.KEEP,
-        Action.CLEAR_DEADLINE,
-        Action.SET_DEADLINE,
-        Action.KEEP,
+        ShardAction.KEEP,
+        ShardAction.CLEAR_DEADLINE,
+        ShardAction.SET_DEADLINE,
+        ShardAction.KEEP,
     ]
 
 

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from stoker.__main__ import main
+from stoker.cli.options import flag_settings
 from stoker.cli.status_text import lines
 from stoker.offline.health import health_of_manifests
 from stoker.offline.pages import DirectoryPages
@@ -157,9 +158,10 @@ def test_it_finds_what_explain_finds(case: Case, capsys: Output) -> None:
 
 def test_the_page_says_the_same_sentence(capsys: Output) -> None:
     """And has the same numbers, and the same lines."""
+    settings = flag_settings((), judging=True)
 
     async def overview() -> Any:
-        pages = DirectoryPages(EXAMPLE, PLAIN)
+        pages = DirectoryPages(EXAMPLE, settings)
         reading = asyncio.create_task(pages.run())
         try:
             return await pages.overview()
@@ -167,7 +169,7 @@ def test_the_page_says_the_same_sentence(capsys: Output) -> None:
             reading.cancel()
 
     shown = asyncio.run(overview())
-    found = health_of_manifests([EXAMPLE], PLAIN)
+    found = health_of_manifests([EXAMPLE], settings)
     assert (shown.headline, shown.state) == (found.headline, found.state)
     assert shown.resources == found.resources
     mine = {one.place for each in found.namespaces for one in each.troubles}

@@ -15,7 +15,7 @@ import re2
 from msgspec import Struct
 
 from stoker.api.cel import holds
-from stoker.api.crd import Version, version_schema
+from stoker.api.crd import KindVersion, version_schema
 from stoker.api.declare import Model
 from stoker.api.schema import Schema, schema_of
 from stoker.errors import below
@@ -44,7 +44,7 @@ class Admission(Struct, frozen=True):
     unknown: tuple[Objection, ...]
 
 
-def admit(version: Version, manifest: dict[str, Any]) -> Admission:
+def admit(version: KindVersion, manifest: dict[str, Any]) -> Admission:
     """Prune, default and validate a manifest of one of our kinds.
 
     A new object has no status: the API server drops what the manifest says there.
@@ -72,7 +72,7 @@ def _schema_of_part(model: type[Model]) -> Schema:
 
 
 @cache
-def _schema(version: Version) -> Schema:
+def _schema(version: KindVersion) -> Schema:
     schema = version_schema(version)
     schema["properties"]["metadata"] = {
         "type": "object",
@@ -148,7 +148,7 @@ def _findings(schema: Schema, stored: dict[str, Any]) -> tuple[Objection, ...]:
     return found + tuple(_broken_rules(schema, stored, ""))
 
 
-def _scale_violations(version: Version, stored: dict[str, Any]) -> Iterator[Objection]:
+def _scale_violations(version: KindVersion, stored: dict[str, Any]) -> Iterator[Objection]:
     """The scale subresource takes no negative number, whatever the schema says."""
     if version.scale is None:
         return

@@ -21,7 +21,7 @@ from stoker.api.core import (
     SecretKeySelector,
     TopologySpreadConstraint,
 )
-from stoker.api.crd import CustomResource, Kind, Scale, Version
+from stoker.api.crd import CustomResource, Kind, KindVersion, ScalePaths
 from stoker.api.declare import NO_TEXT, Model, doc, names
 from stoker.api.workload import (
     PersistentVolumeClaimRetentionPolicy,
@@ -444,11 +444,11 @@ ALERTMANAGER = Kind(
     plural="alertmanagers",
     short="am",
     versions=(
-        Version(
+        KindVersion(
             "v1",
             Alertmanager,
             columns=workload_columns("Replicas"),
-            scale=Scale(spec_replicas=".spec.replicas", status_replicas=".status.replicas"),
+            scale=ScalePaths(spec_replicas=".spec.replicas", status_replicas=".status.replicas"),
         ),
     ),
 )

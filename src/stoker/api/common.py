@@ -3,7 +3,7 @@
 from typing import Annotated, ClassVar, TypeAlias
 
 from stoker.api.core import ConfigMapKeySelector, Int64, SecretKeySelector, Time
-from stoker.api.crd import CustomResource
+from stoker.api.crd import Column, CustomResource
 from stoker.api.declare import NO_NUMBER, NO_TEXT, Cel, Model, doc, names, rule
 
 Text: TypeAlias = Annotated[str, rule(minLength=1)]
@@ -24,7 +24,7 @@ ByteSize: TypeAlias = Annotated[str, rule(pattern="(^0|([0-9]*[.])?[0-9]+((K|M|G
 Quantity: TypeAlias = Annotated[
     int | str, rule(embeds="io.k8s.apimachinery.pkg.api.resource.Quantity")
 ]
-Limit: TypeAlias = Annotated[int, rule(format="int64", minimum=0)]
+Amount: TypeAlias = Annotated[int, rule(format="int64", minimum=0)]
 Port: TypeAlias = Annotated[int, rule(format="int32", minimum=0, maximum=65535)]
 HttpUrl: TypeAlias = Annotated[str, rule(pattern="^(http|https)://.+$")]
 WebUrl: TypeAlias = Annotated[str, rule(pattern="^https?://.+$")]
@@ -274,7 +274,8 @@ class RelabelConfig(Model):
         doc("RE2 expression, anchored at both ends, for the joined value. Default `(.*)`."),
     ] = None
     modulus: Annotated[
-        Limit | None, doc("Number that the hash of the joined value is taken modulo (hashmod).")
+        Amount | None,
+        doc("Number that the hash of the joined value is taken modulo (hashmod)."),
     ] = None
     replacement: Annotated[
         str | None,
@@ -405,3 +406,21 @@ class ConfigResource(CustomResource):
     status: Annotated[
         ConfigResourceStatus | None, doc("Which workloads took it. Written by the operator.")
     ] = None
+
+
+# A column shows one value, the first: of several workloads, that one.
+_USED_BY = ".status.bindings[?(@.conditions[0].status=='True')].name"
+_REJECTED_BY = ".status.bindings[?(@.conditions[0].status=='False')].name"
+RESOURCE_COLUMNS = (
+    Column("Used By", _USED_BY),
+    Column("Rejected By", _REJECTED_BY),
+    Column("Age", ".metadata.creationTimestamp", "date"),
+)
+"""The columns of `kubectl get` for a resource; the peer has none."""
+MONITOR_COLUMNS = (
+    *RESOURCE_COLUMNS[:2],
+    Column("Targets", ".status.bindings[*].targets.discovered", "integer"),
+    Column("Healthy", ".status.bindings[*].targets.healthy", "integer"),
+    *RESOURCE_COLUMNS[2:],
+)
+"""The same for one that has targets, which are counted with `--target-status-interval`."""

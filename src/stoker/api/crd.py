@@ -27,7 +27,7 @@ class Column(Struct, frozen=True, omit_defaults=True):
     priority: int = 0
 
 
-class Scale(Struct, frozen=True):
+class ScalePaths(Struct, frozen=True):
     """Where `kubectl scale` and autoscalers find the numbers."""
 
     spec_replicas: str
@@ -41,7 +41,7 @@ class Later(Struct, frozen=True):
     make: Callable[[], type["CustomResource"]]
 
 
-class Version(Struct, frozen=True):
+class KindVersion(Struct, frozen=True):
     """One version of a kind and the declaration behind it.
 
     `converted`: it can stand beside others only where a webhook converts objects. `deprecated` is
@@ -53,7 +53,7 @@ class Version(Struct, frozen=True):
     declared: type["CustomResource"] | Later
     storage: bool = True
     columns: tuple[Column, ...] = ()
-    scale: Scale | None = None
+    scale: ScalePaths | None = None
     converted: bool = False
     deprecated: str = ""
     differences: Callable[[], str] | None = None
@@ -70,25 +70,25 @@ class Kind(Struct, frozen=True):
     name: str
     plural: str
     short: str
-    versions: tuple[Version, ...]
+    versions: tuple[KindVersion, ...]
     prefers: str = ""
 
     @property
-    def stored(self) -> Version:
+    def stored(self) -> KindVersion:
         """The version in which objects lie in etcd where no webhook converts them."""
         return next(version for version in self.versions if version.storage)
 
     @property
-    def preferred(self) -> Version:
+    def preferred(self) -> KindVersion:
         """The version that new manifests should have, and that a webhook lets us store."""
         return self.version(self.prefers) or self.stored
 
-    def version(self, name: str) -> Version | None:
+    def version(self, name: str) -> KindVersion | None:
         """The version of that name, or None if there is none."""
         return next((version for version in self.versions if version.name == name), None)
 
 
-class Conversion(Struct, frozen=True):
+class ConversionWebhook(Struct, frozen=True):
     """The Service behind which the webhook converts; `ca_bundle` is PEM in base64, or nothing."""
 
     namespace: str
@@ -101,10 +101,10 @@ class Conversion(Struct, frozen=True):
 class Serving(Struct, frozen=True):
     """Which versions a definition has, and how one becomes another."""
 
-    versions: tuple[Version, ...]
-    stored: Version
+    versions: tuple[KindVersion, ...]
+    stored: KindVersion
     unserved: frozenset[str] = frozenset()
-    conversion: Conversion | None = None
+    conversion: ConversionWebhook | None = None
 
 
 def without_webhook(kind: Kind) -> Serving:
@@ -113,13 +113,16 @@ def without_webhook(kind: Kind) -> Serving:
     return Serving(alone, kind.stored)
 
 
-def only(version: Version) -> Serving:
+def only(version: KindVersion) -> Serving:
     """One version and no other."""
     return Serving((version,), version)
 
 
 def with_webhook(
-    kind: Kind, conversion: Conversion, stored: str = "", unserved: frozenset[str] = frozenset()
+    kind: Kind,
+    conversion: ConversionWebhook,
+    stored: str = "",
+    unserved: frozenset[str] = frozenset(),
 ) -> Serving:
     """All versions of a kind; those that are stored are in the preferred one unless it is named."""
     if len(kind.versions) == 1:
@@ -164,7 +167,7 @@ def manifest(
     }
 
 
-def _conversion(conversion: Conversion) -> dict[str, Any]:
+def _conversion(conversion: ConversionWebhook) -> dict[str, Any]:
     client: dict[str, Any] = {
         "service": {
             "namespace": conversion.namespace,
@@ -181,7 +184,7 @@ def _conversion(conversion: Conversion) -> dict[str, Any]:
     }
 
 
-def version_schema(version: Version) -> Schema:
+def version_schema(version: KindVersion) -> Schema:
     """The schema of one version, whole: descriptions and CEL rules included."""
     schema = schema_of(version.model)
     schema["properties"] |= {
@@ -198,7 +201,9 @@ def version_schema(version: Version) -> Schema:
     return schema
 
 
-def _version(version: Version, serving: Serving, descriptions: bool, cel: bool) -> dict[str, Any]:
+def _version(
+    version: KindVersion, serving: Serving, descriptions: bool, cel: bool
+) -> dict[str, Any]:
     schema = version_schema(version)
     if not descriptions:
         schema = without_descriptions(schema)
@@ -219,7 +224,7 @@ def _version(version: Version, serving: Serving, descriptions: bool, cel: bool) 
     return published
 
 
-def _scale(scale: Scale) -> dict[str, str]:
+def _scale(scale: ScalePaths) -> dict[str, str]:
     return {
         "specReplicasPath": scale.spec_replicas,
         "statusReplicasPath": scale.status_replicas,

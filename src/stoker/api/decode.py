@@ -28,7 +28,7 @@ class ListMeta(Struct, rename="camel", frozen=True):
     continue_: str = msgspec.field(default="", name="continue")
 
 
-class Page(Struct, Generic[T], frozen=True):
+class ListAnswer(Struct, Generic[T], frozen=True):
     """One answer to a list request."""
 
     metadata: ListMeta = ListMeta()
@@ -68,7 +68,7 @@ def convert(model: type[T], value: Any) -> T:
         raise DecodeError("", _TOO_DEEP) from None
 
 
-def decode_page(model: type[T], data: bytes) -> tuple[Page[T], list[Undecodable]]:
+def decode_page(model: type[T], data: bytes) -> tuple[ListAnswer[T], list[Undecodable]]:
     """A page of a list, and the objects in it that had to be left out."""
     try:
         return _page_decoder(model).decode(data), []
@@ -110,7 +110,7 @@ def _plain(reason: str) -> str:
     return f"expected {' or '.join(wanted)}, got {_TYPE_WORDS.get(found[2], found[2])}"
 
 
-def _salvaged(model: type[T], data: bytes) -> tuple[Page[T], list[Undecodable]]:
+def _salvaged(model: type[T], data: bytes) -> tuple[ListAnswer[T], list[Undecodable]]:
     raw = _page_decoder(Raw).decode(data)
     items: list[T] = []
     undecodable: list[Undecodable] = []
@@ -119,7 +119,7 @@ def _salvaged(model: type[T], data: bytes) -> tuple[Page[T], list[Undecodable]]:
             items.append(_decoder(model).decode(item))
         except msgspec.ValidationError as error:
             undecodable.append(_set_aside(item, decode_error(error)))
-    return Page(raw.metadata, items), undecodable
+    return ListAnswer(raw.metadata, items), undecodable
 
 
 def _set_aside(item: Raw, error: DecodeError) -> Undecodable:
@@ -135,8 +135,8 @@ def _decoder(model: type[T]) -> msgspec.json.Decoder[T]:
     return _decoder_of(shape)
 
 
-def _page_decoder(model: type[T]) -> msgspec.json.Decoder[Page[T]]:
-    page: Any = Page[model]  # type: ignore[valid-type]
+def _page_decoder(model: type[T]) -> msgspec.json.Decoder[ListAnswer[T]]:
+    page: Any = ListAnswer[model]  # type: ignore[valid-type]
     return _decoder_of(page)
 
 

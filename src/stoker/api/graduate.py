@@ -76,7 +76,7 @@ class Ruled(Struct, frozen=True):
     why: str
 
 
-Change: TypeAlias = Renamed | Respelled | Relaxed | Ruled
+FieldChange: TypeAlias = Renamed | Respelled | Relaxed | Ruled
 _C = TypeVar("_C", Renamed, Respelled, Relaxed, Ruled)
 
 
@@ -117,7 +117,7 @@ _UNCHANGED: Final = Shape({}, {}, {})
 class Graduation:
     """The newer types, and the way of JSON to them, that a table of changes makes."""
 
-    def __init__(self, changes: Iterable[Change]) -> None:
+    def __init__(self, changes: Iterable[FieldChange]) -> None:
         self._changes = tuple(changes)
         # Types are made when they are asked for, by any thread, and must be the same for all.
         self._making = RLock()

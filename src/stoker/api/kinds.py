@@ -4,7 +4,7 @@ from typing import Final
 
 from stoker.api.alertmanager import ALERTMANAGER
 from stoker.api.amconfig import ALERTMANAGER_CONFIG
-from stoker.api.crd import GROUP, Kind, Version
+from stoker.api.crd import GROUP, Kind, KindVersion
 from stoker.api.monitors import POD_MONITOR, PROBE, SERVICE_MONITOR
 from stoker.api.prometheus import PROMETHEUS, PROMETHEUS_AGENT
 from stoker.api.rules import PROMETHEUS_RULE
@@ -32,7 +32,7 @@ def kind_called(word: str) -> Kind | None:
     return None
 
 
-def version_of(api_version: str, kind: str) -> Version | None:
+def version_of(api_version: str, kind: str) -> KindVersion | None:
     """The declaration behind the `apiVersion` and `kind` of a manifest."""
     group, _, name = api_version.partition("/")
     if group != GROUP:

@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from stoker.api.common import (
+    MONITOR_COLUMNS,
     AttachMetadata,
     ConfigResource,
     NamespaceSelector,
@@ -12,7 +13,7 @@ from stoker.api.common import (
     TlsConfig,
 )
 from stoker.api.core import Int32, IntOrString, LabelSelector
-from stoker.api.crd import Kind, Version
+from stoker.api.crd import Kind, KindVersion
 from stoker.api.declare import NO_ITEMS, NO_TEXT, Model, doc
 from stoker.api.scrape import (
     AuthorizationHeader,
@@ -161,7 +162,7 @@ class ProbeParam(Model):
     ] = None
 
 
-class StaticTargets(Model):
+class ProbedTargets(Model):
     """Targets to probe, listed by hand."""
 
     static: Annotated[
@@ -200,7 +201,7 @@ class ProbeTargets(Model):
     """What to probe: a list or Ingresses. With both, the list is used."""
 
     static_config: Annotated[
-        StaticTargets | None, doc("Targets listed by hand. Wins over `ingress`.")
+        ProbedTargets | None, doc("Targets listed by hand. Wins over `ingress`.")
     ] = None
     ingress: Annotated[
         IngressTargets | None, doc("Ingresses whose hosts and paths are the targets.")
@@ -253,17 +254,17 @@ SERVICE_MONITOR = Kind(
     name="ServiceMonitor",
     plural="servicemonitors",
     short="smon",
-    versions=(Version("v1", ServiceMonitor),),
+    versions=(KindVersion("v1", ServiceMonitor, columns=MONITOR_COLUMNS),),
 )
 POD_MONITOR = Kind(
     name="PodMonitor",
     plural="podmonitors",
     short="pmon",
-    versions=(Version("v1", PodMonitor),),
+    versions=(KindVersion("v1", PodMonitor, columns=MONITOR_COLUMNS),),
 )
 PROBE = Kind(
     name="Probe",
     plural="probes",
     short="prb",
-    versions=(Version("v1", Probe),),
+    versions=(KindVersion("v1", Probe, columns=MONITOR_COLUMNS),),
 )

@@ -26,7 +26,7 @@ from stoker.api.core import (
     SecretKeySelector,
     VolumeMount,
 )
-from stoker.api.crd import CustomResource, Kind, Scale, Version
+from stoker.api.crd import CustomResource, Kind, KindVersion, ScalePaths
 from stoker.api.declare import NO_ITEMS, NO_TEXT, Cel, Model, doc, names
 from stoker.api.prometheus_common import (
     PrometheusAgentStatus,
@@ -525,6 +525,10 @@ class DaemonSetSettings(Model):
             "has(self.updateStrategy.rollingUpdate) && "
             "has(self.updateStrategy.rollingUpdate.maxSurge))"
         ),
+        "targetsWithoutAgent can only be Spread if discovery is Operator": (
+            "!(has(self.targetsWithoutAgent) && self.targetsWithoutAgent == 'Spread' && "
+            "!(has(self.discovery) && self.discovery == 'Operator'))"
+        ),
     }
 
     update_strategy: Annotated[
@@ -543,6 +547,28 @@ class DaemonSetSettings(Model):
         NodeStorage | None,
         doc("Where the write-ahead log is kept. Unset: in the container, lost with the pod."),
     ] = None
+    discovery: Annotated[
+        str | None,
+        doc(
+            "Who finds the targets of a node. `Kubernetes`: its agent asks the API server, and "
+            "gets the credentials of all monitors. `Operator`: the operator finds the targets of "
+            "all nodes and gives each node those that run there, with their credentials alone; "
+            "agents then need no permission, Prometheus 2.43, and an operator that was started "
+            "with `--node-discovery-url`. Unset: `Kubernetes`.",
+            enum=("Kubernetes", "Operator"),
+        ),
+    ] = None
+    targets_without_agent: Annotated[
+        str | None,
+        doc(
+            "Who scrapes targets that have no agent on their node: endpoints that name no node, "
+            "such as those of the API server, and whatever is on nodes where no agent of this "
+            "workload is meant to be. `Nobody`, or `Spread`: each is given to one of the agents "
+            "that are ready, and to another when that one goes. `Spread` needs `discovery: "
+            "Operator`. Unset: `Nobody`.",
+            enum=("Nobody", "Spread"),
+        ),
+    ] = None
 
 
 RULES_OF_MODES: Final[Cel] = {
@@ -554,6 +580,10 @@ RULES_OF_MODES: Final[Cel] = {
     ),
     "daemonSet can only be set when mode is DaemonSet": (
         f"!has(self.daemonSet) || ({_ON_EVERY_NODE})"
+    ),
+    "apiserverConfig cannot be set when daemonSet.discovery is Operator": (
+        "!(has(self.apiserverConfig) && has(self.daemonSet) && has(self.daemonSet.discovery) && "
+        "self.daemonSet.discovery == 'Operator')"
     ),
 }
 """Which fields an agent may have in which mode."""
@@ -599,17 +629,17 @@ class PrometheusAgent(CustomResource):
 _COLUMNS = workload_columns("Desired")
 # An agent on every node has no `replicas`, and a column cannot look in two places.
 _AGENT_COLUMNS = workload_columns("Desired", ".status.desiredReplicas")
-_SCALE = Scale(spec_replicas=".spec.shards", status_replicas=".status.shards")
+_SCALE = ScalePaths(spec_replicas=".spec.shards", status_replicas=".status.shards")
 
 PROMETHEUS = Kind(
     name="Prometheus",
     plural="prometheuses",
     short="prom",
-    versions=(Version("v1", Prometheus, columns=_COLUMNS, scale=_SCALE),),
+    versions=(KindVersion("v1", Prometheus, columns=_COLUMNS, scale=_SCALE),),
 )
 PROMETHEUS_AGENT = Kind(
     name="PrometheusAgent",
     plural="prometheusagents",
     short="promagent",
-    versions=(Version("v1alpha1", PrometheusAgent, columns=_AGENT_COLUMNS, scale=_SCALE),),
+    versions=(KindVersion("v1alpha1", PrometheusAgent, columns=_AGENT_COLUMNS, scale=_SCALE),),
 )

@@ -3,12 +3,12 @@
 from typing import Annotated, ClassVar
 
 from stoker.api.common import (
+    Amount,
     AttachMetadata,
     Authorization,
     ByteSize,
     Duration,
     HttpClient,
-    Limit,
     NameEscapingScheme,
     NameValidationScheme,
     Quantity,
@@ -505,35 +505,35 @@ class PrometheusCommonSpec(
     ] = None
 
     sample_limit: Annotated[
-        Limit | None,
+        Amount | None,
         doc(
             "Most samples that a scrape may return, else it fails. For those that set no limit of "
             "their own. Needs Prometheus 2.45 or newer."
         ),
     ] = None
     target_limit: Annotated[
-        Limit | None,
+        Amount | None,
         doc(
             "Most targets that a scrape configuration may have. For those that set no limit of "
             "their own. Needs Prometheus 2.45 or newer."
         ),
     ] = None
     label_limit: Annotated[
-        Limit | None,
+        Amount | None,
         doc(
             "Most labels that a sample may have. For scrapes that set no limit of their own. "
             "Needs Prometheus 2.45 or newer."
         ),
     ] = None
     label_name_length_limit: Annotated[
-        Limit | None,
+        Amount | None,
         doc(
             "Longest label name, in bytes. For scrapes that set no limit of their own. "
             "Needs Prometheus 2.45 or newer."
         ),
     ] = None
     label_value_length_limit: Annotated[
-        Limit | None,
+        Amount | None,
         doc(
             "Longest label value, in bytes. For scrapes that set no limit of their own. "
             "Needs Prometheus 2.45 or newer."
@@ -547,7 +547,7 @@ class PrometheusCommonSpec(
         ),
     ] = None
     keep_dropped_targets: Annotated[
-        Limit | None,
+        Amount | None,
         doc(
             "Most targets dropped by relabeling to keep in memory for the web pages; 0 keeps all. "
             "For those that set no limit of their own. Needs Prometheus 2.47 or newer."
@@ -555,26 +555,26 @@ class PrometheusCommonSpec(
     ] = None
 
     enforced_sample_limit: Annotated[
-        Limit | None,
+        Amount | None,
         doc("Ceiling for `sampleLimit` that no monitor can raise; they can only ask for less."),
     ] = None
     enforced_target_limit: Annotated[
-        Limit | None,
+        Amount | None,
         doc("Ceiling for `targetLimit` that no monitor can raise. Needs Prometheus 2.21 or newer."),
     ] = None
     enforced_label_limit: Annotated[
-        Limit | None,
+        Amount | None,
         doc("Ceiling for `labelLimit` that no monitor can raise. Needs Prometheus 2.27 or newer."),
     ] = None
     enforced_label_name_length_limit: Annotated[
-        Limit | None,
+        Amount | None,
         doc(
             "Ceiling for `labelNameLengthLimit` that no monitor can raise. "
             "Needs Prometheus 2.27 or newer."
         ),
     ] = None
     enforced_label_value_length_limit: Annotated[
-        Limit | None,
+        Amount | None,
         doc(
             "Ceiling for `labelValueLengthLimit` that no monitor can raise. "
             "Needs Prometheus 2.27 or newer."
@@ -587,7 +587,7 @@ class PrometheusCommonSpec(
         ),
     ] = None
     enforced_keep_dropped_targets: Annotated[
-        Limit | None,
+        Amount | None,
         doc(
             "Ceiling for `keepDroppedTargets` that no monitor can raise. "
             "Needs Prometheus 2.47 or newer."

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from stoker.api.crd import GROUP, Kind, Version
+from stoker.api.crd import GROUP, Kind, KindVersion
 from stoker.api.declare import Constraints, Doc, Model
 from stoker.api.schema import Field, fields_of, rules_of
 
@@ -38,7 +38,7 @@ def pages(kinds: tuple[Kind, ...]) -> list[Page]:
     return found
 
 
-def page_name(kind: Kind, version: Version) -> str:
+def page_name(kind: Kind, version: KindVersion) -> str:
     """The file of a kind; versions other than the preferred one carry their name."""
     suffix = "" if version is kind.preferred else f"-{version.name}"
     return f"{kind.name.lower()}{suffix}.md"
@@ -61,7 +61,7 @@ def _index(kinds: tuple[Kind, ...]) -> str:
     )
 
 
-def _kind_page(kind: Kind, version: Version, shared: set[type[Model]]) -> str:
+def _kind_page(kind: Kind, version: KindVersion, shared: set[type[Model]]) -> str:
     own = [model for model in _reachable(version.model) if model not in shared]
     head = (
         f"# {kind.name}\n\n{_paragraphs(version.model)}\n\n"

@@ -2,9 +2,9 @@
 
 from typing import Annotated
 
-from stoker.api.common import ConfigResource, Duration, NonEmptyDuration, Text
+from stoker.api.common import RESOURCE_COLUMNS, ConfigResource, Duration, NonEmptyDuration, Text
 from stoker.api.core import IntOrString
-from stoker.api.crd import Kind, Version
+from stoker.api.crd import Kind, KindVersion
 from stoker.api.declare import NO_TEXT, Model, doc, names
 
 
@@ -98,5 +98,5 @@ PROMETHEUS_RULE = Kind(
     name="PrometheusRule",
     plural="prometheusrules",
     short="promrule",
-    versions=(Version("v1", PrometheusRule),),
+    versions=(KindVersion("v1", PrometheusRule, columns=RESOURCE_COLUMNS),),
 )

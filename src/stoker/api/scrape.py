@@ -8,10 +8,10 @@ come together are base classes.
 from typing import Annotated, TypeAlias
 
 from stoker.api.common import (
+    Amount,
     BasicAuth,
     ByteSize,
     Duration,
-    Limit,
     OAuth2,
     Proxy,
     Quantity,
@@ -107,22 +107,23 @@ class ScrapeSettings(
     ] = None
 
     sample_limit: Annotated[
-        Limit | None, doc("Fail a scrape that has more samples left after relabeling.")
+        Amount | None, doc("Fail a scrape that has more samples left after relabeling.")
     ] = None
     target_limit: Annotated[
-        Limit | None, doc("Fail all scrapes if more targets than this are left after relabeling.")
+        Amount | None,
+        doc("Fail all scrapes if more targets than this are left after relabeling."),
     ] = None
     label_limit: Annotated[
-        Limit | None, doc("Fail a scrape in which a sample has more labels.")
+        Amount | None, doc("Fail a scrape in which a sample has more labels.")
     ] = None
     label_name_length_limit: Annotated[
-        Limit | None, doc("Fail a scrape in which the name of a label is longer, in bytes.")
+        Amount | None, doc("Fail a scrape in which the name of a label is longer, in bytes.")
     ] = None
     label_value_length_limit: Annotated[
-        Limit | None, doc("Fail a scrape in which the value of a label is longer, in bytes.")
+        Amount | None, doc("Fail a scrape in which the value of a label is longer, in bytes.")
     ] = None
     keep_dropped_targets: Annotated[
-        Limit | None,
+        Amount | None,
         doc(
             "Number of targets dropped by relabeling to remember for the status page. 0: all. "
             "Needs Prometheus 2.47 or newer."
@@ -164,7 +165,7 @@ class ScrapeSettings(
         ),
     ] = None
     native_histogram_bucket_limit: Annotated[
-        Limit | None,
+        Amount | None,
         doc(
             "Merge buckets of a native histogram that has more than this; fail the scrape if that "
             "is not enough."

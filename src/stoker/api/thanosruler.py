@@ -9,7 +9,7 @@ from stoker.api.core import (
     SecretKeySelector,
     TopologySpreadConstraint,
 )
-from stoker.api.crd import CustomResource, Kind, Version
+from stoker.api.crd import CustomResource, Kind, KindVersion
 from stoker.api.declare import doc
 from stoker.api.remote import RemoteWrite
 from stoker.api.workload import (
@@ -217,5 +217,5 @@ THANOS_RULER = Kind(
     name="ThanosRuler",
     plural="thanosrulers",
     short="ruler",
-    versions=(Version("v1", ThanosRuler, columns=workload_columns("Replicas")),),
+    versions=(KindVersion("v1", ThanosRuler, columns=workload_columns("Replicas")),),
 )

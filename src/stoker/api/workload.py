@@ -7,8 +7,8 @@ one of them.
 from typing import Annotated, ClassVar
 
 from stoker.api.common import (
+    Amount,
     Condition,
-    Limit,
     LogFormat,
     LogLevel,
     SecretOrConfigMap,
@@ -369,7 +369,7 @@ class WorkloadSpec(Model):
         ),
     ] = None
     termination_grace_period_seconds: Annotated[
-        Limit | None,
+        Amount | None,
         doc(
             "Seconds that a pod has to stop before it is killed; 0 kills at once and risks the "
             "data. Unset: 600 for Prometheus, 120 for the others."

@@ -28,7 +28,7 @@ NOTE: Final = "operator.prometheus.io/storage-migration"
 MIGRATION_MANAGER: Final = "stoker-migrate"
 
 
-class Note(Struct, frozen=True):
+class MigrationNote(Struct, frozen=True):
     """How far a migration is: objects that are newer than `since` are done."""
 
     version: str
@@ -46,7 +46,7 @@ class Definition(Struct, frozen=True):
     stored: tuple[str, ...]
     generation: int
     version: str
-    note: Note | None = None
+    note: MigrationNote | None = None
 
     @classmethod
     def of(cls, found: Object) -> "Definition":
@@ -88,16 +88,16 @@ class Definition(Struct, frozen=True):
         return self.stored == (self.storage,)
 
     @property
-    def own_note(self) -> Note | None:
+    def own_note(self) -> MigrationNote | None:
         """The note of a migration that can go on: nothing about the definition has changed."""
         note = self.note
         same = note and (note.version, note.generation) == (self.storage, self.generation)
         return note if same else None
 
 
-def _note(text: Any) -> Note | None:
+def _note(text: Any) -> MigrationNote | None:
     try:
-        return msgspec.json.decode(text or "null", type=Note | None)
+        return msgspec.json.decode(text or "null", type=MigrationNote | None)
     except (msgspec.DecodeError, TypeError):
         return None
 
@@ -108,7 +108,7 @@ async def definition_of(client: Client, kind: Kind | str) -> Definition:
     return Definition.of(await client.get(DEFINITION, None, f"{plural}.{GROUP}"))
 
 
-async def noted(client: Client, definition: Definition, note: Note | None) -> Definition:
+async def noted(client: Client, definition: Definition, note: MigrationNote | None) -> Definition:
     """Write the note of a migration, or remove it; a definition that changed is a Conflict."""
     text = msgspec.json.encode(note).decode() if note else None
     metadata = {"annotations": {NOTE: text}, "resourceVersion": definition.version}

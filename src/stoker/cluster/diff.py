@@ -22,12 +22,12 @@ from stoker.api.decode import convert
 from stoker.api.prometheus import PrometheusAgent
 from stoker.build.names import FIELD_MANAGER, config_secret_name, daemon_set_name, stateful_set_name
 from stoker.build.secrets import config_file_secret_name
-from stoker.cluster.capabilities import capabilities_of
-from stoker.cluster.inventory import NOWHERE, Inventory
+from stoker.cluster.inventory import Inventory
 from stoker.cluster.live import as_claimed, beside_others
+from stoker.cluster.seen import view_of
 from stoker.cluster.values import Values
 from stoker.compare.change import Change, Comparison, change_of
-from stoker.compare.consolidated import StandIns, consolidated
+from stoker.compare.consolidated import StandInChanges, consolidated
 from stoker.compare.objects import ObjectChange
 from stoker.compare.overlay import Manifests, overlaid
 from stoker.compare.plan import Planned, planned
@@ -63,25 +63,17 @@ async def compared_with_cluster(
     client: Client, settings: OperatorSettings, manifests: Manifests
 ) -> Comparison:
     """What happens to each workload; ApiError where the cluster cannot be asked at all."""
-    seen = await Inventory(client, _namespaces_of(manifests)).read()
+    found = await Inventory(client, _namespaces_of(manifests)).read()
     values = Values(client, lambda _: False)
     assets = values.view()
-    before = View(
-        workloads=tuple(seen.workloads),
-        resources=tuple(seen.resources),
-        namespaces=seen.namespaces,
-        assets=assets,
-        surroundings=NOWHERE,
-        settings=settings,
-        capabilities=await capabilities_of(client, settings),
-    )
-    after = overlaid(before, manifests, seen.foreign)
+    before = await view_of(client, settings, found.seen, assets)
+    after = overlaid(before, manifests, found.foreign)
     comparing = Comparing(client, before, after, manifests)
     while True:
-        found = await comparing.changes()
+        changes = await comparing.changes()
         if not await values.load(assets):
-            notes = (*seen.notes, *comparing.unselected(manifests), *comparing.about_monitors())
-            return Comparison(tuple(found), notes, tuple(comparing.consolidated()))
+            notes = (*found.notes, *comparing.unselected(manifests), *comparing.about_monitors())
+            return Comparison(tuple(changes), notes, tuple(comparing.consolidated()))
 
 
 class Comparing:
@@ -94,11 +86,11 @@ class Comparing:
         self._live: dict[Ref, Object | None] = {}
         self._unreadable: dict[Ref, str] = {}
         self._selected: set[Ref] = set()
-        self._stand_ins = StandIns()
+        self._stand_ins = StandInChanges()
 
     async def changes(self) -> list[Change]:
         """What happens to each workload that something happens to."""
-        self._stand_ins = StandIns()
+        self._stand_ins = StandInChanges()
         old = {ref_of(each): each for each in self._before.workloads}
         found = []
         for workload in sorted(self._after.workloads, key=ref_of):
@@ -144,6 +136,26 @@ class Comparing:
         notes = (*change.notes, *self._notes(before, change), *_waits(switch))
         return replace(change, notes=notes)
 
+    async def taken_over(self, workload: Workload) -> tuple[Planned, dict[Ref, Object]]:
+        """What becomes of a workload that nobody changes, and what is there of it, as if ours."""
+        existing = await self.existing(workload)
+        made, _ = await self.switched(planned(self._after, workload, existing))
+        found = await self._found(made.objects)
+        live = {key: as_claimed(each) for key, each in found.items()}
+        return _beside(made, live), live
+
+    def managed_fields(self, refs: Iterable[Ref]) -> dict[Ref, list[Object]]:
+        """Who has which fields of the objects that are there, as it was found."""
+        there = {key: self._live.get(key) for key in refs}
+        return {
+            key: each["metadata"].get("managedFields") or [] for key, each in there.items() if each
+        }
+
+    def unreadable(self, refs: Iterable[Ref] | None = None) -> tuple[str, ...]:
+        """Of some objects, or of all that were looked at, what may not be read, in sentences."""
+        some = self._unreadable if refs is None else [e for e in refs if e in self._unreadable]
+        return tuple(dict.fromkeys(self._unreadable[each] for each in some))
+
     async def switched(self, after: Planned) -> tuple[Planned, Switch | None]:
         """What is written where the change of an agent's mode stands; None for all others."""
         workload = after.workload
@@ -184,7 +196,7 @@ class Comparing:
         behind = change.objects and not change.configuration and before is not None
         if behind and any(each.kind == "Secret" for each in change.objects):
             yield "a Secret in the cluster is not what the operator would write now"
-        yield from dict.fromkeys(self._unreadable.values())
+        yield from (f"{each}: taken as they should be" for each in self.unreadable())
 
     async def existing(self, workload: Workload) -> Existing:
         """What there is already, so that the plan puts nothing elsewhere without need."""
@@ -261,7 +273,7 @@ class Comparing:
             except Forbidden as error:
                 self._live[key] = None
                 where = f"{error.resource} in namespace {error.namespace}"
-                self._unreadable[key] = f"you may not {error.verb} {where}: taken as they should be"
+                self._unreadable[key] = f"you may not {error.verb} {where}"
         return self._live[key]
 
 
@@ -277,7 +289,7 @@ def _waits(switch: Switch | None) -> Iterator[str]:
     if switch is not None and switch.held:
         yield f"the change of mode will be held: {switch.waits_for}"
     elif switch is not None and switch.waits_for:
-        yield f"the mode is being changed: {switch.waits_for}"
+        yield f"the {switch.what} is being changed: {switch.waits_for}"
 
 
 def _without_kept(before: Planned, switch: Switch) -> Planned:

@@ -8,45 +8,42 @@ may do is no write either.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from stoker.api.decode import decode
-from stoker.cluster.capabilities import capabilities_of
+from stoker.cluster.accounts import may
 from stoker.cluster.kinds import RESOURCES, WORKLOADS
 from stoker.cluster.places import place_of
+from stoker.cluster.seen import Seen, namespace_labels, view_of
 from stoker.cluster.values import Values
 from stoker.errors import DecodeError
 from stoker.explain.answer import Explanation
 from stoker.explain.ask import IS_WORKLOAD, beside_unseen, explanation, not_found, unusable
 from stoker.explain.selecting import can_select
 from stoker.kube import resources as kube
-from stoker.kube.client import Client, ListPage, Review
+from stoker.kube.client import Client
 from stoker.kube.errors import ApiError, Forbidden, NotFound
 from stoker.kube.reading import Head, Reader, typed
 from stoker.kube.resources import ApiResource
 from stoker.ref import Ref
-from stoker.select.choice import NAMESPACE_NAME, Resource
+from stoker.select.choice import Resource
 from stoker.select.workload import Workload
 from stoker.settings import OperatorSettings
 from stoker.targets.objects import EndpointSlice, Ingress, Node, Pod, Service
 from stoker.view.listing import Listing, Need
 from stoker.view.objects import PodGroup, group_of
 from stoker.view.rivals import rivals_of
-from stoker.view.view import View
 
 T = TypeVar("T")
 
 INGRESS: Final = ApiResource("networking.k8s.io", "v1", "ingresses", "Ingress")
-REVIEW: Final = ApiResource(
-    "authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview", namespaced=False
-)
 _PAGE: Final = "500"
 _ABSENT: Final = "the cluster does not have"
 
@@ -67,15 +64,8 @@ async def explained_in_cluster(
     values = Values(client, lambda _: False)
     reader, assets = Around(client), values.view()
     seen, notes, unseen = await _seen(client, kind, found)
-    view = View(
-        **seen,
-        assets=assets,
-        surroundings=reader,
-        settings=settings,
-        capabilities=await capabilities_of(client, settings),
-        labels_unknown="you may not read it, so only its name is known",
-        rivals={Ref(kind, namespace, name): rivals},
-    )
+    seen = replace(seen, rivals={Ref(kind, namespace, name): rivals})
+    view = await view_of(client, settings, seen, assets, reader)
     while True:
         made = explanation(view, kind, namespace, name)
         more = await reader.load()
@@ -103,8 +93,8 @@ def _reader(kind: str) -> Reader[Any]:
     return RESOURCES[kind].read if kind in RESOURCES else partial(decode, WORKLOADS[kind].model)
 
 
-async def _seen(client: Client, kind: str, found: Any) -> tuple[dict[str, Any], list[str], str]:
-    """The members of the view that are read at once, and what could not be.
+async def _seen(client: Client, kind: str, found: Any) -> tuple[Seen, list[str], str]:
+    """What is read at once, and what could not be.
 
     The last is why there may be workloads that select a resource and are not among them.
     """
@@ -123,17 +113,18 @@ async def _seen(client: Client, kind: str, found: Any) -> tuple[dict[str, Any], 
         unseen = next((each.unknown for each in able if _is_hidden(each)), "")
         resources, owners = (found,), several.items
         heads = await _head(client, near)
-    namespaces = {
-        each.metadata.name or "": {NAMESPACE_NAME: each.metadata.name or ""}
-        | (each.metadata.labels or {})
-        for each in heads
-    }
-    members = {
-        "workloads": tuple(owners),
-        "resources": tuple(resources),
-        "namespaces": namespaces,
-    }
-    return members, [several.unknown] if several.unknown else [], unseen
+    seen = Seen(
+        workloads=tuple(owners),
+        resources=tuple(resources),
+        namespaces={
+            each.metadata.name or "": namespace_labels(
+                each.metadata.name or "", each.metadata.labels
+            )
+            for each in heads
+        },
+        rivals={},
+    )
+    return seen, [several.unknown] if several.unknown else [], unseen
 
 
 def _is_hidden(found: Listing[Any]) -> bool:
@@ -173,12 +164,16 @@ async def _listed(
     except NotFound:
         return Listing(unknown=f"{_ABSENT} {resource.name}")
     except Forbidden as error:
-        where = f" in namespace {namespace}" if namespace else " in all namespaces"
-        unknown = f"you may not {error.verb} {resource.name}{where if resource.namespaced else ''}"
+        unknown = _may_not(error.verb, resource, namespace)
     if namespace is not None or not fallback:
         return Listing(unknown=unknown)
     near = await _listed(client, resource, read, fallback, "")
     return Listing(near.items, unknown)
+
+
+def _may_not(verb: str, resource: ApiResource, namespace: str | None) -> str:
+    where = f" in namespace {namespace}" if namespace else " in all namespaces"
+    return f"you may not {verb} {resource.name}{where if resource.namespaced else ''}"
 
 
 async def _pages(
@@ -187,7 +182,7 @@ async def _pages(
     query: dict[str, str] = {"limit": _PAGE}
     found: list[T] = []
     while True:
-        page = await client.ask(ListPage[Raw], "GET", resource.path(namespace), query=query)
+        page = await client.page(resource.path(namespace), query=query)
         for each in page.items:
             with suppress(DecodeError):
                 found.append(read(each))
@@ -214,17 +209,26 @@ _INGRESSES: Final = _Kind(INGRESS, Ingress)
 _NODES: Final = _Kind(kube.NODE, Node)
 
 
+MayDo: TypeAlias = Callable[[str, ApiResource, str | None], Awaitable[bool]]
+"""Whether somebody may do this: a verb, a resource, a namespace or (None) all of them."""
+
+
 class Around:
     """Surroundings that note what they do not know yet; `who` asks, in words.
 
-    `nodes` are all nodes, where they are known already.
+    `nodes` are all nodes, where they are known already. What `may` does not allow is not read.
     """
 
     def __init__(
-        self, client: Client, who: str = "you", nodes: Listing[Node] | None = None
+        self,
+        client: Client,
+        who: str = "you",
+        nodes: Listing[Node] | None = None,
+        may: MayDo | None = None,
     ) -> None:
         self._client = client
         self._who = who
+        self._may = may
         self._listings: dict[tuple[str, str | None], Listing[Any]] = {}
         self._answers: dict[Need, bool | None] = {}
         self._nodes = nodes
@@ -262,12 +266,17 @@ class Around:
         unread, self._unread = self._unread, {}
         unasked, self._unasked = self._unasked, {}
         for key, kind in unread.items():
-            found = await _listed(self._client, kind.resource, typed(kind.model), key[1], "")
-            unknown = found.unknown.replace("you may", f"{self._who} may", 1)
-            self._listings[key] = Listing(tuple(map(kind.made, found.items)), unknown)
+            self._listings[key] = await self._read(kind, key[1])
         for need in unasked:
             self._answers[need] = await self._asked(need)
         return bool(unread or unasked)
+
+    async def _read(self, kind: _Kind, namespace: str | None) -> Listing[Any]:
+        if self._may and not await self._may("list", kind.resource, namespace):
+            return Listing(unknown=_may_not("list", kind.resource, namespace))
+        found = await _listed(self._client, kind.resource, typed(kind.model), namespace, "")
+        unknown = found.unknown.replace("you may", f"{self._who} may", 1)
+        return Listing(tuple(map(kind.made, found.items)), unknown)
 
     def _listing(self, kind: _Kind, namespace: str | None) -> Listing[Any]:
         key = (kind.resource.plural, namespace)
@@ -276,35 +285,22 @@ class Around:
         return self._listings.get(key, _NOT_READ)
 
     async def _asked(self, need: Need) -> bool | None:
+        # What an account may do is for those to know who may ask for it themselves.
+        if self._may and not await self._may("create", kube.SUBJECT_ACCESS_REVIEW, None):
+            return None
         try:
             return all([await self._review(need, verb) for verb in ("list", "watch")])
         except ApiError:
             return None
 
     async def _review(self, need: Need, verb: str) -> bool:
-        namespace, _, name = need.account.partition("/")
-        review = {
-            "apiVersion": REVIEW.api_version,
-            "kind": REVIEW.kind,
-            "spec": {
-                "user": f"system:serviceaccount:{namespace}:{name}",
-                "groups": [
-                    "system:serviceaccounts",
-                    f"system:serviceaccounts:{namespace}",
-                    "system:authenticated",
-                ],
-                "resourceAttributes": {
-                    "verb": verb,
-                    "group": need.group,
-                    "resource": need.resource,
-                    "namespace": need.namespace,
-                },
-            },
+        attributes = {
+            "verb": verb,
+            "group": need.group,
+            "resource": need.resource,
+            "namespace": need.namespace,
         }
-        body = msgspec.json.encode(review)
-        path = REVIEW.path(None)
-        answer = await self._client.ask(Review, "POST", path, body=body, exempt=True)
-        return answer.status.allowed
+        return await may(self._client, attributes, need.account)
 
 
 _NOT_READ: Final[Listing[Any]] = Listing(unknown="not read yet")

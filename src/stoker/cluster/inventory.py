@@ -1,9 +1,9 @@
 """What a user may see of our kinds in a cluster, read once: for a look at all of it."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 from msgspec import Raw
@@ -11,21 +11,17 @@ from msgspec import Raw
 from stoker.api.core import Object, ObjectMeta
 from stoker.api.decode import decode
 from stoker.cluster.kinds import RESOURCES, WORKLOADS
+from stoker.cluster.listed import listed
 from stoker.cluster.places import place_of
+from stoker.cluster.seen import Seen, namespace_labels
 from stoker.errors import DecodeError
 from stoker.kube import resources as kube
-from stoker.kube.client import Client, ListPage
+from stoker.kube.client import Client
 from stoker.kube.errors import Forbidden, NotFound
 from stoker.kube.reading import LAST_APPLIED, Reader
 from stoker.kube.resources import ApiResource
 from stoker.ref import Ref, ref_of, ref_of_manifest
-from stoker.select.choice import NAMESPACE_NAME
-from stoker.targets.objects import EndpointSlice, Ingress, Node, Service
-from stoker.view.listing import Listing, Need
-from stoker.view.objects import PodGroup
 from stoker.view.rivals import rivals_of
-
-_PAGE: Final = "500"
 
 
 class Inventory:
@@ -37,7 +33,7 @@ class Inventory:
     def __init__(self, client: Client, fallback: Sequence[str]) -> None:
         self.workloads: list[Any] = []
         self.resources: list[Any] = []
-        self.namespaces: dict[str, dict[str, str]] = {}
+        self.namespaces: dict[str, Mapping[str, str]] = {}
         self.foreign: dict[Ref, ObjectMeta] = {}
         self.notes: list[str] = []
         self.hidden: list[tuple[str, str]] = []
@@ -45,6 +41,16 @@ class Inventory:
         self.rivals: dict[Ref, tuple[str, ...]] = {}
         self._client = client
         self._fallback = fallback
+
+    @property
+    def seen(self) -> Seen:
+        """What was read, as views are made of it."""
+        return Seen(
+            workloads=tuple(self.workloads),
+            resources=tuple(self.resources),
+            namespaces=self.namespaces,
+            rivals=self.rivals,
+        )
 
     async def read(self) -> "Inventory":
         """Read everything."""
@@ -54,8 +60,7 @@ class Inventory:
             await self._take_all(name, kind.read, self.resources)
         for each in await self._listed(kube.NAMESPACE):
             name = each["metadata"]["name"]
-            labels = each["metadata"].get("labels") or {}
-            self.namespaces[name] = {NAMESPACE_NAME: name} | labels
+            self.namespaces[name] = namespace_labels(name, each["metadata"].get("labels"))
         return self
 
     async def _take_all(self, kind: str, read: Reader[Any], into: list[Any]) -> None:
@@ -76,7 +81,7 @@ class Inventory:
 
     async def _listed(self, resource: ApiResource) -> list[Object]:
         try:
-            return await self._pages(resource, None)
+            return await listed(self._client, resource, None)
         except NotFound:
             self.notes.append(f"the cluster does not have {resource.name}")
             return []
@@ -88,7 +93,7 @@ class Inventory:
 
     async def _in(self, resource: ApiResource, namespace: str) -> list[Object]:
         try:
-            return await self._pages(resource, namespace)
+            return await listed(self._client, resource, namespace)
         except Forbidden as error:
             where = f"{resource.name} in namespace {namespace}"
             self._hides(resource, f"you may not {error.verb} {where}")
@@ -97,18 +102,6 @@ class Inventory:
     def _hides(self, resource: ApiResource, note: str) -> None:
         self.notes.append(note)
         self.hidden.append((resource.kind, note))
-
-    async def _pages(self, resource: ApiResource, namespace: str | None) -> list[Object]:
-        query = {"limit": _PAGE}
-        found: list[Object] = []
-        typed = {"apiVersion": resource.api_version, "kind": resource.kind}
-        while True:
-            path = resource.path(namespace)
-            page = await self._client.ask(ListPage[Object], "GET", path, query=query)
-            found += (typed | each for each in page.items)
-            if not page.metadata.continue_:
-                return found
-            query["continue"] = page.metadata.continue_
 
 
 def _foreign(metadata: Object) -> ObjectMeta:
@@ -129,34 +122,3 @@ def _unapplied(metadata: Object, kind: str) -> dict[str, str]:
             fields = entry.get("fieldsV1", {}).get("f:metadata", {}).get(f"f:{kind}", {})
             applied |= {name.removeprefix("f:") for name in fields}
     return {name: value for name, value in present.items() if name not in applied}
-
-
-class _Nowhere:
-    """Surroundings that nobody asks about: what is scraped does not matter here."""
-
-    def services(self, namespace: str | None) -> Listing[Service]:
-        """None."""
-        return Listing()
-
-    def slices(self, namespace: str | None) -> Listing[EndpointSlice]:
-        """None."""
-        return Listing()
-
-    def pods(self, namespace: str | None) -> Listing[PodGroup]:
-        """None."""
-        return Listing()
-
-    def ingresses(self, namespace: str | None) -> Listing[Ingress]:
-        """None."""
-        return Listing()
-
-    def nodes(self) -> Listing[Node]:
-        """None."""
-        return Listing()
-
-    def allowed(self, need: Need) -> bool | None:
-        """Not known."""
-        return None
-
-
-NOWHERE: Final = _Nowhere()

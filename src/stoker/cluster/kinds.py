@@ -13,6 +13,7 @@ from stoker.api.decode import convert, decode
 from stoker.api.kinds import version_of
 from stoker.api.prometheus import Prometheus, PrometheusAgent
 from stoker.api.thanosruler import ThanosRuler
+from stoker.cluster.sharing import lean
 from stoker.errors import DecodeError, FieldError
 from stoker.kube import resources as kube
 from stoker.kube.reading import api_version_of
@@ -34,7 +35,13 @@ class ResourceKind(Struct, frozen=True):
     versions: tuple[ApiResource, ...] = ()
 
     def read(self, raw: Raw) -> Any:
-        """The typed object of JSON in any of the versions; it says in which it was."""
+        """The typed object of JSON in any of the versions; it says in which it was.
+
+        It shares with others what it says as they do.
+        """
+        return lean(self._read(raw), len(raw))
+
+    def _read(self, raw: Raw) -> Any:
         if len(self.versions) == 1 or api_version_of(raw) == self.resource.api_version:
             return decode(self.model, raw)
         try:

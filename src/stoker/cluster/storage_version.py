@@ -29,7 +29,7 @@ from stoker.api.kinds import version_of
 from stoker.cluster.definitions import (
     DEFINITION,
     Definition,
-    Note,
+    MigrationNote,
     definition_of,
     noted,
     patched,
@@ -118,7 +118,7 @@ class _Changed(Exception):  # noqa: N818 - no error, but a reason to begin again
     """The definition is another one than at the beginning."""
 
 
-class Migration:
+class StorageMigration:
     """Brings the objects of one definition into its storage version.
 
     `told` is called after each object. With `dry_run` the API server is asked to do everything but
@@ -130,7 +130,7 @@ class Migration:
         client: Client,
         definition: Definition,
         *,
-        told: Callable[["Migration"], None] = lambda _: None,
+        told: Callable[["StorageMigration"], None] = lambda _: None,
         dry_run: bool = False,
     ) -> None:
         self.definition = definition
@@ -192,7 +192,7 @@ class Migration:
         if note is None and not self._dry_run:
             await self._effective()
             since = (await self._page({"limit": "1"})).metadata.resource_version
-            note = Note(self.definition.storage, self.definition.generation, since)
+            note = MigrationNote(self.definition.storage, self.definition.generation, since)
             self.definition = await noted(self._client, self.definition, note)
         return note.since if note else ""
 

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
 
-from stoker.kube.limits import Limits
+from stoker.kube.limits import RateLimit
 
 _OF_ONE: Final = 8
 _WITH_SLOW: Final = 64
@@ -27,7 +27,7 @@ class _Lane:
     def __init__(self) -> None:
         self.places = asyncio.Semaphore(_WITH_SLOW)
         self.turns = asyncio.Semaphore(_OF_ONE)
-        self.limits = Limits(_A_SECOND, _BURST, clock=asyncio.get_running_loop().time)
+        self.limits = RateLimit(_A_SECOND, _BURST, clock=asyncio.get_running_loop().time)
         self.slow = 0
 
 
@@ -37,7 +37,7 @@ class Lanes:
     def __init__(self) -> None:
         self._lanes: dict[str, _Lane] = {}
         self._quick = asyncio.Semaphore(_OF_ALL)
-        self._limits: Limits | None = None
+        self._limits: RateLimit | None = None
 
     @asynccontextmanager
     async def turn(self, name: str, *, limited: bool = True) -> AsyncIterator[None]:
@@ -60,10 +60,10 @@ class Lanes:
             async with self._quick_turn(lane):
                 yield
 
-    def _limit_of_all(self) -> Limits:
+    def _limit_of_all(self) -> RateLimit:
         if self._limits is None:
             clock = asyncio.get_running_loop().time
-            self._limits = Limits(2 * _A_SECOND, 2 * _BURST, clock=clock)
+            self._limits = RateLimit(2 * _A_SECOND, 2 * _BURST, clock=clock)
         return self._limits
 
     def slow(self, name: str) -> int:

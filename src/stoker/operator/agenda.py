@@ -18,14 +18,14 @@ from stoker.ref import Ref
 from stoker.web.operator_metrics import ControllerMetrics
 
 
-class Cause(NamedTuple):
+class TurnCause(NamedTuple):
     """What is counted as the cause of a turn: the kind of an object, and what happened to it."""
 
     kind: str
     action: str
 
 
-STAND_INS: Final = Cause("ScrapeConfig", "update")
+STAND_INS: Final = TurnCause("ScrapeConfig", "update")
 """The ScrapeConfigs in place of a monitor are others."""
 
 
@@ -45,7 +45,7 @@ class Agenda:
 
     # --- Whoever notices something ----------------------------------------------------------------
 
-    def note(self, key: Ref, changes: Changes, cause: Cause | None = None) -> None:
+    def note(self, key: Ref, changes: Changes, cause: TurnCause | None = None) -> None:
         """Let a workload look where something changed; without a cause, it is not counted."""
         self.give_back(key, changes)
         if cause:

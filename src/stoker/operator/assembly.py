@@ -15,15 +15,17 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
+from itertools import count
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from stoker.build.names import FIELD_MANAGER
 from stoker.cluster.kinds import WORKLOADS
 from stoker.cluster.values import Values
 from stoker.kube.client import Client
-from stoker.kube.endless import Work
+from stoker.kube.endless import EndlessWork
 from stoker.kube.lease import Leadership
 from stoker.logs import logger
 from stoker.operator.agenda import Agenda
@@ -36,8 +38,8 @@ from stoker.operator.footprint import watch_footprint
 from stoker.operator.judgements import Judgements
 from stoker.operator.kubelet import Kubelets
 from stoker.operator.listeners import Listeners
+from stoker.operator.node_discovery import NodeDiscovery
 from stoker.operator.notebook import SUFFIX, Notebook
-from stoker.operator.own_secrets import own_secrets
 from stoker.operator.reconcile import Reconciler
 from stoker.operator.refusals import Refusals
 from stoker.operator.register import Register
@@ -51,17 +53,23 @@ from stoker.operator.targets import Observed, TargetRounds
 from stoker.operator.tools import Tools
 from stoker.operator.triggers import Triggers
 from stoker.operator.turns import NOT_RECONCILED, Turns
-from stoker.operator.workers import Failures, Job
+from stoker.operator.workers import Duty, Failures
 from stoker.operator.writer import Writer
+from stoker.ref import Ref, ref_from
+from stoker.select.assets import SECRET
 from stoker.settings import STATUS_GATE, Capabilities, OperatorSettings
 from stoker.web.operator_metrics import ControllerMetrics, OperatorMetrics, QueueMetrics
 
 _TASKS: Final = (
+    "certificate",
     "events",
+    "identity",
     "kubelets",
     "lease",
     "namespaces",
+    "node-server",
     "nodes",
+    "portions",
     "replacements",
     "standby",
     "sweep",
@@ -79,6 +87,7 @@ class Parts(Struct, frozen=True, kw_only=True):
     agenda: Agenda
     register: Register
     sight: Sight
+    discovery: NodeDiscovery
     reconciler: Reconciler
     turns: Turns
     standby: Standby
@@ -102,13 +111,15 @@ def assembled(
     }
     tools = _tools(client, status_client, settings, capabilities, controllers)
     agenda = Agenda(controllers)
+    sight = Sight(tools.caches, settings)
+    discovery = NodeDiscovery(tools, sight, agenda, _place(client, settings))
+    tools = replace(tools, node_ca=lambda: discovery.trusted)
     register = Register(tools.caches.selected_scopes)
     failures = Failures(logger("operator"), metrics.counter("task_faults_total"), _TASKS)
     judgements = Judgements(tools.caches, register.members, settings, status_client)
     outlets = _outlets(tools, agenda, register, judgements, controllers)
     announcements = Announcements(tools.caches, judgements, outlets)
-    sight = Sight(tools.caches, settings)
-    reconciler = Reconciler(tools, agenda, register)
+    reconciler = Reconciler(tools, agenda, register, discovery)
     turns = Turns(
         tools=tools,
         agenda=agenda,
@@ -119,6 +130,8 @@ def assembled(
     )
     triggers = Triggers(agenda, register, settings, tools.writer)
     Listeners(tools, agenda, register, triggers, outlets).listen(sight)
+    discovery.listen()
+    discovery.measure(metrics)
     watch_footprint(metrics, tools)
     for kind, controller in controllers.items():
         controller.watches(sight.reports(kind))
@@ -127,6 +140,7 @@ def assembled(
         agenda=agenda,
         register=register,
         sight=sight,
+        discovery=discovery,
         reconciler=reconciler,
         turns=turns,
         standby=Standby(tools, agenda, reconciler, turns),
@@ -153,7 +167,7 @@ def _tools(
         client=client,
         status_client=status_client,
         caches=caches,
-        values=Values(client, caches.is_absent, own_secrets(caches, place), caches.exists),
+        values=Values(client, caches.is_absent, _own_secrets(caches, place), caches.exists),
         writer=Writer(client, caches.metadata, caches, replacing, caches.is_absent),
         notebook=notebook,
         settings=settings,
@@ -207,13 +221,13 @@ def _leadership(tools: Tools) -> Leadership | None:
     return leadership
 
 
-def jobs_of(parts: Parts, metrics: OperatorMetrics) -> Iterator[Job[Any]]:
+def jobs_of(parts: Parts, metrics: OperatorMetrics) -> Iterator[Duty[Any]]:
     """What there is to do for workers."""
     turns, outlets, workers = parts.turns, parts.outlets, parts.tools.settings.workers
 
-    def job(controller: str, name: str, said: str, **rest: Any) -> Job[Any]:
+    def job(controller: str, name: str, said: str, **rest: Any) -> Duty[Any]:
         observed = QueueMetrics(metrics, (controller, name), rest["queue"])
-        return Job(done=observed.done, failed=partial(parts.failures.tell, said), **rest)
+        return Duty(done=observed.done, failed=partial(parts.failures.tell, said), **rest)
 
     for kind, queue in parts.agenda.workloads.items():
         name = WORKLOADS[kind].role.controller
@@ -234,13 +248,37 @@ def jobs_of(parts: Parts, metrics: OperatorMetrics) -> Iterator[Job[Any]]:
         yield job(controller, name, said, queue=each.queue, work=work, workers=many, waits=waits)
 
 
-def beside_queues(parts: Parts, metrics: OperatorMetrics) -> dict[str, Work]:
+def beside_queues(parts: Parts, metrics: OperatorMetrics) -> dict[str, EndlessWork]:
     """What goes on beside the queues, by name."""
     outlets, settings, client = parts.outlets, parts.tools.settings, parts.tools.status_client
-    work: dict[str, Work] = {"events": outlets.events.run, "nodes": outlets.statuses.nodes.run}
+    work: dict[str, EndlessWork] = {
+        "events": outlets.events.run,
+        "nodes": outlets.statuses.nodes.run,
+        **parts.discovery.work_of_leader,
+    }
     if settings.targets.interval_seconds:
         work["targets"] = outlets.targets.run
     if settings.kubelet.name:
         made = partial(Kubelets, client, settings.kubelet, settings.objects, metrics)
         work["kubelets"] = lambda: made().run()
     return work
+
+
+def _own_secrets(caches: Caches, otherwise: tuple[str, str]) -> Callable[[], Ref]:
+    """Names, at each call, the next of the Secrets that belong to workloads.
+
+    `otherwise`: the namespace and name of one that may not exist, where there are none. Then
+    nothing is in use that could be lost, and that there is none is an answer, too.
+    """
+    turns = count()
+
+    def name_one() -> Ref:
+        found = [
+            ref_from(SECRET, each.metadata)
+            for reflector in caches.workloads.values()
+            for workload in reflector.store
+            for each in caches.belonging(SECRET, workload.metadata.uid or "")
+        ]
+        return found[next(turns) % len(found)] if found else Ref(SECRET, *otherwise)
+
+    return name_one

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from stoker.api.prometheus import PrometheusAgent
 from stoker.build.services import check_custom_service
 from stoker.errors import WorkloadError
 from stoker.kube.client import Client
@@ -9,13 +10,25 @@ from stoker.kube.errors import Forbidden, NotFound
 from stoker.kube.resources import SERVICE, STORAGE_CLASS
 from stoker.operator.refusals import Refusals
 from stoker.plan import Outline
-from stoker.select.workload import Workload
+from stoker.select.workload import Workload, scraper_of
+from stoker.settings import Capabilities, ObjectSettings
 
 _STORAGE_CLASS: Final = "spec.storage.volumeClaimTemplate.spec.storageClassName"
 
 
 class AwaitedError(WorkloadError):
     """Something in the cluster must change that nobody tells us of: we must look again."""
+
+
+def check_authority(
+    workload: Workload, capabilities: Capabilities, settings: ObjectSettings
+) -> None:
+    """WorkloadError where pods would get portions, and could not know from whom yet."""
+    if not isinstance(workload, PrometheusAgent) or not scraper_of(workload, capabilities).portions:
+        return
+    if settings.node_server is not None and not settings.node_server.ca:
+        reason = "the certificate of the operator's server for agents is not there yet"
+        raise AwaitedError("spec.daemonSet.discovery", reason)
 
 
 async def check_cluster(

@@ -8,6 +8,7 @@ import sys
 from functools import partial
 from typing import Any, Final
 
+from stoker.cluster import sharing
 from stoker.generate import block
 from stoker.generate.relabel import label_name
 from stoker.golang import regex
@@ -33,6 +34,7 @@ def watch_footprint(metrics: OperatorMetrics, tools: Tools) -> None:
         entries.follow(partial(len, each.store), each.scope.resource.name)
     entries.follow(lambda: tools.values.entries, "contents")
     entries.follow(lambda: tools.writer.entries, "written")
+    entries.follow(sharing.entries, "shared")
     for name, function in _REMEMBERED.items():
         metrics.gauge("cache_bytes").follow(partial(_held, function), name)
     metrics.gauge("cache_bytes").follow(block.held, "texts")

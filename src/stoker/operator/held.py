@@ -8,6 +8,7 @@ import asyncio
 import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from functools import partial
 from itertools import islice
 from typing import Any, Final, TypeVar
 
@@ -73,6 +74,8 @@ class Held:
         self._refused: AbstractSet[Ref] = frozenset()
         # Resources and values that took long to take up.
         self._slow: set[Ref] = set()
+        # Not a method: nothing here refers to itself, so all of it goes with its workload at once.
+        self._is_dear = partial(_is_dear, self._slow, weigh)
         self.shares = Shares(self._is_dear, time.monotonic)
 
     async def refresh(self, workload: Workload, changes: Changes, members: frozenset[Ref]) -> Kept:
@@ -228,11 +231,10 @@ class Held:
             note = self._slow.add if seconds > _DEAR_SECONDS else self._slow.discard
             note(keys[0])
 
-    def _is_dear(self, key: Ref) -> bool:
-        """Whether it takes long to take up a resource or value."""
-        if key in self._slow:
-            return True
-        return key.kind not in _VALUES and self._weigh(key) > _DEAR_BYTES
+
+def _is_dear(slow: AbstractSet[Ref], weigh: Callable[[Ref], int], key: Ref) -> bool:
+    """Whether it takes long to take up a resource or value."""
+    return key in slow or (key.kind not in _VALUES and weigh(key) > _DEAR_BYTES)
 
 
 def held_with(tools: Tools) -> Held:

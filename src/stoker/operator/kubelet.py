@@ -33,7 +33,7 @@ from stoker.kube.reflector import Reflector
 from stoker.kube.resources import ENDPOINT_SLICE, ENDPOINTS, NODE, SERVICE, ApiResource, resource_of
 from stoker.kube.watch import WatchScope
 from stoker.logs import logger
-from stoker.operator.workers import Job, tell, worker
+from stoker.operator.workers import Duty, tell, worker
 from stoker.operator.writer import Writer
 from stoker.ref import Ref, ref_from, ref_of_manifest
 from stoker.settings import KubeletSettings, ObjectSettings
@@ -90,7 +90,9 @@ class Kubelets:
     async def _work(self) -> None:
         self._queue.add(None)
         await worker(
-            Job(queue=self._queue, work=self._look, failed=self._failed, done=lambda _seconds: None)
+            Duty(
+                queue=self._queue, work=self._look, failed=self._failed, done=lambda _seconds: None
+            )
         )
 
     def _failed(self, _: Ref | None, error: Exception) -> None:

@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stoker.cluster.explain import Around
+from stoker.cluster.explain import Around, MayDo
 from stoker.cluster.kinds import RESOURCES
 from stoker.cluster.values import Values
 from stoker.generate.rules import config_map_name
@@ -24,7 +24,7 @@ from stoker.operator.held import Held
 from stoker.operator.judgements import Judgements
 from stoker.operator.rivals import Rivals
 from stoker.operator.tools import Tools
-from stoker.page.answers import Problem
+from stoker.page.answers import FailingTarget, UnusableObject
 from stoker.page.desk import Desk
 from stoker.page.index import IndexMaker
 from stoker.page.judged import Judged, held_by
@@ -53,7 +53,8 @@ class Inside(Struct, frozen=True, kw_only=True):
 
     `held` is what is kept of each workload, `failure` tells why the last attempt at one failed,
     `not_ready` why the replica does not do its work; there is none, or it is empty, if all is well.
-    `nodes` are those that it knows, if it does.
+    `nodes` are those that it knows, if it does. `failing` are targets of a resource that a workload
+    could not scrape when it was last asked.
     """
 
     tools: Tools
@@ -64,6 +65,7 @@ class Inside(Struct, frozen=True, kw_only=True):
     nodes: Callable[[], Listing[Node] | None]
     leadership: Leadership | None
     not_ready: Callable[[], str]
+    failing: Callable[[Ref, Ref], Iterable[FailingTarget]] = lambda _workload, _resource: ()
 
 
 class Looking:
@@ -99,14 +101,14 @@ class Looking:
         troubles = (str(each) for cached in self.cached.values() for each in cached.troubles)
         return (self.note(), *troubles)
 
-    def problems(self) -> Iterator[Problem]:
+    def problems(self) -> Iterator[UnusableObject]:
         """What may not be seen, and what does not fit its type."""
         for kind, cached in self.cached.items():
             for trouble in cached.troubles:
-                yield Problem(source="cluster", subject=kind, reasons=(str(trouble),))
+                yield UnusableObject(source="cluster", subject=kind, reasons=(str(trouble),))
             for key, error in cached.unreadable.items():
                 subject = f"{kind} {key.namespace}/{key.name}"
-                yield Problem(source="cluster", subject=subject, reasons=(str(error),))
+                yield UnusableObject(source="cluster", subject=subject, reasons=(str(error),))
 
     async def desk(self, revision: int, before: Desk | None = None) -> Desk:
         """Everything, as of a revision; what did not change is taken from the desk before."""
@@ -184,9 +186,10 @@ class Looking:
             rivals_unknown=self._rivals.unknown,
         )
 
-    def around(self) -> Around:
-        """What is around workloads and resources, to be read as it is asked for."""
-        return Around(self._tools.status_client, "the operator", self._inside.nodes())
+    def around(self, may: MayDo | None = None, *, with_nodes: bool = True) -> Around:
+        """What is around workloads and resources, to be read as it is asked for, if it `may` be."""
+        nodes = self._inside.nodes() if with_nodes else None
+        return Around(self._tools.status_client, "the operator", nodes, may)
 
     def layout(self, desk: Desk, judged: Judged) -> Layout:
         """A configuration in parts; WorkloadError where there is none."""

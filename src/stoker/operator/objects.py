@@ -36,7 +36,7 @@ _MOST_TOLD: Final = 3
 _REQUEST_REFUSED: Final = range(400, 409)
 
 
-class Refused(Struct, frozen=True):
+class RefusedObjects(Struct, frozen=True):
     """Objects that stay as they are, with the reasons.
 
     `mounted` are those that pods of them read, which must stay with them. `stopped`: the
@@ -74,7 +74,7 @@ def is_refusal(error: StokerError) -> bool:
     return type(error) is ApiError and error.status in _REQUEST_REFUSED
 
 
-class Objects:
+class ObjectWriter:
     """Writes the objects of workloads."""
 
     def __init__(self, tools: Tools) -> None:
@@ -85,7 +85,7 @@ class Objects:
         wanted: Sequence[Object],
         problem: WorkloadError | None,
         only_made: AbstractSet[Ref] = frozenset(),
-    ) -> Refused:
+    ) -> RefusedObjects:
         """Write what is wanted, in this order; of `only_made`, what is not there.
 
         `problem` is why nothing that runs pods may be written, if there is one. The error itself,
@@ -109,7 +109,7 @@ class Objects:
                     raise error
                 errors[ref_of_manifest(each)] = error
                 stopped |= self._is_relied_on(each)
-        return Refused(errors, mounted, stopped)
+        return RefusedObjects(errors, mounted, stopped)
 
     async def _written(self, wanted: Object, only_made: AbstractSet[Ref]) -> Exception | None:
         """Write an object; what went wrong comes back, so that others are written to their end."""

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import count
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,15 +23,17 @@ from stoker.errors import StokerError, WorkloadError
 from stoker.generate.rules import config_map_name
 from stoker.kube.errors import NotFound
 from stoker.kube.resources import CONFIG_MAP, ApiResource
+from stoker.kube.takeover import PEER_FINALIZER
 from stoker.logs import logger
 from stoker.operator.agenda import Agenda
 from stoker.operator.changes import Changes
-from stoker.operator.checks import check_cluster
+from stoker.operator.checks import check_authority, check_cluster
 from stoker.operator.finishing import Finishing
 from stoker.operator.held import Held, held_with
 from stoker.operator.judging import aside
 from stoker.operator.mode_changes import ModeChange, ModeChanges
-from stoker.operator.objects import RUNNING, Objects, Refused
+from stoker.operator.node_discovery import NodeDiscovery
+from stoker.operator.objects import RUNNING, ObjectWriter, RefusedObjects
 from stoker.operator.old_mode import OldModes
 from stoker.operator.refusals import Refusals
 from stoker.operator.register import Register
@@ -45,14 +47,16 @@ from stoker.ref import Ref, ref_of_manifest
 from stoker.select.choice import UNMANAGED, is_unmanaged
 from stoker.select.workload import Workload, scraper_of
 from stoker.status.conditions import Because
-from stoker.status.finalizers import removing
 from stoker.status.workload import Reconciliation, Remark
 
-PEER_FINALIZER: Final = "monitoring.coreos.com/status-cleanup"
 _UNMANAGED: Final = Remark(Because.CONFIGURATION_UNMANAGED, UNMANAGED)
 _NOTHING_SELECTED: Final = Remark(
     Because.NO_SELECTED_RESOURCES, "the selectors match no resource in the namespaces they look in"
 )
+_FINALIZERS: Final = "/metadata/finalizers"
+
+Operation: TypeAlias = dict[str, Any]
+"""A step of a JSON patch."""
 
 
 class Done(Struct, frozen=True):
@@ -75,7 +79,9 @@ class Done(Struct, frozen=True):
 class Reconciler:
     """Reconciles workloads, and keeps what there is to keep of each."""
 
-    def __init__(self, tools: Tools, agenda: Agenda, register: Register) -> None:
+    def __init__(
+        self, tools: Tools, agenda: Agenda, register: Register, discovery: NodeDiscovery
+    ) -> None:
         self.held: dict[Ref, Held] = {}
         self._tools = tools
         self._client = tools.client
@@ -83,10 +89,11 @@ class Reconciler:
         self._settings = tools.settings
         self._agenda = agenda
         self._register = register
+        self._discovery = discovery
         self._surplus = Surplus(tools)
         self._mode_changes = ModeChanges(tools)
-        self._old_modes = OldModes(tools, register)
-        self._objects = Objects(tools)
+        self._old_modes = OldModes(tools, register, discovery.planned)
+        self._objects = ObjectWriter(tools)
         self._finishing = Finishing(tools)
         self._refusals = Refusals(logger("reconcile"))
 
@@ -122,7 +129,13 @@ class Reconciler:
         """
         held, changes = self._held(key), self._agenda.take(key)
         try:
-            await held.refresh(workload, changes, self._register.members.members(key))
+            kept = await held.refresh(workload, changes, self._register.members.members(key))
+            if isinstance(workload, PrometheusAgent):
+                self._discovery.serve(key, workload)
+            if self._discovery.gets_portions(workload):
+                # Also from here: but nothing of what could not be brought about.
+                await self._plan(workload, self._tools.outline(workload), held, NOTHING_OLD)
+                self._discovery.planned(workload, kept)
         except BaseException:
             self._agenda.give_back(key, changes)
             raise
@@ -206,6 +219,7 @@ class Reconciler:
         if isinstance(workload, PrometheusAgent):
             scraper = scraper_of(workload, self._tools.capabilities)
             old = old_mode_of(workload, scraper, self._mode_changes.found(workload))
+            self._discovery.serve(key, workload, *((old.agent,) if old else ()))
         if old is None:
             self._old_modes.forget(key)
             return NOTHING_OLD
@@ -223,6 +237,7 @@ class Reconciler:
         kept = await held.refresh(workload, changes, members)
         outline = self._tools.outline(workload)
         made = await self._plan(workload, outline, held, old)
+        self._discovery.planned(workload, kept)
         await self._finishing.finish(key, {ref_of_manifest(each) for each in made.objects})
         problem = await self._checked(key, workload, outline) if changes.own else None
         standing = await self._mode_changes.standing(key, workload, outline, list(made.objects))
@@ -263,6 +278,7 @@ class Reconciler:
         """What becomes of a workload; WorkloadError where it cannot be reconciled as it is."""
         existing = await self._existing_of(workload, outline, held, old)
         facts = self._tools.facts(workload)
+        check_authority(workload, facts.capabilities, facts.settings.objects)
         made = await aside(plan, facts, workload, existing, held.memory)
         held.placed = held.placed or made.unmade is None
         if made.error is not None:
@@ -323,7 +339,7 @@ class Reconciler:
                 yield Remark(Because.VALUES_OUTDATED, f"{said}: {problem}")
 
 
-def _failure(standing: ModeChange, refused: Refused) -> Remark | None:
+def _failure(standing: ModeChange, refused: RefusedObjects) -> Remark | None:
     """What is not as it was asked for."""
     if refused.errors:
         reason = Because.RECONCILIATION_FAILED if refused.stopped else Because.OBJECT_REFUSED
@@ -341,10 +357,25 @@ def _with_old(wanted: Sequence[Object], old: OldConfiguration) -> list[Object]:
 def _remarks_on(standing: ModeChange, old: OldConfiguration) -> Iterator[Remark]:
     switch: Switch = standing.switch
     if standing.without:
-        text = f"the mode is being changed, and it goes on without {standing.without}"
+        text = f"the {switch.what} is being changed, and it goes on without {standing.without}"
         yield Remark(Because.SWITCHING_MODE, text)
     elif switch.waits_for and not switch.held:
-        yield Remark(Because.SWITCHING_MODE, f"the mode is being changed: {switch.waits_for}")
+        yield Remark(
+            Because.SWITCHING_MODE, f"the {switch.what} is being changed: {switch.waits_for}"
+        )
     if old.problem:
-        text = f"the configuration of pods of the old mode stays as it is: {old.problem}"
+        text = f"the configuration of pods of the old {switch.what} stays as it is: {old.problem}"
         yield Remark(Because.SWITCHING_MODE, text)
+
+
+def removing(finalizer: str, finalizers: Sequence[str] | None) -> list[Operation]:
+    """The JSON patch that takes a finalizer off; empty where there is none of that name.
+
+    What we know of an object comes from a cache and may be old. So the patch first tests what it
+    builds on: the API server refuses it as a whole where that is no longer so.
+    """
+    present = list(finalizers or ())
+    if finalizer not in present:
+        return []
+    path = f"{_FINALIZERS}/{present.index(finalizer)}"
+    return [{"op": "test", "path": path, "value": finalizer}, {"op": "remove", "path": path}]

@@ -13,7 +13,7 @@ from stoker.select.members import Members
 from stoker.select.namespaces import Namespaces
 
 
-class Reader(Protocol):
+class RegisteredReader(Protocol):
     """What is kept of a workload; `stoker.operator.held` has one."""
 
     def refers_to(self, key: Ref) -> bool:
@@ -26,13 +26,13 @@ class Register:
 
     def __init__(self, scopes: Mapping[str, Namespaces] | None = None) -> None:
         self.members = Members(scopes)
-        self._readers: defaultdict[Ref, list[Reader]] = defaultdict(list)
+        self._readers: defaultdict[Ref, list[RegisteredReader]] = defaultdict(list)
 
-    def enter(self, workload: Ref, reader: Reader) -> None:
+    def enter(self, workload: Ref, reader: RegisteredReader) -> None:
         """From now on this reads on behalf of a workload."""
         self._readers[workload].append(reader)
 
-    def strike(self, workload: Ref, reader: Reader) -> None:
+    def strike(self, workload: Ref, reader: RegisteredReader) -> None:
         """It is kept no longer."""
         found = self._readers[workload]
         found.remove(reader)
@@ -49,4 +49,5 @@ class Register:
 
     def is_read(self, key: Ref) -> bool:
         """Whether anybody looked for a Secret or ConfigMap."""
-        return bool(self.readers(key))
+        every = self._readers.values()
+        return any(each.refers_to(key) for readers in every for each in readers)

@@ -16,7 +16,7 @@ from stoker.operator.assembly import Parts, assembled, beside_queues, jobs_of
 from stoker.operator.changes import Changes
 from stoker.operator.leading import lead
 from stoker.operator.looking import Inside
-from stoker.operator.workers import Job, worker
+from stoker.operator.workers import Duty, worker
 from stoker.ref import ref_from
 from stoker.settings import Capabilities, OperatorSettings
 from stoker.web.operator_metrics import OperatorMetrics
@@ -52,6 +52,9 @@ class Operator:
             tasks.create_task(caches.run(told), name="caches")
             await caches.settled()
             logger("operator").info("caches are filled")
+            for name, work in self.parts.discovery.work.items():
+                told = partial(self._stumbled, name)
+                tasks.create_task(endless(work, told), name=name)
             if leadership:
                 told = partial(self._stumbled, "lease")
                 await lead(leadership, self.work, told, self._stand_by)
@@ -82,6 +85,7 @@ class Operator:
             nodes=lambda: statuses.nodes.listing,
             leadership=parts.leadership,
             not_ready=self.not_ready,
+            failing=parts.outlets.targets.failing,
         )
 
     async def work(self) -> None:
@@ -103,7 +107,7 @@ class Operator:
         finally:
             self._set_ready(False)
 
-    async def _worker(self, job: Job[Any]) -> None:
+    async def _worker(self, job: Duty[Any]) -> None:
         """Work on a job; what is said of workloads waits for their first configurations."""
         if job.waits:
             await self.parts.turns.first.left_after(_FIRST_SECONDS)

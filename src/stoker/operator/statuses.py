@@ -32,8 +32,8 @@ from stoker.status.conditions import AVAILABLE, TRUE, json_of, same_conditions
 from stoker.status.workload import (
     DAEMON_SET,
     STATEFUL_SET,
-    Facts,
-    Part,
+    Observations,
+    PodSet,
     Reconciliation,
     Remark,
     workload_status,
@@ -129,7 +129,7 @@ class Statuses:
         await self._repairs.repair(_stateful_sets(facts), facts.pods)
         return is_new
 
-    def _measure(self, key: Ref, workload: Workload, facts: Facts, status: Object) -> None:
+    def _measure(self, key: Ref, workload: Workload, facts: Observations, status: Object) -> None:
         """Count what is seen, and come back where it may change without an event."""
         metrics = self._metrics[key.kind]
         conditions = {each["type"]: each["status"] for each in status["conditions"]}
@@ -193,12 +193,12 @@ class Statuses:
         answer = await self._client.apply(wanted, manager=FIELD_MANAGER, subresource=_STATUS)
         self._caches.saw(key.kind, answer)
 
-    async def _facts(self, key: Ref, workload: Workload, outcome: Reconciliation) -> Facts:
+    async def _facts(self, key: Ref, workload: Workload, outcome: Reconciliation) -> Observations:
         outline = self._outline(workload)
         parts = tuple(replace(part, found=self._found(outline, part)) for part in outline.parts)
         old = self._old_parts(workload)
         exists = any(part.found for part in (*parts, *old))
-        return Facts(
+        return Observations(
             namespace=key.namespace,
             generation=workload.metadata.generation or 0,
             parts=parts,
@@ -211,14 +211,14 @@ class Statuses:
             tells_desired=_tells_desired(workload) and key.kind not in self._undeclared,
         )
 
-    def _old_parts(self, workload: Workload) -> tuple[Part, ...]:
+    def _old_parts(self, workload: Workload) -> tuple[PodSet, ...]:
         """What runs pods of the mode that an agent is leaving."""
         if not isinstance(workload, PrometheusAgent):
             return ()
         kind = STATEFUL_SET if workload.spec.mode == DAEMON_SET else DAEMON_SET
         found = self._caches.belonging(kind, workload.metadata.uid or "")
         return tuple(
-            Part(
+            PodSet(
                 name=each.metadata.name or "",
                 kind=kind,
                 replicas=(each.spec or {}).get("replicas", 1),
@@ -227,7 +227,7 @@ class Statuses:
             for each in found
         )
 
-    def _found(self, outline: Outline, part: Part) -> Object | None:
+    def _found(self, outline: Outline, part: PodSet) -> Object | None:
         store = self._caches.owned[part.kind].store
         found: Running | None = store.get(outline.namespace, part.name)
         return None if found is None else {**msgspec.to_builtins(found), "kind": part.kind}
@@ -248,18 +248,18 @@ def _is_about(attempt: _Attempt, workload: Workload) -> bool:
     return (attempt.uid, attempt.generation) == (metadata.uid or "", metadata.generation or 0)
 
 
-def _is_behind(part: Part) -> bool:
+def _is_behind(part: PodSet) -> bool:
     """Whether a DaemonSet is being rolled out, which may get stuck while all its pods are ready."""
     status = (part.found or {}).get("status") or {}
     updated, nodes = (status.get(f"{name}NumberScheduled", 0) for name in ("updated", "desired"))
     return bool(updated < nodes)
 
 
-def _daemon_set(parts: Iterable[Part]) -> Object | None:
+def _daemon_set(parts: Iterable[PodSet]) -> Object | None:
     return next((part.found for part in parts if part.kind == DAEMON_SET), None)
 
 
-def _stateful_sets(facts: Facts) -> list[Object]:
+def _stateful_sets(facts: Observations) -> list[Object]:
     return [part.found for part in facts.parts if part.found and part.kind == STATEFUL_SET]
 
 

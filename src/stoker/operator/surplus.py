@@ -21,7 +21,7 @@ from stoker.operator.tools import Tools
 from stoker.plan import Outline
 from stoker.ref import Ref, ref_from
 from stoker.select.workload import Workload
-from stoker.status.retention import DEADLINE, Action, Fate, fates
+from stoker.status.retention import DEADLINE, Fate, ShardAction, fates
 
 _MOUNTED: Final = {"Secret": SECRET, "ConfigMap": CONFIG_MAP}
 
@@ -72,9 +72,9 @@ class Surplus:
         return min((fate.again for fate in decided if fate.again), default=None)
 
     async def _act(self, workload: Workload, fate: Fate, metadata: ObjectMeta) -> None:
-        if fate.action is Action.DELETE:
+        if fate.action is ShardAction.DELETE:
             await self._delete(workload, STATEFUL_SET, metadata)
-        elif fate.action in (Action.SET_DEADLINE, Action.CLEAR_DEADLINE):
+        elif fate.action in (ShardAction.SET_DEADLINE, ShardAction.CLEAR_DEADLINE):
             patch = {"metadata": {"annotations": {DEADLINE: fate.deadline}}}
             answer = await self._client.merge_patch(
                 STATEFUL_SET,

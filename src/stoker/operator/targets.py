@@ -37,6 +37,7 @@ from stoker.operator.judgements import Judgements
 from stoker.operator.scraper_api import NotAnsweredError, ScraperApi, TooMuchError
 from stoker.operator.tools import Tools
 from stoker.operator.workers import tell
+from stoker.page.answers import FailingTarget
 from stoker.plan.custody import not_ours
 from stoker.ref import Ref, ref_from
 from stoker.roles import WORKLOADS
@@ -44,7 +45,15 @@ from stoker.select.choice import Monitor, Resource
 from stoker.select.workload import AnyPrometheus, Scraper, scraper_of
 from stoker.status.conditions import AVAILABLE, DEGRADED, TRUE, timestamp
 from stoker.status.pods import by_owner, ready
-from stoker.status.targets import NOTHING, SINCE, Scraped, job_names, scraped, target_counts
+from stoker.status.targets import (
+    NOTHING,
+    SINCE,
+    Failing,
+    Scraped,
+    job_names,
+    scraped,
+    target_counts,
+)
 from stoker.status.workload import DAEMON_SET
 
 _KINDS: Final = tuple(kind for kind, role in WORKLOADS.items() if role.scrapes)
@@ -64,6 +73,7 @@ class Observed:
     def __init__(self, *, wanted: bool) -> None:
         self._wanted = wanted
         self._known: dict[Ref, dict[Ref, TargetCounts | None]] = {}
+        self._failing: dict[Ref, dict[Ref, tuple[Failing, ...]]] = {}
         self._lost: set[Ref] = set()
 
     def of(self, workload: Ref, resource: Ref, told: TargetCounts | None) -> TargetCounts | None:
@@ -72,20 +82,38 @@ class Observed:
             return None
         return self._known.get(workload, {}).get(resource, told)
 
-    def note(self, workload: Ref, resource: Ref, found: TargetCounts | None) -> None:
+    def failing(self, workload: Ref, resource: Ref) -> Iterator[FailingTarget]:
+        """Some of the targets that could not be scraped."""
+        for each in self._failing.get(workload, {}).get(resource, ()):
+            yield FailingTarget(workload=str(workload), address=each.address, error=each.error)
+
+    def note(
+        self,
+        workload: Ref,
+        resource: Ref,
+        found: TargetCounts | None,
+        failing: tuple[Failing, ...] = (),
+    ) -> None:
         """A workload answered; None where that cannot be counted."""
         self._lost.discard(workload)
         self._known.setdefault(workload, {})[resource] = found
+        of_workload = self._failing.setdefault(workload, {})
+        if failing:
+            of_workload[resource] = failing
+        else:
+            of_workload.pop(resource, None)
 
     def keep(self, workload: Ref, resources: Iterable[Ref]) -> None:
         """A workload has no other resources than these."""
-        known = self._known.get(workload, {})
-        for gone in known.keys() - set(resources):
-            del known[gone]
+        wanted = set(resources)
+        for known in (self._known.get(workload, {}), self._failing.get(workload, {})):
+            for gone in known.keys() - wanted:
+                del known[gone]
 
     def lose(self, workload: Ref) -> bool:
         """A workload cannot be asked; whether that is news."""
         self._known.pop(workload, None)
+        self._failing.pop(workload, None)
         news = workload not in self._lost
         self._lost.add(workload)
         return news
@@ -93,6 +121,7 @@ class Observed:
     def forget(self, workload: Ref) -> None:
         """A workload is gone, or another's now."""
         self._known.pop(workload, None)
+        self._failing.pop(workload, None)
         self._lost.discard(workload)
 
 
@@ -152,6 +181,10 @@ class TargetRounds:
                 await self.one_round(api)
                 spent = loop.time() - begun
                 await asyncio.sleep(max(self._settings.interval_seconds - spent, _PAUSE))
+
+    def failing(self, workload: Ref, resource: Ref) -> Iterator[FailingTarget]:
+        """Some of the targets that could not be scraped when they were last asked about."""
+        return self._observed.failing(workload, resource)
 
     def forget(self, workload: Ref) -> None:
         """A workload is gone, or another's now."""
@@ -255,7 +288,8 @@ class TargetRounds:
         self._failures.pop(key, None)
         self._told.pop(key, None)
         now = timestamp(self._tools.now())
-        self._observed.note(key, resource, target_counts(found, now) if found else None)
+        counts = target_counts(found, now) if found else None
+        self._observed.note(key, resource, counts, found.failing if found else ())
         self._look([resource])
 
     def _failed(self, key: Ref, reason: str) -> None:

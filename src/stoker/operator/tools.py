@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from stoker.cluster.values import Values
 from stoker.generate.fragments import StandIns
@@ -21,7 +22,8 @@ class Tools(Struct, frozen=True, kw_only=True):
 
     `client` is for objects, `status_client` for all that must never delay them. `now` is the clock.
     `notebook` has what is being replaced. `stand_ins` finds the ScrapeConfigs in place of monitors;
-    None, where they have none.
+    None, where they have none. `node_ca` is whom agents are to trust that get portions; nothing as
+    long as that is not known.
     """
 
     client: Client
@@ -34,6 +36,7 @@ class Tools(Struct, frozen=True, kw_only=True):
     capabilities: Capabilities
     now: Callable[[], datetime]
     stand_ins: StandIns | None = None
+    node_ca: Callable[[], str] = lambda: ""
 
     def facts(self, workload: Workload) -> Facts:
         """What the plan of a workload is made from, as it is now: it is made beside the loop.
@@ -43,12 +46,20 @@ class Tools(Struct, frozen=True, kw_only=True):
         store = self.caches.workloads[type(workload).__name__].store
         neighbours = tuple(store.in_namespace(workload.metadata.namespace or ""))
         return Facts(
-            settings=self.settings,
+            settings=self._with_authority(),
             capabilities=self.capabilities,
             assets=self.values.view(),
             neighbours=lambda _: neighbours,
             stand_ins=self.stand_ins,
         )
+
+    def _with_authority(self) -> OperatorSettings:
+        """The settings, and whom agents on nodes are to trust that get portions."""
+        objects = self.settings.objects
+        if objects.node_server is None:
+            return self.settings
+        server = replace(objects.node_server, ca=self.node_ca())
+        return replace(self.settings, objects=replace(objects, node_server=server))
 
     def outline(self, owner: Workload) -> Outline:
         """What can be told of a workload before anything is made of it."""

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Protocol
 
 from stoker.api.core import ObjectMeta
-from stoker.operator.agenda import STAND_INS, Agenda, Cause
+from stoker.operator.agenda import STAND_INS, Agenda, TurnCause
 from stoker.operator.changes import Changes
 from stoker.operator.register import Register
 from stoker.plan.custody import not_ours
@@ -24,7 +24,7 @@ from stoker.select.workload import Workload
 from stoker.settings import OperatorSettings
 
 
-class Named(Protocol):
+class WithMetadata(Protocol):
     """Anything with metadata."""
 
     @property
@@ -66,7 +66,7 @@ class Triggers:
         self._members.put_workload(key, choices(new) if new is not None and is_ours else None)
         self._agenda.note(key, Changes(own=True), _cause(kind, old, new))
 
-    def resource(self, kind: str, old: Named | None, new: Named | None) -> None:
+    def resource(self, kind: str, old: WithMetadata | None, new: WithMetadata | None) -> None:
         """A configuration resource was added, changed or deleted.
 
         Only its specification and labels matter: its status is ours.
@@ -82,7 +82,7 @@ class Triggers:
         for workload in self._members.users(monitor):
             self._agenda.note(workload, Changes(resources={monitor}), STAND_INS)
 
-    def namespace(self, old: Named | None, new: Named | None) -> None:
+    def namespace(self, old: WithMetadata | None, new: WithMetadata | None) -> None:
         """A namespace was added or deleted, or has other labels."""
         if old is not None and new is not None and _labels(old) == _labels(new):
             return
@@ -90,13 +90,13 @@ class Triggers:
         for workload in self._members.put_namespace(name, _labels(new)):
             self._agenda.note(workload, Changes(members=True), _cause("Namespace", old, new))
 
-    def value(self, kind: str, old: Named | None, new: Named | None) -> None:
+    def value(self, kind: str, old: WithMetadata | None, new: WithMetadata | None) -> None:
         """A Secret or ConfigMap was added, changed or deleted."""
         key = _key(kind, old, new)
         for workload in self._register.readers(key):
             self._agenda.note(workload, Changes(values={key}), _cause(kind, old, new))
 
-    def owned(self, kind: str, old: Named | None, new: Named | None) -> None:
+    def owned(self, kind: str, old: WithMetadata | None, new: WithMetadata | None) -> None:
         """An object that may belong to a workload was changed or deleted."""
         # Both: one that was taken away from its owner must come back to it.
         found = [each.metadata for each in (old, new) if each is not None]
@@ -124,11 +124,11 @@ def owners_of(metadata: ObjectMeta) -> Iterator[Ref]:
             yield Ref(owner.kind, metadata.namespace or "", owner.name)
 
 
-def _cause(kind: str, old: Named | None, new: Named | None) -> Cause:
-    return Cause(kind, "add" if old is None else "delete" if new is None else "update")
+def _cause(kind: str, old: WithMetadata | None, new: WithMetadata | None) -> TurnCause:
+    return TurnCause(kind, "add" if old is None else "delete" if new is None else "update")
 
 
-def _is_relevant(old: Named, new: Named) -> bool:
+def _is_relevant(old: WithMetadata, new: WithMetadata) -> bool:
     """Whether more than the status changed: the generation counts changes of the rest."""
     return _essence(old.metadata) != _essence(new.metadata)
 
@@ -145,16 +145,16 @@ def _essence(metadata: ObjectMeta) -> tuple[object, ...]:
     )
 
 
-def _labels(found: Named | None) -> Mapping[str, str] | None:
+def _labels(found: WithMetadata | None) -> Mapping[str, str] | None:
     return None if found is None else found.metadata.labels or {}
 
 
-def _named(old: Named | None, new: Named | None) -> ObjectMeta:
+def _named(old: WithMetadata | None, new: WithMetadata | None) -> ObjectMeta:
     found = new or old
     if found is None:
         raise ValueError("a change has an object before it or after it")
     return found.metadata
 
 
-def _key(kind: str, old: Named | None, new: Named | None) -> Ref:
+def _key(kind: str, old: WithMetadata | None, new: WithMetadata | None) -> Ref:
     return ref_from(kind, _named(old, new))

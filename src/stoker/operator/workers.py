@@ -28,7 +28,7 @@ K = TypeVar("K", bound=Hashable)
 _NAMED_AGAIN: Final = 60.0
 
 
-class Job(Struct, Generic[K], frozen=True, kw_only=True):
+class Duty(Struct, Generic[K], frozen=True, kw_only=True):
     """What workers do with the keys of a queue.
 
     `failed` is told of each failure, `done` how many seconds the work on a key took. If it `waits`,
@@ -43,7 +43,7 @@ class Job(Struct, Generic[K], frozen=True, kw_only=True):
     waits: bool = False
 
 
-async def worker(job: Job[K]) -> None:
+async def worker(job: Duty[K]) -> None:
     """Work until the queue is closed, or cancelled."""
     while True:
         try:
@@ -51,11 +51,13 @@ async def worker(job: Job[K]) -> None:
                 await _worked(job, key)
         except QueueClosedError:
             return
-        except Exception:  # noqa: S112 - it was told, and its key comes back
-            continue
+        except Exception as error:
+            # It was told, and its key comes back. What it passed through often refers to it, and
+            # to all that there is of a workload: Python would look for that much later.
+            traceback.clear_frames(error.__traceback__)
 
 
-async def _worked(job: Job[K], key: K) -> None:
+async def _worked(job: Duty[K], key: K) -> None:
     begun = time.monotonic()
     try:
         await undisturbed(job.work(key))

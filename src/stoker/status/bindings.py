@@ -48,7 +48,7 @@ _LONGEST_MANAGER: Final = 128
 _LONGEST_CAUSE: Final = 1024
 
 
-class Judged(Protocol):
+class AnyVerdict(Protocol):
     """What a workload makes of a resource, as `Verdict` has it. No message holds a secret."""
 
     @property
@@ -85,7 +85,7 @@ class ResourceIdentity(Struct, frozen=True):
 
 def binding(
     workload: BoundWorkload,
-    judged: Judged,
+    judged: AnyVerdict,
     generation: int,
     ignored: Iterable[Ignored] = (),
     targets: TargetCounts | None = None,
@@ -127,7 +127,7 @@ def _bound(
     )
 
 
-def _words(judged: Judged, ignored: tuple[Ignored, ...]) -> tuple[str, str]:
+def _words(judged: AnyVerdict, ignored: tuple[Ignored, ...]) -> tuple[str, str]:
     if not judged.accepted:
         return judged.reason or INVALID_CONFIGURATION, judged.message or "cannot be used"
     if ignored:

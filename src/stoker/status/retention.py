@@ -26,7 +26,7 @@ _RETAIN: Final = "Retain"
 _DEFAULT_RETENTION: Final = "24h"
 
 
-class Action(StrEnum):
+class ShardAction(StrEnum):
     """What to do with a StatefulSet: SET and CLEAR are about the annotation."""
 
     KEEP = "keep"
@@ -43,7 +43,7 @@ class Fate(Struct, frozen=True):
     """
 
     name: str
-    action: Action
+    action: ShardAction
     deadline: str | None = None
     again: datetime | None = None
     problem: str = ""
@@ -75,9 +75,9 @@ def _fates(
     for each in stateful_sets:
         name = each["metadata"]["name"]
         if each["metadata"].get("deletionTimestamp"):
-            yield Fate(name, Action.KEEP)
+            yield Fate(name, ShardAction.KEEP)
         elif name in wanted:
-            yield Fate(name, Action.CLEAR_DEADLINE if _annotation(each) else Action.KEEP)
+            yield Fate(name, ShardAction.CLEAR_DEADLINE if _annotation(each) else ShardAction.KEEP)
         else:
             yield fate(spec, each, now, enabled=enabled)
 
@@ -89,15 +89,15 @@ def fate(spec: WorkloadSpec, stateful_set: Object, now: datetime, *, enabled: bo
     """
     name = stateful_set["metadata"]["name"]
     if not enabled or not isinstance(spec, PrometheusSpec) or not _retains(spec):
-        return Fate(name, Action.DELETE)
+        return Fate(name, ShardAction.DELETE)
     annotation = _annotation(stateful_set)
     if annotation:
         return _at_deadline(name, annotation, now)
     period = grace_period(spec)
     if period is None:
-        return Fate(name, Action.SET_DEADLINE, NEVER)
+        return Fate(name, ShardAction.SET_DEADLINE, NEVER)
     deadline = now + period
-    return Fate(name, Action.SET_DEADLINE, timestamp(deadline), deadline)
+    return Fate(name, ShardAction.SET_DEADLINE, timestamp(deadline), deadline)
 
 
 def _retains(spec: PrometheusSpec) -> bool:
@@ -117,12 +117,12 @@ def _at_deadline(name: str, annotation: str, now: datetime) -> Fate:
         deadline = None
     if deadline is None or deadline.tzinfo is None:
         problem = f"annotation {DEADLINE} is not a time such as `2026-01-31T12:00:00Z`"
-        return Fate(name, Action.KEEP, annotation, problem=problem)
+        return Fate(name, ShardAction.KEEP, annotation, problem=problem)
     if deadline.replace(tzinfo=UTC) == datetime.min.replace(tzinfo=UTC):
-        return Fate(name, Action.KEEP, annotation)
+        return Fate(name, ShardAction.KEEP, annotation)
     if deadline <= now:
-        return Fate(name, Action.DELETE)
-    return Fate(name, Action.KEEP, annotation, deadline)
+        return Fate(name, ShardAction.DELETE)
+    return Fate(name, ShardAction.KEEP, annotation, deadline)
 
 
 def grace_period(spec: PrometheusSpec) -> timedelta | None:

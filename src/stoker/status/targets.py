@@ -8,6 +8,7 @@ addresses would make each of them another, and credentials must not be shown.
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
+from itertools import islice
 from typing import Any, Final
 
 import msgspec
@@ -26,6 +27,9 @@ SINCE: Final = parse_version("2.42.0")
 _SHOWN: Final = 3
 _LONGEST: Final = 200
 _READ: Final = 1000
+_SHOWN_FAILING: Final = 5
+# Scheme, host, port and path, without a user and a password between them, and parameters.
+_ADDRESS: Final = re.compile(r"(https?://)(?:[^/?#\s]*@)?([^/?#\s@]{1,255}(?:/[^?#\s]{0,256})?)")
 # A tenant's exporter may fail with another text each time.
 _DIFFERENT: Final = 100
 _UP: Final = "up"
@@ -57,12 +61,23 @@ _CLEANING: Final = tuple(
 )
 
 
+class Failing(Struct, frozen=True):
+    """A target that cannot be scraped; its address has no user, password or parameters."""
+
+    address: str
+    error: str
+
+
 class Scraped(Struct, frozen=True):
-    """What was found for some jobs; `errors` are the texts with how many targets had them."""
+    """What was found for some jobs; `errors` are the texts with how many targets had them.
+
+    `failing` are the first of those targets: nothing for a status, where each would be news.
+    """
 
     discovered: int = 0
     healthy: int = 0
     errors: Mapping[str, int] = {}
+    failing: tuple[Failing, ...] = ()
 
     def plus(self, other: "Scraped") -> "Scraped":
         """Both together."""
@@ -71,6 +86,7 @@ class Scraped(Struct, frozen=True):
             self.discovered + other.discovered,
             self.healthy + other.healthy,
             dict(errors.most_common(_DIFFERENT)),
+            (*self.failing, *other.failing)[:_SHOWN_FAILING],
         )
 
 
@@ -81,6 +97,7 @@ class _Target(Struct, rename="camel"):
     """What is read of a target; the labels are most of it."""
 
     scrape_pool: str = ""
+    scrape_url: str = ""
     health: str = ""
     last_error: str = ""
 
@@ -117,7 +134,17 @@ def scraped(answer: bytes, job: str) -> Scraped:
         len(own),
         sum(each.health == _UP for each in own),
         dict(errors.most_common(_DIFFERENT)),
+        tuple(
+            Failing(address_in(each.scrape_url), cleaned(each.last_error))
+            for each in islice((each for each in own if each.last_error), _SHOWN_FAILING)
+        ),
     )
+
+
+def address_in(url: str) -> str:
+    """Where a target is, by the URL that is scraped; empty where that is none."""
+    found = _ADDRESS.match(url)
+    return found[1] + found[2] if found else ""
 
 
 def cleaned(message: str) -> str:

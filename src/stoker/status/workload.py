@@ -95,7 +95,7 @@ class Scale(Struct, frozen=True):
     shards: int | None = None
 
 
-class Part(Struct, frozen=True, kw_only=True):
+class PodSet(Struct, frozen=True, kw_only=True):
     """A StatefulSet or DaemonSet that should exist; `found` is what the API server has of it.
 
     `replicas` are the pods that a StatefulSet should have. `shard` is its number, for kinds that
@@ -114,7 +114,7 @@ class Part(Struct, frozen=True, kw_only=True):
         return "" if self.shard is None else f"shard {self.shard}: "
 
 
-class Facts(Struct, frozen=True, kw_only=True):
+class Observations(Struct, frozen=True, kw_only=True):
     """All that a status is made from. `reconciliation` is None before the first attempt.
 
     `old_parts`: what runs pods of the mode that an agent is leaving. `remarks`: what else users
@@ -124,8 +124,8 @@ class Facts(Struct, frozen=True, kw_only=True):
 
     namespace: str
     generation: int
-    parts: tuple[Part, ...]
-    old_parts: tuple[Part, ...] = ()
+    parts: tuple[PodSet, ...]
+    old_parts: tuple[PodSet, ...] = ()
     pods: Sequence[Object] = ()
     paused: bool = False
     reconciliation: Reconciliation | None = Reconciliation()
@@ -159,7 +159,7 @@ class _Report(Struct, frozen=True):
     `stuck`: pods that keep it from being rolled out though all that are needed are ready.
     """
 
-    part: Part
+    part: PodSet
     census: Census
     status: str
     reason: str
@@ -167,7 +167,9 @@ class _Report(Struct, frozen=True):
     stuck: tuple[str, ...] = ()
 
 
-def workload_status(facts: Facts, previous: Mapping[str, Any] | None, now: datetime) -> Object:
+def workload_status(
+    facts: Observations, previous: Mapping[str, Any] | None, now: datetime
+) -> Object:
     """The `status` of a workload as JSON; `previous` is the one that is stored."""
     before = (previous or {}).get("conditions") or ()
     owned = by_owner(facts.pods)
@@ -209,7 +211,9 @@ def _shard_statuses(reports: Sequence[_Report]) -> Iterator[ShardStatus]:
             )
 
 
-def _available(reports: Sequence[_Report], old: Sequence[_Report], facts: Facts) -> Condition:
+def _available(
+    reports: Sequence[_Report], old: Sequence[_Report], facts: Observations
+) -> Condition:
     """Whether the pods are ready: as well as the worst of the parts, of the better mode."""
     status, reasons, lines = _of_mode(reports)
     if old and (status != TRUE or not any(each.census.wanted for each in reports)):
@@ -254,7 +258,7 @@ def _of_both_modes(
     return better_status(before, now), [*old_reasons, *reasons], told
 
 
-def _is_going(part: Part) -> bool:
+def _is_going(part: PodSet) -> bool:
     return bool(part.found and part.found["metadata"].get("deletionTimestamp"))
 
 
@@ -266,7 +270,7 @@ def _in_numbers(reports: Sequence[_Report]) -> str:
     return f"{sum(each.census.ready for each in reports)} of {wanted} pods are ready"
 
 
-def _reconciled(reports: Sequence[_Report], facts: Facts) -> Condition:
+def _reconciled(reports: Sequence[_Report], facts: Observations) -> Condition:
     """Whether what the workload asks for was brought about."""
     stuck = [f"{each.part.prefix}{line}" for each in reports for line in each.stuck]
     status, remarks = _outcome(facts, stuck)
@@ -279,7 +283,7 @@ def _reconciled(reports: Sequence[_Report], facts: Facts) -> Condition:
     )
 
 
-def _outcome(facts: Facts, stuck: Sequence[str]) -> tuple[str, tuple[Remark, ...]]:
+def _outcome(facts: Observations, stuck: Sequence[str]) -> tuple[str, tuple[Remark, ...]]:
     found = facts.reconciliation
     if found is None:
         return UNKNOWN, (Remark(Because.RECONCILIATION_PENDING, "not reconciled yet"),)
@@ -295,7 +299,7 @@ def _outcome(facts: Facts, stuck: Sequence[str]) -> tuple[str, tuple[Remark, ...
     return TRUE, (*found.remarks, *facts.remarks) or (well,)
 
 
-def _report(part: Part, owned: Owned, namespace: str) -> _Report:
+def _report(part: PodSet, owned: Owned, namespace: str) -> _Report:
     """The numbers of a part, and what is wrong with it."""
     where = f"{part.kind.lower()} {namespace}/{part.name}"
     if part.found is None:
@@ -315,7 +319,7 @@ def _report(part: Part, owned: Owned, namespace: str) -> _Report:
     return _Report(part, census, FALSE, Because.NO_POD_READY, lines)
 
 
-def _stateful_set(part: Part, pods: Sequence[Object]) -> Census:
+def _stateful_set(part: PodSet, pods: Sequence[Object]) -> Census:
     """Pods counted one by one: a StatefulSet's own numbers lag behind them."""
     found = part.found or {}
     spec, status = found.get("spec") or {}, found.get("status") or {}
@@ -353,7 +357,7 @@ def _outdated(found: Object) -> bool:
     return bool(seen) and seen < found["metadata"].get("generation", 0)
 
 
-def _troubles(part: Part, census: Census, pods: Sequence[Object], where: str) -> Iterator[str]:
+def _troubles(part: PodSet, census: Census, pods: Sequence[Object], where: str) -> Iterator[str]:
     """A line for each pod that is not ready, and one for those that do not exist."""
     bad = [pod for pod in pods if not ready(pod)]
     for pod in bad[:_MOST_PODS_TOLD]:
@@ -366,7 +370,7 @@ def _troubles(part: Part, census: Census, pods: Sequence[Object], where: str) ->
         yield f"{census.ready} of {census.wanted} pods are ready"
 
 
-def _stuck(part: Part, census: Census, pods: Sequence[Object]) -> Iterator[str]:
+def _stuck(part: PodSet, census: Census, pods: Sequence[Object]) -> Iterator[str]:
     """A line for each pod that holds up a rollout beside ready pods, as those of `maxSurge` do."""
     if census.updated < census.wanted:
         found = [pod for pod in pods if is_stuck(pod)]

@@ -11,14 +11,15 @@ A value keeps its JSON in the other version unless `v1alpha1` says otherwise.
 from typing import Final
 
 from stoker.api.amconfig import v1alpha1, v1beta1
-from stoker.api.crd import Kind, Version
+from stoker.api.common import RESOURCE_COLUMNS
+from stoker.api.crd import Kind, KindVersion
 
 ALERTMANAGER_CONFIG: Final = Kind(
     name="AlertmanagerConfig",
     plural="alertmanagerconfigs",
     short="amcfg",
     versions=(
-        Version("v1alpha1", v1alpha1.AlertmanagerConfig),
-        Version("v1beta1", v1beta1.AlertmanagerConfig, storage=False),
+        KindVersion("v1alpha1", v1alpha1.AlertmanagerConfig, columns=RESOURCE_COLUMNS),
+        KindVersion("v1beta1", v1beta1.AlertmanagerConfig, storage=False, columns=RESOURCE_COLUMNS),
     ),
 )

@@ -27,7 +27,15 @@ from msgspec import Struct, inspect
 
 from stoker.api.admit import UNKNOWN_FIELD, WRONG_TYPE, Objection
 from stoker.api.amconfig import ALERTMANAGER_CONFIG, v1alpha1, v1beta1
-from stoker.api.convert.kept import Converted, Entry, Places, Step, annotated, entries, steps
+from stoker.api.convert.kept import (
+    Converted,
+    KeptObject,
+    ListItems,
+    PathStep,
+    annotated,
+    entries,
+    steps,
+)
 from stoker.api.core import Object
 from stoker.errors import below
 
@@ -103,11 +111,11 @@ class _Leaving:
     """An object on its way to v1beta1, and what it cannot take along."""
 
     def __init__(self) -> None:
-        self.kept: list[Entry] = []
+        self.kept: list[KeptObject] = []
         self.findings: list[Objection] = []
 
     def value(
-        self, given: Any, of: Difference, at: tuple[Step, ...], path: str, depth: int = 0
+        self, given: Any, of: Difference, at: tuple[PathStep, ...], path: str, depth: int = 0
     ) -> Any:
         """A value as v1beta1 says it; `depth` counts the routes that it is nested in."""
         if isinstance(given, list):
@@ -128,11 +136,11 @@ class _Leaving:
                 said[name] = self.value(said[name], inner, (*at, name), below(path, name), deeper)
         return said
 
-    def _keep(self, given: Object, said: Object, of: Difference, at: tuple[Step, ...]) -> None:
+    def _keep(self, given: Object, said: Object, of: Difference, at: tuple[PathStep, ...]) -> None:
         names = sorted(given.keys() | said.keys())
         had = {name: given.get(name) for name in names if given.get(name) != said.get(name)}
         if had:
-            self.kept.append(Entry(list(at), had, None if of.inner else dict(said)))
+            self.kept.append(KeptObject(list(at), had, None if of.inner else dict(said)))
 
     def _misfit(self, given: Any, path: str) -> None:
         if given is not None:
@@ -179,14 +187,14 @@ def to_v1alpha1(given: Object) -> Converted:
     return annotated(given, spec, ())
 
 
-def _completed(spec: Object, kept: list[Entry]) -> Object:
+def _completed(spec: Object, kept: list[KeptObject]) -> Object:
     """The spec with the entries that still fit."""
     if not kept:
         return spec
     made: Object
     # A copy; routes may be nested deeper than Python's own way to make one can follow.
     made = msgspec.json.decode(msgspec.json.encode(spec))
-    places = Places()
+    places = ListItems()
     for entry in kept:
         found, of = _found(made, entry.at, places)
         if isinstance(found, dict) and of is not None:
@@ -194,7 +202,7 @@ def _completed(spec: Object, kept: list[Entry]) -> Object:
     return made
 
 
-def _found(spec: Object, at: list[Step], places: Places) -> tuple[Any, Difference | None]:
+def _found(spec: Object, at: list[PathStep], places: ListItems) -> tuple[Any, Difference | None]:
     """What is at a place, and its difference; none where the versions agree."""
     value: Any = spec
     of: Difference | None = differences()
@@ -208,7 +216,7 @@ def _found(spec: Object, at: list[Step], places: Places) -> tuple[Any, Differenc
     return value, of
 
 
-def _complete(found: Object, entry: Entry, of: Difference) -> None:
+def _complete(found: Object, entry: KeptObject, of: Difference) -> None:
     allowed = of.only | {_MATCH_TYPE} if of.is_matcher else of.only
     if not entry.had.keys() <= allowed or (not of.inner and found != entry.of):
         return

@@ -25,7 +25,7 @@ _ALL_BYTES: Final = 256 * 1024
 # So many of them are ours at most.
 _OUR_BYTES: Final = 128 * 1024
 
-Step: TypeAlias = str | int
+PathStep: TypeAlias = str | int
 
 
 class Converted(Struct, frozen=True):
@@ -35,18 +35,18 @@ class Converted(Struct, frozen=True):
     findings: tuple[Objection, ...] = ()
 
 
-class Entry(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class KeptObject(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """What one object had in v1alpha1; null for a member that it did not have.
 
     `of` is how the object looked in the newer version, where the entry fits no other.
     """
 
-    at: list[Step]
+    at: list[PathStep]
     had: dict[str, bool | str | None]
     of: dict[str, Any] | None = None
 
 
-def steps(items: list[Any]) -> list[Step]:
+def steps(items: list[Any]) -> list[PathStep]:
     """How the items of a list are found again: by name where each has its own, else by place."""
     names = [item.get("name") if isinstance(item, dict) else None for item in items]
     if all(isinstance(name, str) for name in names) and len(set(names)) == len(names):
@@ -54,32 +54,32 @@ def steps(items: list[Any]) -> list[Step]:
     return list(range(len(items)))
 
 
-class Places:
+class ListItems:
     """Finds items of the lists of one object; each list is read once, however often it is asked."""
 
     def __init__(self) -> None:
         # With the list itself, so that no other can get its identity.
-        self._known: dict[int, tuple[list[Any], dict[Step, Any]]] = {}
+        self._known: dict[int, tuple[list[Any], dict[PathStep, Any]]] = {}
 
-    def item(self, items: list[Any], step: Step) -> Any:
+    def item(self, items: list[Any], step: PathStep) -> Any:
         """The item at a step as `steps` names it; None if there is none."""
         if id(items) not in self._known:
             self._known[id(items)] = items, dict(zip(steps(items), items, strict=True))
         return self._known[id(items)][1].get(step)
 
 
-def entries(given: Object) -> list[Entry]:
+def entries(given: Object) -> list[KeptObject]:
     """What the annotation of an object holds, once for each place; nothing if it is not ours."""
     text = _annotations(given).get(ANNOTATION)
     try:
-        found = msgspec.json.decode(text or "[]", type=list[Entry])
+        found = msgspec.json.decode(text or "[]", type=list[KeptObject])
     except (msgspec.DecodeError, TypeError, RecursionError):
         return []
     return list({tuple(entry.at): entry for entry in found}.values())
 
 
 def annotated(
-    given: Object, spec: Any, kept: Sequence[Entry], findings: Sequence[Objection] = ()
+    given: Object, spec: Any, kept: Sequence[KeptObject], findings: Sequence[Objection] = ()
 ) -> Converted:
     """The object with another spec and, where something is to be kept, with the annotation."""
     text = json.dumps(msgspec.to_builtins(kept), separators=(",", ":"), sort_keys=True)

@@ -16,7 +16,15 @@ from functools import cache
 from typing import Any, Final
 
 from stoker.api.admit import UNSUPPORTED, WRONG_TYPE, Objection
-from stoker.api.convert.kept import Converted, Entry, Places, Step, annotated, entries, steps
+from stoker.api.convert.kept import (
+    Converted,
+    KeptObject,
+    ListItems,
+    PathStep,
+    annotated,
+    entries,
+    steps,
+)
 from stoker.api.core import Object
 from stoker.api.graduate import Shape, in_words
 from stoker.api.scrapeconfig import graduated
@@ -39,7 +47,7 @@ def to_v1alpha1(given: Object) -> Converted:
     """A v1beta1 or v1 object as v1alpha1 says it."""
     rewriting = _Rewriting()
     spec = rewriting.value(given.get("spec"), _way_back(), (), "spec")
-    places = Places()
+    places = ListItems()
     for entry in entries(given):
         _respell(spec, entry, places)
     return annotated(given, spec, (), rewriting.findings)
@@ -49,10 +57,10 @@ class _Rewriting:
     """A spec on its way to the other version, and what it cannot take along."""
 
     def __init__(self) -> None:
-        self.kept: list[Entry] = []
+        self.kept: list[KeptObject] = []
         self.findings: list[Objection] = []
 
-    def value(self, given: Any, shape: Shape, at: tuple[Step, ...], path: str) -> Any:
+    def value(self, given: Any, shape: Shape, at: tuple[PathStep, ...], path: str) -> Any:
         """A value of a shape as the other version writes it."""
         if isinstance(given, list):
             return [
@@ -68,7 +76,9 @@ class _Rewriting:
             for name, item in given.items()
         }
 
-    def _member(self, name: str, item: Any, shape: Shape, at: tuple[Step, ...], path: str) -> Any:
+    def _member(
+        self, name: str, item: Any, shape: Shape, at: tuple[PathStep, ...], path: str
+    ) -> Any:
         if name in shape.inner:
             return self.value(item, shape.inner[name], (*at, name), below(path, name))
         if name in shape.spelled and isinstance(item, str):
@@ -81,7 +91,7 @@ class _Rewriting:
             self.findings.append(Objection(path, UNSUPPORTED, message))
         return str(words.get(item, item))
 
-    def _keep(self, given: Object, shape: Shape, at: tuple[Step, ...]) -> None:
+    def _keep(self, given: Object, shape: Shape, at: tuple[PathStep, ...]) -> None:
         """Note the spellings that would come back as others."""
         had = {
             name: given[name]
@@ -91,14 +101,14 @@ class _Rewriting:
             and spelling.back[spelling.there[given[name]]] != given[name]
         }
         if had:
-            self.kept.append(Entry(list(at), had))
+            self.kept.append(KeptObject(list(at), had))
 
     def _misfit(self, given: Any, path: str) -> None:
         if given is not None:
             self.findings.append(Objection(path, WRONG_TYPE, "is not an object"))
 
 
-def _respell(spec: Any, entry: Entry, places: Places) -> None:
+def _respell(spec: Any, entry: KeptObject, places: ListItems) -> None:
     """Give values of a v1alpha1 spec the spelling that they had, if they are still the same."""
     found, shape = _found(spec, entry.at, places)
     if not isinstance(found, dict) or shape is None:
@@ -109,7 +119,7 @@ def _respell(spec: Any, entry: Entry, places: Places) -> None:
             found[name] = had if words[had] == words.get(now) else now
 
 
-def _found(spec: Any, at: list[Step], places: Places) -> tuple[Any, Shape | None]:
+def _found(spec: Any, at: list[PathStep], places: ListItems) -> tuple[Any, Shape | None]:
     """What is at a place of a v1alpha1 spec, and its shape."""
     value, shape = spec, graduated.shape()
     for step in at:

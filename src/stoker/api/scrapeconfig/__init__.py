@@ -5,7 +5,8 @@ v1alpha1              the declaration, and the form in which everything else wor
 graduated             v1beta1 and v1, as a table of what is different
 """
 
-from stoker.api.crd import GROUP, Kind, Later, Version
+from stoker.api.common import MONITOR_COLUMNS
+from stoker.api.crd import GROUP, Kind, KindVersion, Later
 from stoker.api.scrapeconfig import graduated, v1alpha1
 
 SCRAPE_CONFIG = Kind(
@@ -13,20 +14,28 @@ SCRAPE_CONFIG = Kind(
     plural="scrapeconfigs",
     short="scfg",
     versions=(
-        Version(
+        KindVersion(
             "v1alpha1",
             v1alpha1.ScrapeConfig,
             deprecated=f"{GROUP}/v1alpha1 ScrapeConfig is deprecated: use {GROUP}/v1 ScrapeConfig",
+            columns=MONITOR_COLUMNS,
             differences=graduated.older_page,
         ),
-        Version(
+        KindVersion(
             "v1beta1",
             Later(graduated.scrape_config),
             storage=False,
             converted=True,
+            columns=MONITOR_COLUMNS,
             differences=graduated.same_page,
         ),
-        Version("v1", Later(graduated.scrape_config), storage=False, converted=True),
+        KindVersion(
+            "v1",
+            Later(graduated.scrape_config),
+            storage=False,
+            converted=True,
+            columns=MONITOR_COLUMNS,
+        ),
     ),
     prefers="v1",
 )

@@ -73,7 +73,7 @@ class GrantOAuth2(
     ] = None
 
 
-OAuth2Client: TypeAlias = Annotated[
+OAuth2GrantClient: TypeAlias = Annotated[
     GrantOAuth2 | None,
     doc("OAuth 2.0 client whose token is sent. Excludes `authorization` and `basicAuth`."),
 ]

@@ -9,7 +9,7 @@ that works with ScrapeConfigs works with v1alpha1's types: they are the internal
 from typing import Final
 
 from stoker.api.common import Proxy, RelabelConfig
-from stoker.api.graduate import Change, Graduation, Relaxed, Renamed, Respelled, Ruled, Shape
+from stoker.api.graduate import FieldChange, Graduation, Relaxed, Renamed, Respelled, Ruled, Shape
 from stoker.api.schema import fields_of
 from stoker.api.scrapeconfig import v1alpha1
 from stoker.api.scrapeconfig.client import GrantOAuth2
@@ -39,7 +39,7 @@ _ACTIONS: Final = tuple(
     (spelling, name) for name in _ACTION_NAMES for spelling in (name.lower(), name)
 )
 
-CHANGES: Final[tuple[Change, ...]] = (
+CHANGES: Final[tuple[FieldChange, ...]] = (
     Renamed((_SPEC,), "lightsail_sd_configs", "lightsailSDConfigs", "job", _PRODUCTS),
     Renamed((_SPEC,), "openstack_sd_configs", "openStackSDConfigs", "job", _PRODUCTS),
     Renamed(_CLIENTS, "proxy_url", "proxyURL", _EVERYWHERE, _INITIALISMS),
@@ -161,7 +161,7 @@ def same_page() -> str:
     return "It has the fields of [v1](scrapeconfig.md), without a difference.\n"
 
 
-def _cells(change: Change) -> tuple[str, str, str, str]:
+def _cells(change: FieldChange) -> tuple[str, str, str, str]:
     match change:
         case Renamed():
             return change.where, f"`{_name(change)}`", f"`{change.name}`", change.why

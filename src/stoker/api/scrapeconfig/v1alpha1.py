@@ -27,7 +27,7 @@ from stoker.api.scrape import (
     TargetTls,
     TrackTimestampsStaleness,
 )
-from stoker.api.scrapeconfig.client import HttpHeaders, OAuth2Client
+from stoker.api.scrapeconfig.client import HttpHeaders, OAuth2GrantClient
 from stoker.api.scrapeconfig.discovery.aws import (
     AwsRoleDiscovery,
     Ec2Discovery,
@@ -286,7 +286,7 @@ class ScrapeConfigSpec(
 
     authorization: AuthorizationHeader = None
     basic_auth: BasicCredentials = None
-    oauth2: OAuth2Client = None
+    oauth2: OAuth2GrantClient = None
     tls_config: TargetTls = None
     follow_redirects: FollowRedirects = None
     enable_http2: EnableHttp2 = None

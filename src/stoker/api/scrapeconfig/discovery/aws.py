@@ -10,7 +10,7 @@ from stoker.api.common import Duration, Text
 from stoker.api.core import SecretKeySelector
 from stoker.api.declare import NO_TEXT, doc, names
 from stoker.api.scrape import AuthorizationHeader, BasicCredentials
-from stoker.api.scrapeconfig.client import OAuth2Client
+from stoker.api.scrapeconfig.client import OAuth2GrantClient
 from stoker.api.scrapeconfig.discovery.shared import Filters, HttpDiscovery, TargetPort, refreshed
 
 Clusters: TypeAlias = Annotated[
@@ -64,7 +64,7 @@ class LightsailDiscovery(AwsDiscovery):
 
     authorization: AuthorizationHeader = None
     basic_auth: BasicCredentials = None
-    oauth2: OAuth2Client = None
+    oauth2: OAuth2GrantClient = None
 
 
 class AwsRoleDiscovery(AwsDiscovery):

@@ -5,7 +5,7 @@ from typing import Annotated, TypeAlias
 from stoker.api.common import Port, Proxy, SafeTlsConfig, Text
 from stoker.api.declare import NO_ITEMS, NO_TEXT, Doc, Model, doc, names
 from stoker.api.scrape import AuthorizationHeader, BasicCredentials, EnableHttp2, FollowRedirects
-from stoker.api.scrapeconfig.client import HttpHeaders, OAuth2Client
+from stoker.api.scrapeconfig.client import HttpHeaders, OAuth2GrantClient
 
 TargetPort: TypeAlias = Annotated[
     Port | None,
@@ -41,7 +41,7 @@ class TokenDiscovery(HttpDiscovery):
     """Targets that an HTTP API tells to whom has a token."""
 
     authorization: AuthorizationHeader = None
-    oauth2: OAuth2Client = None
+    oauth2: OAuth2GrantClient = None
 
 
 class AuthenticatedDiscovery(TokenDiscovery):
