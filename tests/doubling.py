@@ -33,7 +33,7 @@ from stoker.generate.rules import Enforcement, rule_file
 from stoker.limits import LIMITS, Limits
 from stoker.offline.problems import problems
 from stoker.ref import Ref
-from stoker.select.assets import Contents
+from stoker.select.assets import AssetsAtHand
 from stoker.select.workload import Scraper
 from stoker.settings import Capabilities
 from stoker.validate.rules import prometheus_reader
@@ -49,7 +49,7 @@ _WORKLOAD: Final = Scraper(
 )
 _READER: Final = prometheus_reader(_WORKLOAD)
 _REVIEWER: Final = Reviewer(rules_reader("utf8"), UNLIMITED)
-_ASSETS: Final = Contents({Ref("Secret", "tenant", "s"): {"k": "http://a", "text": "x" * 100}})
+_ASSETS: Final = AssetsAtHand({Ref("Secret", "tenant", "s"): {"k": "http://a", "text": "x" * 100}})
 
 
 class Sort(NamedTuple):

@@ -16,7 +16,7 @@ from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.errors import WorkloadError
 from stoker.generate.prometheus import Additional
 from stoker.ref import Ref
-from stoker.select.assets import CONFIG_MAP, SECRET, Contents
+from stoker.select.assets import CONFIG_MAP, SECRET, AssetsAtHand
 from stoker.select.workload import Scraper
 from stoker.settings import Capabilities
 from stoker.validate.reading import ScraperReading
@@ -114,7 +114,7 @@ def workload_of(given: dict[str, Any], *, agent: bool = False) -> Scraper:
     )
 
 
-def contents_of(given: dict[str, Any]) -> Contents:
+def contents_of(given: dict[str, Any]) -> AssetsAtHand:
     """The Secrets and ConfigMaps of a case."""
     objects: dict[Ref, Mapping[str, str | bytes]] = {}
     for kind, field in ((SECRET, "secrets"), (CONFIG_MAP, "configMaps")):
@@ -125,7 +125,7 @@ def contents_of(given: dict[str, Any]) -> Contents:
                 key: base64.b64decode(value).decode() if kind == SECRET else value
                 for key, value in data.items()
             }
-    return Contents(objects)
+    return AssetsAtHand(objects)
 
 
 def _objects(given: dict[str, Any], field: str) -> dict[str, Any]:

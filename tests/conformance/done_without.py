@@ -7,8 +7,8 @@ their owners, and a change of labels is told apart by whom it concerns before an
 from collections.abc import Iterable, Mapping, Sequence
 
 from stoker.build.names import MANAGING_OPERATOR, MODE, NAME, SHARD
+from stoker.operator.reconcile import Operation
 from stoker.select.labels import Selector
-from stoker.status.finalizers import Operation
 
 _PATH = "/metadata/finalizers"
 

@@ -17,7 +17,7 @@ import re2
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stoker.api.crd import GROUP, Version, version_schema
+from stoker.api.crd import GROUP, KindVersion, version_schema
 from stoker.api.schema import Schema, subschemas
 
 Path: TypeAlias = tuple[str, ...]
@@ -132,7 +132,7 @@ class Generator:
         return self._random.choice([number for number in choices if low <= number <= high])
 
 
-def resource(version: Version, seed: str, fill: float, focus: Path) -> dict[str, Any]:
+def resource(version: KindVersion, seed: str, fill: float, focus: Path) -> dict[str, Any]:
     """An object of one of our kinds."""
     generator = Generator(seed, fill)
     made: dict[str, Any] = generator.value(schema_of_version(version), focus)
@@ -141,7 +141,7 @@ def resource(version: Version, seed: str, fill: float, focus: Path) -> dict[str,
 
 
 @cache
-def schema_of_version(version: Version) -> Schema:
+def schema_of_version(version: KindVersion) -> Schema:
     """The schema of a version and what its scale subresource demands; made once, as it is slow."""
     schema = version_schema(version)
     if version.scale:

@@ -9,6 +9,7 @@ from stoker.build.kubelet import KubeletExisting, KubeletPlan, kubelet_plan
 from stoker.build.nodes import node_addresses, preferred_addresses
 from stoker.cli import flag_values as read
 from stoker.errors import FieldError
+from stoker.operator.reconcile import Operation, removing
 from stoker.select.namespaces import (
     by_label,
     contradiction,
@@ -23,7 +24,6 @@ from stoker.settings import (
     gates_with,
     with_own,
 )
-from stoker.status.finalizers import Operation, removing
 from tests.conformance.cases import Case
 from tests.conformance.compare import comparable_object, differences, without_nulls
 from tests.conformance.done_without import adding, identical

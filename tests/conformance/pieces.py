@@ -13,7 +13,7 @@ from stoker.generate.draft import ScraperDraft
 from stoker.generate.kubernetes import kubernetes_sd_config, namespaces_of
 from stoker.generate.limits import merged_tls, put_honored, put_staleness, put_timestamps
 from stoker.generate.relabel import namespace_steps, relabel_configs
-from stoker.select.assets import Contents
+from stoker.select.assets import AssetsAtHand
 from stoker.select.workload import Scraper
 from tests.conformance.cases import Case
 from tests.conformance.compare import differences, without_nulls
@@ -46,7 +46,7 @@ def discovery_in_kubernetes(case: Case, context: Context) -> Outcome:
 @replays("misc-scrape-honor")
 def what_is_honoured(case: Case, context: Context) -> Outcome:
     """Labels and timestamps that a target exposes."""
-    draft = ScraperDraft(workload_of(case.given), Contents(), "")
+    draft = ScraperDraft(workload_of(case.given), AssetsAtHand(), "")
     block: Block = {}
     value = case.given["value"]
     match case.given["function"]:
@@ -76,7 +76,9 @@ def enforced_namespace(case: Case, context: Context) -> Outcome:
     given = without_nulls(case.given)
     members = ("enforcedNamespaceLabel", "excludedFromEnforcement")
     spec = convert(PrometheusSpec, {name: given[name] for name in members if name in given})
-    draft = ScraperDraft(Scraper(namespace="", name="", spec=spec), Contents(), given["namespace"])
+    draft = ScraperDraft(
+        Scraper(namespace="", name="", spec=spec), AssetsAtHand(), given["namespace"]
+    )
     metadata = ObjectMeta(name=given["name"], namespace=given["namespace"])
     monitor = convert(ServiceEndpoint, {"relabelings": given["relabelConfigs"]})
     made = relabel_configs(monitor.relabelings, draft, "")

@@ -13,7 +13,7 @@ from typing import Any, Final, Self
 
 from msgspec import Struct
 
-from stoker.api.crd import GROUP, Kind, Version, manifest, only
+from stoker.api.crd import GROUP, Kind, KindVersion, manifest, only
 from stoker.api.kinds import KINDS, kind_called
 from tools.api import ApiError
 from tools.cluster import Cluster
@@ -87,7 +87,7 @@ def _refusal(error: ApiError) -> Verdict:
     return Verdict(False, {}, fields, status["message"])
 
 
-def _alone(kind: Kind, version: Version) -> dict[str, Any]:
+def _alone(kind: Kind, version: KindVersion) -> dict[str, Any]:
     group = f"{version.name}.{_ALONE}"
     crd = manifest(kind, serving=only(version))
     crd["metadata"]["name"] = f"{kind.plural}.{group}"

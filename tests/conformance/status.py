@@ -15,8 +15,8 @@ from stoker.api.prometheus import Prometheus, PrometheusAgent
 from stoker.errors import WorkloadError
 from stoker.status.conditions import combined_reason, combined_status, same_conditions
 from stoker.status.repair import RepairPolicy, repair_of
-from stoker.status.retention import Action, fate, grace_period
-from stoker.status.workload import Facts, Part, workload_status
+from stoker.status.retention import ShardAction, fate, grace_period
+from stoker.status.workload import Observations, PodSet, workload_status
 from tests.conformance.cases import Case
 from tests.conformance.compare import comparable_object, differences, without_nulls
 from tests.conformance.replay import Context, Outcome, error_outcome, outcome_of, replays
@@ -36,7 +36,7 @@ def status_of_workload(case: Case, context: Context) -> Outcome:
     return outcome_of(differences(expected, comparable_object(made)))
 
 
-def _facts(given: Object) -> Facts:
+def _facts(given: Object) -> Observations:
     kind = given.get("workloadKind") or "Prometheus"
     model: Any = PrometheusAgent if kind == "PrometheusAgent" else Prometheus
     workload = convert(model, given["workload"])
@@ -44,12 +44,12 @@ def _facts(given: Object) -> Facts:
     replicas = 1 if workload.spec.replicas is None else workload.spec.replicas
     first = f"{_PREFIXES[kind]}-{workload.metadata.name}"
     names = [first, *(f"{first}-shard-{shard}" for shard in range(1, workload.spec.shards or 1))]
-    return Facts(
+    return Observations(
         namespace=workload.metadata.namespace,
         generation=workload.metadata.generation or 0,
         paused=bool(workload.spec.paused),
         parts=tuple(
-            Part(name=name, found=found.get(name), replicas=replicas, shard=str(shard))
+            PodSet(name=name, found=found.get(name), replicas=replicas, shard=str(shard))
             for shard, name in enumerate(names)
         ),
         pods=given.get("pods", ()),
@@ -94,7 +94,7 @@ def shard_that_is_too_many(case: Case, context: Context) -> Outcome:
     given = without_nulls(case.given)
     spec = convert(Prometheus, given["workload"]).spec
     enabled = given["retentionPoliciesEnabled"]
-    made = fate(spec, given["statefulSet"], _NOW, enabled=enabled).action is Action.DELETE
+    made = fate(spec, given["statefulSet"], _NOW, enabled=enabled).action is ShardAction.DELETE
     return outcome_of(differences(case.expect["delete"], made))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stoker.api.crd import GROUP, Version
+from stoker.api.crd import GROUP, KindVersion
 from stoker.api.kinds import KINDS
 from tests.conformance.compare import differences
 from tests.conformance.generated import leaves, prepare, resource, schema_of_version, spoilt
@@ -35,7 +35,7 @@ def test_the_offline_checker_judges_like_the_api_server(cluster: Cluster) -> Non
     assert 0 < accepted < len(judged)
 
 
-def versions() -> list[Version]:
+def versions() -> list[KindVersion]:
     """List all versions of all kinds, with texts for their patterns ready."""
     found = [version for kind in KINDS for version in kind.versions]
     for version in found:
@@ -43,7 +43,7 @@ def versions() -> list[Version]:
     return found
 
 
-def objects(version: Version) -> Iterator[dict[str, Any]]:
+def objects(version: KindVersion) -> Iterator[dict[str, Any]]:
     """Make up objects of a version, each about another field; a new object has no status."""
     random = Random(SEED + version.model.__name__ + version.name)
     paths = [path for path in leaves(schema_of_version(version)) if path[0] == ".spec"]
@@ -55,7 +55,7 @@ def objects(version: Version) -> Iterator[dict[str, Any]]:
         yield spoilt(made, str(random.random())) if number % 3 else made
 
 
-def online_verdict(server: Server, version: Version, made: dict[str, Any]) -> Verdict:
+def online_verdict(server: Server, version: KindVersion, made: dict[str, Any]) -> Verdict:
     """Ask the API server."""
     return server.verdict(f"{GROUP}/{version.name}", version.model.__name__, made)
 

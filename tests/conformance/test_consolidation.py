@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from stoker.api.decode import convert
 from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
-from stoker.select.assets import Contents
+from stoker.select.assets import AssetsAtHand
 from stoker.select.workload import Scraper
 from tests.conformance.cases import Case, suites
 from tests.conformance.compare import without_nulls
@@ -41,7 +41,7 @@ def test_recorded_monitors_become_scrape_configs_with_the_same_jobs(conformance:
     assert counts["same"] > 0.7 * counts.total()
 
 
-def monitors(case: Case, *, agent: bool) -> Iterator[tuple[Any, Scraper, Contents]]:
+def monitors(case: Case, *, agent: bool) -> Iterator[tuple[Any, Scraper, AssetsAtHand]]:
     """The monitors of a case, each with the workload and the values that it refers to."""
     workload, assets = workload_of(case.given, agent=agent), contents_of(case.given)
     for field, model in _KINDS.items():

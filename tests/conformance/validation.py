@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from stoker.api.admit import admit
-from stoker.api.crd import Version
+from stoker.api.crd import KindVersion
 from stoker.api.kinds import version_of
 from tests.conformance.cases import Case
 from tests.conformance.compare import differences, without_nulls
@@ -36,7 +36,7 @@ def judged_offline(case: Case, context: Context) -> Outcome:
     return outcome_of(_disagreement(case, offline_verdict(version, case.given["object"])))
 
 
-def offline_verdict(version: Version, given: dict[str, Any]) -> Verdict:
+def offline_verdict(version: KindVersion, given: dict[str, Any]) -> Verdict:
     """What `admit` says, in the server's terms."""
     admission = admit(version, given)
     fields = frozenset(finding.path or NO_FIELD for finding in admission.findings)

@@ -9,7 +9,7 @@ from functools import cache
 from random import Random
 from typing import Any, Final
 
-from stoker.api.crd import GROUP, Version
+from stoker.api.crd import GROUP, KindVersion
 from stoker.api.kinds import kind_called
 from stoker.api.schema import Schema
 from tests.conformance.generated import Generator, leaves, prepare, schema_of_version
@@ -37,7 +37,7 @@ _OF_CONFIGURATION: Final = (
 )
 
 
-def version_called(kind: str) -> Version:
+def version_called(kind: str) -> KindVersion:
     """The declaration of a kind, with texts for its patterns ready."""
     found = kind_called(kind)
     assert found
@@ -45,7 +45,7 @@ def version_called(kind: str) -> Version:
 
 
 @cache
-def _prepared(version: Version) -> Version:
+def _prepared(version: KindVersion) -> KindVersion:
     prepare(schema_of_version(version))
     return version
 
@@ -81,7 +81,7 @@ def from_schema(kind: str, random: Random) -> Spec:
 
 
 @cache
-def leaves_of(version: Version, name: str) -> list[tuple[str, ...]]:
+def leaves_of(version: KindVersion, name: str) -> list[tuple[str, ...]]:
     """The paths to all values in a member of the spec."""
     schema = schema_of_version(version)["properties"]["spec"]
     return list(leaves(schema["properties"][name]))

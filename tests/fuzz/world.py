@@ -22,7 +22,7 @@ from stoker.api.crd import GROUP
 from stoker.api.kinds import kind_called, version_of
 from stoker.errors import DecodeError
 from stoker.ref import Ref
-from stoker.select.assets import CONFIG_MAP, SECRET, Contents
+from stoker.select.assets import CONFIG_MAP, SECRET, AssetsAtHand
 from stoker.select.workload import AnyPrometheus
 from stoker.settings import Capabilities
 from tests.conformance.compare import without_nulls
@@ -180,11 +180,11 @@ def _world(
 
 
 @cache
-def assets() -> Contents:
+def assets() -> AssetsAtHand:
     """The same Secret and ConfigMap in every namespace."""
     values = vault(*_key_pair())
     kinds = (SECRET, CONFIG_MAP)
-    return Contents({Ref(kind, name, VAULT): values for kind in kinds for name in NAMESPACES})
+    return AssetsAtHand({Ref(kind, name, VAULT): values for kind in kinds for name in NAMESPACES})
 
 
 def _key_pair() -> tuple[str, str]:

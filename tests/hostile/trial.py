@@ -23,7 +23,7 @@ from stoker.api.kinds import version_of
 from stoker.errors import DecodeError
 from stoker.plan import Kept, kept_of
 from stoker.ref import ref_of
-from stoker.select.assets import Contents
+from stoker.select.assets import AssetsAtHand
 from stoker.settings import Capabilities
 from stoker.validate.findings import Reason
 from stoker.validate.verdicts import Verdict
@@ -103,7 +103,7 @@ def _beside_neighbour(payload: Payload, resource: Any, judged: Payload | None) -
     """
     kind = "Alertmanager" if payload.kind == "AlertmanagerConfig" else "Prometheus"
     kept, before = _kept(kind, payload.workload)
-    assets, key = Contents(contents(payload.vault)), ref_of(resource)
+    assets, key = AssetsAtHand(contents(payload.vault)), ref_of(resource)
     kept.put_all({key: resource}, assets)
     found = kept.verdict(key)
     assert found
@@ -145,7 +145,7 @@ def is_meant(payload: Payload, reason: str, path: str) -> bool:
 def _kept(kind: str, name: str) -> tuple[Kept, Made]:
     """A workload that has taken the neighbour's objects, and what it makes of them."""
     owner: Any = typed(workload(kind, name))
-    assets = Contents(contents({}))
+    assets = AssetsAtHand(contents({}))
     kept = kept_of(owner, Capabilities(), assets, None)
     resources: list[Any] = [typed(_uid(_stored(each))) for each in neighbours()]
     alerting = kind == "Alertmanager"
@@ -163,7 +163,7 @@ def _stored(given: Json) -> Json:
     return admit(version, given).stored
 
 
-def _made(kept: Kept, assets: Contents) -> Made:
+def _made(kept: Kept, assets: AssetsAtHand) -> Made:
     held = kept.contents(assets)
     files = {name: text for each in getattr(held, "rule_files", ()) for name, text in each.items()}
     return Made(kept.text(), files, dict(held.asset_files))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -44,6 +45,12 @@ def new_namespace(cluster: Cluster) -> Iterator[Callable[[], str]]:
     yield make
     for name in made:
         cluster.api.request("DELETE", f"/api/v1/namespaces/{name}")
+
+
+@pytest.fixture(scope="session")
+def minor(cluster: Cluster) -> int:
+    """Which Kubernetes it is, by the second number of its version."""
+    return int(re.sub(r"\D", "", cluster.api.get("/version")["gitVersion"].split(".")[1]))
 
 
 @pytest.fixture(scope="session")

@@ -252,11 +252,12 @@ class World:
         )
 
     def writes(self, mark: int, *, events: bool = False) -> tuple[Write, ...]:
-        """What operators wrote here since a mark of the audit log; Leases are elsewhere."""
+        """What operators wrote here since a mark of the audit log, but for their Lease."""
+        passed = {"leases"} if events else {"leases", "events"}
         return tuple(
             each
             for each in self.cluster.audit.since(mark, "stoker")
-            if each.namespace == self.namespace and (events or each.resource != "events")
+            if each.namespace == self.namespace and each.resource not in passed
         )
 
     def until_still(self) -> int:

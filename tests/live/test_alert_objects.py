@@ -24,7 +24,7 @@ from stoker.errors import WorkloadError
 from stoker.generate.thanosruler import remote_write_file
 from stoker.kube import access
 from stoker.kube.client import Client
-from stoker.select.assets import Contents
+from stoker.select.assets import AssetsAtHand
 from stoker.settings import DEFAULT_THANOS_VERSION, ObjectSettings
 from stoker.version import parse_version
 from tests.conformance.alert_workloads import alertmanager_stateful_set, ruler_stateful_set
@@ -192,7 +192,7 @@ def built(kind: str, spec: Spec, name: str) -> list[Object]:
         return alertmanager_objects(convert(Alertmanager, stored), ObjectSettings(), carried)
     owner = convert(ThanosRuler, stored)
     version = parse_version(owner.spec.version or DEFAULT_THANOS_VERSION)
-    text = remote_write_file(owner, Contents({}), version).text
+    text = remote_write_file(owner, AssetsAtHand({}), version).text
     contents = RulerContents(remote_write=text, asset_files=assets, rule_files=[{"a.yaml": "b"}])
     return ruler_objects(owner, ObjectSettings(), contents)
 

@@ -22,7 +22,7 @@ from stoker.api.core import LabelSelector
 from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
 from stoker.consolidate import Inexpressible, consolidated, terms_of
 from stoker.consolidate.configs import Consolidable
-from stoker.select.assets import Contents
+from stoker.select.assets import AssetsAtHand
 from stoker.select.consolidated import CONSOLIDATED_FROM
 from stoker.select.workload import Scraper
 from tests.builders import prometheus, resource, service_monitor
@@ -41,7 +41,7 @@ from tools.cluster import Cluster
 # Longer than anything waits here that was put off: the operator has no timers but the Lease's.
 QUIET_SECONDS = 3.0
 NAMESPACE_DEPTH = "/api/v1/namespaces/shop".count("/")
-Case = tuple[Consolidable, Scraper, Contents]
+Case = tuple[Consolidable, Scraper, AssetsAtHand]
 # What Kubernetes takes for the name of a port, or most of it.
 _PORT = re.compile(r"(?=.{1,15}$)[a-z][a-z0-9]*(-[a-z0-9]+)*")
 

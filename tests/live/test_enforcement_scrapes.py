@@ -16,7 +16,7 @@ from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.generate.block import text_of
 from stoker.generate.draft import ScraperDraft
 from stoker.generate.scrapeconfig import scrape_config_job
-from stoker.select.assets import Contents
+from stoker.select.assets import AssetsAtHand
 from stoker.select.workload import Scraper
 from stoker.validate.reading import ScraperReading
 from stoker.validate.scrapeconfig import scrape_config
@@ -172,8 +172,8 @@ def test_nobody_can_forbid_the_name_of_the_enforced_label() -> None:
     metadata = {"name": "legacy", "namespace": TENANT}
     given = {"metadata": metadata, "spec": {"nameValidationScheme": "Legacy"}}
     config = convert(ScrapeConfig, given)
-    job = scrape_config_job(config, ScraperDraft(workload, Contents(), TENANT))
+    job = scrape_config_job(config, ScraperDraft(workload, AssetsAtHand(), TENANT))
     (refusal,) = refusals([text_of({"scrape_configs": [job]})])
     assert '"a-b" is invalid' in refusal
-    (finding,) = scrape_config(config, ScraperReading(workload, Contents(), TENANT))
+    (finding,) = scrape_config(config, ScraperReading(workload, AssetsAtHand(), TENANT))
     assert finding.path == "spec.nameValidationScheme"

@@ -15,7 +15,7 @@ import yaml
 from stoker.api.decode import convert
 from stoker.api.prometheus import Prometheus
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
-from stoker.select.assets import Contents
+from stoker.select.assets import AssetsAtHand
 from stoker.settings import Capabilities
 from tests.fuzz.__main__ import described
 from tests.fuzz.objects import manifest
@@ -88,7 +88,7 @@ def configuration_with(spec: dict[str, Any]) -> str:
     everything: dict[str, Any] = {"scrapeConfigSelector": {}, "scrapeConfigNamespaceSelector": {}}
     scraper = convert(Prometheus, {"metadata": metadata, "spec": INTERVALS | everything})
     resource = convert(ScrapeConfig, {"metadata": metadata, "spec": spec})
-    decision = decide(scraper, [resource], {"team": {}}, Contents(), Capabilities())
+    decision = decide(scraper, [resource], {"team": {}}, AssetsAtHand(), Capabilities())
     assert not decision.problem
     assert all(verdict.accepted for verdict in decision.verdicts.values())
     return decision.text

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import yaml
 
-from stoker.api.crd import Conversion, Kind, manifest, with_webhook
+from stoker.api.crd import ConversionWebhook, Kind, manifest, with_webhook
 from stoker.api.kinds import KINDS
 from tests.builders import prometheus, service_monitor
 from tests.live.installing import (
@@ -46,16 +46,24 @@ SAME: dict[str, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
         (
             "repair.enabled=true",
             "consolidate.enabled=true",
+            "nodeDiscovery.enabled=true",
             "kubelet.endpointSlices=true",
+            "statusPage.login=true",
             "dashboard.enabled=true",
         ),
         "cluster",
-        ("kubelet/endpointslices", "repair", "consolidate", "dashboard"),
+        ("kubelet/endpointslices", "repair", "consolidate", "node-discovery", "page", "dashboard"),
     ),
     "namespaced, all": (
-        ("scope=namespaced", "repair.enabled=true", "consolidate.enabled=true"),
+        (
+            "scope=namespaced",
+            "repair.enabled=true",
+            "consolidate.enabled=true",
+            "nodeDiscovery.enabled=true",
+            "statusPage.login=true",
+        ),
         "namespaced",
-        ("repair", "consolidate"),
+        ("repair", "consolidate", "node-discovery", "page"),
     ),
 }
 WEBHOOK = ("webhook.enabled=true",)
@@ -99,7 +107,9 @@ def test_the_webhook_of_the_chart_is_that_of_the_folder(case: str, tmp_path: Pat
         (["scope=planet"], "scope"),
         (["operator.args={log-level=debug}"], "args"),
         (["operator.args={--consolidate-monitors}"], "use `consolidate.enabled`"),
+        (["operator.args={--node-discovery-url=a}"], "use `nodeDiscovery.enabled`"),
         (["operator.args={--kubelet-service=a/b}"], "use `kubelet.service`"),
+        (["operator.args={--page-auth=kubernetes}"], "use `statusPage.login`"),
         (["repair.policy=none"], "policy"),
         (["image.digest=latest"], "digest"),
         ([r"commonLabels.app\.kubernetes\.io/name=other"], "commonLabels"),
@@ -249,7 +259,7 @@ def _probes(site: Site) -> Object:
 def test_definitions_may_convert_through_the_webhook() -> None:
     """All versions are served then, and the API server is told where to ask, and by whom."""
     told = ("conversion.enabled=true", "conversion.caBundle=Q0E=", "conversion.service.namespace=x")
-    asked = Conversion("x", "stoker-webhook", ca_bundle="Q0E=")
+    asked = ConversionWebhook("x", "stoker-webhook", ca_bundle="Q0E=")
     for each in rendered(*told, chart=DEFINITIONS):
         kind = _kind(each)
         wanted = manifest(kind, serving=with_webhook(kind, asked))

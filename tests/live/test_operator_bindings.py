@@ -614,3 +614,43 @@ def test_bindings_never_delay_a_configuration(world: World, count: int) -> None:
     assert second < places["servicemonitors"][-100]
     # One write for each, however often it was looked at.
     assert len(places["servicemonitors"]) == count + 1
+
+
+def test_kubectl_get_shows_who_uses_a_resource_and_who_does_not(world: World) -> None:
+    """A column each, the first of several; of those with targets, how many of them are healthy."""
+
+    def binding(name: str, status: str, **more: Any) -> Object:
+        condition = {"type": "Accepted", "status": status, "lastTransitionTime": _EVER}
+        return {
+            "group": "monitoring.coreos.com",
+            "resource": "prometheuses",
+            "namespace": "monitoring",
+            "name": name,
+            "conditions": [condition],
+            **more,
+        }
+
+    counts = {"targets": {"discovered": 7, "healthy": 5, "observedAt": _EVER}}
+    bindings = [binding("strict", "False"), binding("main", "True", **counts)]
+    for kind, each in EVERY.items():
+        world.put(each)
+        some = [
+            {k: v for k, v in one.items() if k != "targets" or _is_scraped(kind)}
+            for one in bindings
+        ]
+        world.put_status(each, "stoker", bindings=some)
+        arguments = ("get", kind, "--namespace", world.namespace)
+        head, row = world.cluster.kubectl(*arguments).stdout.splitlines()
+        columns = ["NAME", "USED", "BY", "REJECTED", "BY", "TARGETS", "HEALTHY", "AGE"]
+        wanted = ["shop", "main", "strict", "7", "5"]
+        if not _is_scraped(kind):
+            del columns[5:7], wanted[3:5]
+        assert head.split() == columns
+        assert row.split()[:-1] == wanted
+
+
+_EVER = "2026-01-01T00:00:00Z"
+
+
+def _is_scraped(kind: str) -> bool:
+    return kind != "prometheusrules"

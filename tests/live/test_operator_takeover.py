@@ -12,7 +12,7 @@ from stoker.api.thanosruler import ThanosRuler
 from stoker.cluster.kinds import WORKLOADS
 from stoker.kube.resources import resource_of
 from stoker.plan import objects_for
-from stoker.select.assets import Contents
+from stoker.select.assets import AssetsAtHand
 from stoker.select.workload import Workload
 from stoker.settings import Capabilities, ObjectSettings
 from tests.builders import agent, alertmanager, prometheus, service_monitor, thanos_ruler
@@ -49,7 +49,7 @@ def objects_of_the_peer(world: World, kind: str, name: str) -> Iterator[Object]:
     models = {workload.lower(): each.model for workload, each in WORKLOADS.items()}
     owner: Workload = convert(models[kind], found(world, kind, name))
     monitors = [convert(ServiceMonitor, each) for each in world.list("servicemonitor")]
-    decision = decide(owner, monitors, {world.namespace: {}}, Contents(), Capabilities())
+    decision = decide(owner, monitors, {world.namespace: {}}, AssetsAtHand(), Capabilities())
     assert decision.contents
     made = objects_for(owner, Capabilities(), ObjectSettings(), decision.contents)
     for each in made:
@@ -146,7 +146,7 @@ def test_a_ruler_keeps_its_pods_though_rules_are_left_out_and_become_fewer(world
     world.put(thanos_ruler("main", replicas=1), rule("shop"))
     owner = convert(ThanosRuler, found(world, "thanosruler", "main"))
     rules = [convert(PrometheusRule, each) for each in world.list("prometheusrule")]
-    decision = decide(owner, rules, {world.namespace: {}}, Contents(), Capabilities())
+    decision = decide(owner, rules, {world.namespace: {}}, AssetsAtHand(), Capabilities())
     # The last has nothing but a rule that the peer takes and we do not.
     files = [*decision.contents.rule_files, {"left-out.yaml": "groups: []\n"}]
     assert len(files) == 2

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from stoker.targets.job import Defaults, Job, expanded, job_of
-from stoker.targets.objects import World
+from stoker.targets.objects import TargetSources
 from stoker.version import parse_version
 from tests.live.operating import World as Place
 from tests.targets.judge import INTERVAL, pools_of, prometheus
@@ -23,7 +23,7 @@ DEFAULTS = Defaults(interval=INTERVAL)
 def test_relabelings_do_what_prometheus_does(tmp_path: Path) -> None:
     """Jobs at random, each with candidates of its own."""
     written = list(jobs(0, 1500))
-    ours = pools_of([job_of(each, NEWEST, DEFAULTS) for each in written], World())
+    ours = pools_of([job_of(each, NEWEST, DEFAULTS) for each in written], TargetSources())
     with prometheus(written, tmp_path) as judge:
         assert_equal(judge.agrees(lambda: ours))
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from stoker.kube.queue import KeyedQueue
-from stoker.operator.agenda import Agenda, Cause, FirstTurns
+from stoker.operator.agenda import Agenda, FirstTurns, TurnCause
 from stoker.operator.assembly import Parts
 from stoker.operator.changes import Changes
 from stoker.operator.listeners import Listeners
@@ -46,7 +46,7 @@ def test_notes_gather_until_they_are_taken() -> None:
 
     def script(agenda: Agenda) -> None:
         first = Changes(resources={MONITOR})
-        agenda.note(MAIN, first, Cause("ServiceMonitor", "add"))
+        agenda.note(MAIN, first, TurnCause("ServiceMonitor", "add"))
         agenda.note(MAIN, Changes(values={SECRET}))
         assert first == Changes(resources={MONITOR}), "a note is nobody's but the agenda's"
         assert line(agenda.workloads["Prometheus"]) == [MAIN]

@@ -27,13 +27,13 @@ from stoker.generate.draft import Ignored
 from stoker.generate.fragments import OWN
 from stoker.generate.grammar import Section
 from stoker.ref import Ref, by_path, ref_of
-from stoker.select.assets import Contents, Missing, Source
+from stoker.select.assets import AssetsAtHand, Missing, Source
 from stoker.validate.alertmanager.config import settings_of
 from stoker.validate.alertmanager.matchers import matcher_text
 from stoker.version import parse_version
 from tests.builders import typed
 
-SECRETS = Contents(
+SECRETS = AssetsAtHand(
     {
         Ref("Secret", "team", "s"): {
             "url": "https://hooks.example.com/x\n",
@@ -57,13 +57,13 @@ def config(spec: dict[str, Any], name: str = "cfg", namespace: str = "team") -> 
 
 
 def kept(
-    *configs: Any, own: str = BASE, assets: Contents = SECRETS, **spec: Any
-) -> tuple[KeptAlerting, Contents]:
+    *configs: Any, own: str = BASE, assets: AssetsAtHand = SECRETS, **spec: Any
+) -> tuple[KeptAlerting, AssetsAtHand]:
     """Keep an Alertmanager with a file of its own and AlertmanagerConfigs."""
     objects = {**assets.objects, Ref("Secret", "monitoring", "alertmanager-main"): {
         "alertmanager.yaml": own
     }}  # fmt: skip
-    contents = Contents(objects)
+    contents = AssetsAtHand(objects)
     made = KeptAlerting(alertmanager(**spec), contents)
     made.put_all({ref_of(each): each for each in configs}, contents)
     return made, contents
@@ -680,7 +680,7 @@ def test_without_a_selector_the_own_file_is_handed_on_as_it_is() -> None:
 
 def test_without_a_file_alerts_go_nowhere() -> None:
     """A Secret that is missing is one that says nothing, and is waited for."""
-    made = KeptAlerting(alertmanager(), Contents())
+    made = KeptAlerting(alertmanager(), AssetsAtHand())
     assert yaml.safe_load(made.text())["route"] == {"receiver": "null"}
     assert Ref("Secret", "monitoring", "alertmanager-main") in made.references
 
@@ -734,7 +734,7 @@ def test_the_file_can_start_from_an_alertmanager_config() -> None:
 
 def test_a_slack_bot_of_a_global_config_names_its_url_too() -> None:
     """Alertmanager crashes where the URL for messages that change is only in `global`."""
-    beside = Contents(
+    beside = AssetsAtHand(
         {Ref("Secret", "monitoring", "s"): SECRETS.objects[Ref("Secret", "team", "s")]}
     )
     root = config(receiver("slackConfigs", updateMessage=True), "root", "monitoring")
@@ -763,7 +763,7 @@ def test_a_secret_that_the_global_settings_lack_is_waited_for() -> None:
     """Once it is there, so is the configuration."""
     reference = {"name": "slack", "key": "url"}
     start = {"name": "root", "global": {"slackApiUrl": reference}}
-    root, contents = config(route(), "root", "monitoring"), Contents({})
+    root, contents = config(route(), "root", "monitoring"), AssetsAtHand({})
     made = KeptAlerting(alertmanager(alertmanagerConfiguration=start), contents, root=root)
     with pytest.raises(WorkloadError) as raised:
         made.text()

@@ -16,11 +16,11 @@ from stoker.build.site import Site
 from stoker.errors import WorkloadError
 from stoker.plan import KeptScraper
 from stoker.ref import ref_of
-from stoker.select.assets import Contents
+from stoker.select.assets import AssetsAtHand
 from stoker.settings import Capabilities, ObjectSettings
 from tests.builders import alert, typed
 
-NOTHING = Contents()
+NOTHING = AssetsAtHand()
 INTERVALS = {"scrapeInterval": "30s", "evaluationInterval": "30s"}
 
 

@@ -13,7 +13,7 @@ from stoker.build.site import TlsAssets
 from stoker.errors import WorkloadError
 from stoker.generate.thanosruler import RemoteWriteFile, library_version, remote_write_file
 from stoker.ref import Ref
-from stoker.select.assets import SECRET, Contents, Source
+from stoker.select.assets import SECRET, AssetsAtHand, Source
 from stoker.settings import ObjectSettings
 from stoker.version import parse_version
 from tests.builders import typed
@@ -285,7 +285,7 @@ def test_a_ruler_listens_for_queriers_always() -> None:
 
 def sent(remote: list[Object], version: str = "v0.42.4", **secrets: str) -> RemoteWriteFile:
     """Write the file, with a Secret `vault` of these keys."""
-    contents = Contents({Ref(SECRET, "shop", "vault"): secrets})
+    contents = AssetsAtHand({Ref(SECRET, "shop", "vault"): secrets})
     return remote_write_file(owner({"remoteWrite": remote}), contents, parse_version(version))
 
 

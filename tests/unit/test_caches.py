@@ -20,7 +20,7 @@ from stoker.generate.rules import MOUNTED_BY_PROMETHEUS
 from stoker.limits import LIMITS, Limits
 from stoker.ref import Ref
 from stoker.remembered import Remembered
-from stoker.select.assets import Contents
+from stoker.select.assets import AssetsAtHand
 from stoker.select.workload import Scraper
 from stoker.validate.rules import parsed, prometheus_reader
 from tests.whole import Resources, agent_config, server_config
@@ -165,7 +165,7 @@ def _configured(version: str) -> None:
         workload = Scraper(
             namespace="shop", name="main", spec=found, agent=spec is PrometheusAgentSpec
         )
-        config(workload, Resources(), Contents({}))
+        config(workload, Resources(), AssetsAtHand({}))
 
 
 def test_what_is_made_again_leaves_nothing_behind() -> None:

@@ -54,7 +54,7 @@ def completed(line: str) -> list[str]:
             ["probe", "prometheus", "prometheusagent", "prometheusrule"],
         ),
         ("stoker completion ", ["bash", "fish", "zsh"]),
-        ("stoker migrate ", ["agent-mode", "storage-version"]),
+        ("stoker migrate ", ["agent-mode", "storage-version", "takeover"]),
         ("stoker migrate agent-mode --to ", ["DaemonSet", "StatefulSet"]),
         ("stoker migrate storage-version --dr", ["--dry-run"]),
         ("stoker operator --prometheus-instance-s", ["--prometheus-instance-selector"]),

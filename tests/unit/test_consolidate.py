@@ -36,7 +36,7 @@ from stoker.offline.manifests import read
 from stoker.offline.surroundings import Directory
 from stoker.offline.world import world_of
 from stoker.ref import Ref
-from stoker.select.assets import Contents
+from stoker.select.assets import AssetsAtHand
 from stoker.select.choice import Resource, choices, choices_in, chosen
 from stoker.select.consolidated import CONSOLIDATED_FROM, monitor_behind
 from stoker.select.workload import AnyPrometheus, Scraper, scraper_of
@@ -51,7 +51,7 @@ from tests.fuzz.world import typed, worlds_of
 from tests.planning import decide
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "prometheus"
-NOTHING = Contents()
+NOTHING = AssetsAtHand()
 
 
 WEB = {"matchLabels": {"app": "web"}}
@@ -194,7 +194,7 @@ WORKLOADS: dict[str, dict[str, Any]] = {
     },
     "old": {"version": "v2.30.0"},
 }
-VALUES = Contents(
+VALUES = AssetsAtHand(
     {
         Ref("Secret", namespace, "vault"): {"token": "t", "id": "i", "secret": "s", "ca": "c"}
         for namespace in ("shop", "monitoring")

@@ -16,7 +16,7 @@ from stoker.api.decode import convert
 from stoker.api.prometheus import Prometheus
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig, ScrapeConfigSpec
 from stoker.build.drift import as_far_as_wanted
-from stoker.compare.consolidated import StandIns
+from stoker.compare.consolidated import StandInChanges
 from stoker.compare.lines import file_diff
 from stoker.compare.overlay import Manifests, overlaid
 from stoker.compare.plan import Planned
@@ -458,7 +458,7 @@ def stand_in(name: str, uid: str = "1", writer: str = "stoker", **spec: Any) -> 
 def in_cluster(there: list[ScrapeConfig], *wanted: ScrapeConfig) -> tuple[dict[str, str], str]:
     """What becomes of those that are in a cluster, and what is told."""
     owner = convert(Prometheus, prometheus())
-    gathered = StandIns()
+    gathered = StandInChanges()
     gathered.gather(None, Planned(plan=Plan(workload=owner), stand_ins=wanted))
     changes = gathered.changes_in_cluster(there, "stoker")
     return {each.name: each.action for each in changes}, " ".join(gathered.foreign(there))

@@ -17,7 +17,7 @@ from stoker.explain.ask import explanation
 from stoker.offline.manifests import read
 from stoker.offline.surroundings import view_of
 from stoker.offline.world import world_of
-from stoker.select.assets import Contents, Missing, Source
+from stoker.select.assets import AssetsAtHand, Missing, Source
 from stoker.select.labels import Requirement, selector_of_text
 from stoker.settings import NamespaceSettings, OperatorSettings, SelectorSettings
 from stoker.view.states import Cause, State
@@ -352,7 +352,7 @@ def test_the_status_of_the_resource_is_repeated(tmp_path: Path) -> None:
     assert found.standings[0].reported == "Accepted=False: no (of an earlier generation)"
 
 
-class Forbidding(Contents, frozen=True):
+class Forbidding(AssetsAtHand, frozen=True):
     """Assets that may not be read."""
 
     def value(self, source: Source) -> str | Missing:

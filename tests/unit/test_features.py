@@ -10,7 +10,7 @@ from stoker.api.workload import Argument
 from stoker.validate.features import (
     FEATURES,
     IDLE_ON_NODES,
-    Idle,
+    WithoutEffect,
     alertmanager_notes,
     scraper_notes,
 )
@@ -123,7 +123,7 @@ def test_a_prometheus_that_is_no_agent_is_noted(version: str, noted: bool) -> No
 
 
 @pytest.mark.parametrize("each", IDLE_ON_NODES, ids=lambda each: each.field)
-def test_a_field_without_effect_on_every_node_is_noted(each: Idle) -> None:
+def test_a_field_without_effect_on_every_node_is_noted(each: WithoutEffect) -> None:
     """Only in that mode, and with what does it instead (A11)."""
     given = {
         "updateStrategy": {"type": "OnDelete"},

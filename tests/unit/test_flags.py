@@ -9,9 +9,9 @@ from stoker.cli.flag_table import FLAGS, GROUPS
 from stoker.cli.flags import help_text, parsed
 from stoker.cli.operator_settings import operator_settings
 from stoker.errors import FieldError
+from stoker.operator.reconcile import removing
 from stoker.select.namespaces import NAME_LABEL, Namespaces, by_label, reference_scope, scope_of
 from stoker.settings import LeaderSettings, NamespaceSettings, OperatorSettings
-from stoker.status.finalizers import removing
 
 # Every flag of prometheus-operator 0.94.1, with a value that is not its default.
 PEER = [

@@ -18,7 +18,7 @@ from stoker.generate import fragments, stream
 from stoker.generate.fragments import FRAME_ONLY, OWN, KeptConfiguration, settings_of_jobs
 from stoker.generate.prometheus import NOTHING_ADDITIONAL, Additional, fragment
 from stoker.ref import Ref
-from stoker.select.assets import SECRET, Contents
+from stoker.select.assets import SECRET, AssetsAtHand
 from stoker.select.choice import Monitor
 from stoker.select.workload import Scraper
 from stoker.validate.findings import Reason
@@ -37,7 +37,7 @@ FIELDS = {
     "Probe": "probes",
     "ScrapeConfig": "scrape_configs",
 }
-NOTHING = Contents()
+NOTHING = AssetsAtHand()
 TOKEN = {"bearerTokenSecret": {"name": "token", "key": "value"}}
 # The least of each kind, something that reads a Secret, and something that is refused.
 SPECS: dict[str, list[dict[str, Any]]] = {
@@ -84,16 +84,16 @@ def agent(spec: dict[str, Any] | None = None, *, daemon_set: bool = False) -> Sc
     return Scraper(namespace="shop", name="main", spec=found, agent=True, daemon_set=daemon_set)
 
 
-def secrets(value: str | None) -> Contents:
+def secrets(value: str | None) -> AssetsAtHand:
     """The token of every namespace, or none."""
     tokens = {} if value is None else {"value": value}
-    return Contents({Ref(SECRET, name.split("/")[0], "token"): tokens for name in NAMES})
+    return AssetsAtHand({Ref(SECRET, name.split("/")[0], "token"): tokens for name in NAMES})
 
 
 def whole(
     workload: Scraper,
     resources: dict[Ref, Monitor],
-    assets: Contents,
+    assets: AssetsAtHand,
     additional: Additional = NOTHING_ADDITIONAL,
 ) -> Configuration:
     """What is made of all resources at once."""
@@ -247,7 +247,7 @@ def test_a_secret_that_changed_elsewhere_makes_no_work(monkeypatch: pytest.Monke
     kept = KeptConfiguration(server(), NOTHING)
     kept.put_all(reading("a/x"), secrets("secret"))
     calls = Calls(monkeypatch)
-    other = Contents({Ref(SECRET, "a", "token"): {"value": "secret", "more": "new"}})
+    other = AssetsAtHand({Ref(SECRET, "a", "token"): {"value": "secret", "more": "new"}})
     kept.touched(other.objects, other)
     assert calls.count == 0
 
@@ -276,7 +276,7 @@ def test_the_workload_has_its_own_references() -> None:
     assert [str(finding) for finding in kept.findings]
     with pytest.raises(WorkloadError, match="there is no Secret shop/store"):
         kept.gzip()
-    found = Contents({Ref(SECRET, "shop", "store"): {"user": "me", "word": "secret"}})
+    found = AssetsAtHand({Ref(SECRET, "shop", "store"): {"user": "me", "word": "secret"}})
     kept.touched(found.objects, found)
     assert kept.findings == ()
     assert "username: me" in kept.text()

@@ -22,10 +22,10 @@ from stoker.generate.draft import ScraperDraft
 from stoker.generate.http import authorization, basic_auth, oauth2, put_proxy, sigv4, tls_config
 from stoker.generate.order import in_order
 from stoker.ref import Ref
-from stoker.select.assets import Contents, Source
+from stoker.select.assets import AssetsAtHand, Source
 from stoker.select.workload import Scraper
 
-ASSETS = Contents(
+ASSETS = AssetsAtHand(
     {
         Ref("Secret", "shop", "login"): {
             "user": "anna",

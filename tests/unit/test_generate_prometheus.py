@@ -12,12 +12,12 @@ from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.errors import WorkloadError
 from stoker.generate.prometheus import Additional, agent_frame, fragment, server_frame, whole_text
 from stoker.ref import Ref
-from stoker.select.assets import Contents
+from stoker.select.assets import AssetsAtHand
 from stoker.select.workload import Scraper
 from stoker.settings import Capabilities
 from tests.whole import Resources, agent_config, server_config
 
-NOTHING = Contents()
+NOTHING = AssetsAtHand()
 PLAIN = Capabilities(shard_retention=False, topology_sharding=False)
 NAMED: dict[str, Any] = {"metadata": {"namespace": "shop", "name": "cart"}}
 SERVICE_MONITOR = convert(

@@ -21,12 +21,12 @@ from stoker.generate.relabel import relabel_configs
 from stoker.generate.servicemonitor import service_monitor_jobs
 from stoker.generate.sharding import sharding_steps
 from stoker.ref import Ref
-from stoker.select.assets import Contents
+from stoker.select.assets import AssetsAtHand
 from stoker.select.workload import Scraper
 from stoker.settings import Capabilities
 
 PLAIN = Capabilities(topology_sharding=False, shard_retention=False)
-TOKENS = Contents(
+TOKENS = AssetsAtHand(
     {
         Ref("Secret", "shop", "login"): {"token": "of the shop"},
         Ref("Secret", "monitoring", "login"): {"token": "of the workload"},

@@ -16,13 +16,13 @@ from stoker.generate.discovery.rows import Each
 from stoker.generate.draft import ScraperDraft
 from stoker.generate.scrapeconfig import scrape_config_job
 from stoker.ref import Ref
-from stoker.select.assets import Contents
+from stoker.select.assets import AssetsAtHand
 from stoker.select.workload import Scraper
 from stoker.settings import Capabilities
 from stoker.version import Version
 from tests.unit.discovery_examples import EXAMPLES, OAUTH2, key
 
-SECRETS = Contents(
+SECRETS = AssetsAtHand(
     {
         Ref("Secret", "team", "cloud"): {
             "id": "me",

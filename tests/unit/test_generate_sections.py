@@ -19,11 +19,11 @@ from stoker.generate.sections import (
     tracing_section,
 )
 from stoker.ref import Ref
-from stoker.select.assets import Contents
+from stoker.select.assets import AssetsAtHand
 from stoker.select.workload import Scraper
 from stoker.settings import Capabilities
 
-SECRETS = Contents({Ref("Secret", "shop", "login"): {"user": "ann", "password": "yes"}})
+SECRETS = AssetsAtHand({Ref("Secret", "shop", "login"): {"user": "ann", "password": "yes"}})
 ALL = Capabilities()
 
 

@@ -12,7 +12,7 @@ from stoker.golang import NEWEST, Go
 from stoker.golang.calls import calls
 from stoker.golang.letters import is_name
 from stoker.golang.literals import quoted, unquoted
-from stoker.golang.template import RefusedError, Setting, is_plain, refusal, tokens
+from stoker.golang.template import RefusedTemplateError, Setting, is_plain, refusal, tokens
 from tests.unit.go_templates import REFUSED, SETTING, TAKEN
 
 
@@ -178,7 +178,7 @@ def test_calls_are_found_with_the_string_that_they_are_given(
 def test_what_is_no_template_has_no_words() -> None:
     """Who asks for the words of one that Go refuses is told why there are none."""
     assert tokens("no action", SETTING) == []
-    with pytest.raises(RefusedError):
+    with pytest.raises(RefusedTemplateError):
         tokens("{{ 1", SETTING)
 
 

@@ -17,7 +17,7 @@ from stoker.errors import FieldError, ResourceError
 from stoker.generate.alertmanager.draft import AlertDraft
 from stoker.generate.draft import Draft, Ignored
 from stoker.generate.grammar import NOT_READ, Member, Section, by_section, each_by, put, written
-from stoker.select.assets import Contents
+from stoker.select.assets import AssetsAtHand
 from stoker.version import Versioned, parse_version
 
 ROOMS = ("validate", "generate", "consolidate", "build")
@@ -40,7 +40,7 @@ class NewerWish(Wish, rename="camel"):
 
 def a_draft(version: str = "2.0.0", kind: type[Draft] = Draft) -> Draft:
     """A draft for a version of a program."""
-    return kind(parse_version(version), Contents(), "shop")
+    return kind(parse_version(version), AssetsAtHand(), "shop")
 
 
 def listed(values: tuple[str, ...], _draft: Draft, _path: str) -> list[str]:

@@ -12,7 +12,7 @@ import pytest
 from stoker.api import admit
 from stoker.cli import lint
 from stoker.offline import problems
-from stoker.offline.reports import Entry, github_line, sarif
+from stoker.offline.reports import ReportLine, github_line, sarif
 from stoker.validate.findings import Reason
 
 BROKEN = """\
@@ -28,7 +28,7 @@ spec:
       interval: 30x
       colour: red
 """
-ENTRY = Entry("a.yaml", 1, 9, "Probe", "shop", "web", "spec", "error", "Invalid", "wrong", 5)
+ENTRY = ReportLine("a.yaml", 1, 9, "Probe", "shop", "web", "spec", "error", "Invalid", "wrong", 5)
 Output = pytest.CaptureFixture[str]
 
 

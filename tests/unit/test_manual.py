@@ -32,7 +32,8 @@ def plain(text: str) -> str:
 def test_every_command_has_a_page() -> None:
     """Those below others, too, and one for the whole that names them."""
     names = {f"stoker-{name}.1" for name in COMMANDS}
-    below = {"stoker-migrate-agent-mode.1", "stoker-migrate-storage-version.1"}
+    migrations = ("agent-mode", "storage-version", "takeover")
+    below = {f"stoker-migrate-{name}.1" for name in migrations}
     assert PAGES.keys() == names | below | {"stoker.1"}
     assert [name for name in COMMANDS if f"stoker-{name}(1)" not in plain(PAGES["stoker.1"])] == []
 

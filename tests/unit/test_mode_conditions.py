@@ -12,8 +12,8 @@ from stoker.api.core import Object
 from stoker.status.workload import (
     DAEMON_SET,
     STATEFUL_SET,
-    Facts,
-    Part,
+    Observations,
+    PodSet,
     Reconciliation,
     Remark,
     workload_status,
@@ -51,17 +51,17 @@ def pod(kind: str, number: int, *, ready: bool, **members: Any) -> Object:
     }
 
 
-def sets(replicas: int = 1) -> Part:
+def sets(replicas: int = 1) -> PodSet:
     """The StatefulSet."""
     found = {
         "metadata": {"name": "light", "uid": STATEFUL_SET, "generation": 1},
         "spec": {"replicas": replicas},
         "status": {"observedGeneration": 1, "updateRevision": "new"},
     }
-    return Part(name="light", found=found, replicas=replicas)
+    return PodSet(name="light", found=found, replicas=replicas)
 
 
-def daemons(nodes: int = 2, ready: int = 2, updated: int = 2, *, going: bool = False) -> Part:
+def daemons(nodes: int = 2, ready: int = 2, updated: int = 2, *, going: bool = False) -> PodSet:
     """The DaemonSet."""
     metadata = {"name": "light", "uid": DAEMON_SET, "generation": 1}
     status = {
@@ -72,12 +72,12 @@ def daemons(nodes: int = 2, ready: int = 2, updated: int = 2, *, going: bool = F
         "numberAvailable": ready,
     }
     gone = {"deletionTimestamp": "2026-01-31T12:00:00Z"} if going else {}
-    return Part(
+    return PodSet(
         name="light", kind=DAEMON_SET, found={"metadata": metadata | gone, "status": status}
     )
 
 
-NO_DAEMONS = Part(name="light", kind=DAEMON_SET, found=None)
+NO_DAEMONS = PodSet(name="light", kind=DAEMON_SET, found=None)
 FOR_NODE_1 = {
     "affinity": {
         "nodeAffinity": {
@@ -96,7 +96,7 @@ PENDING = pod(DAEMON_SET, 1, ready=False, spec=FOR_NODE_1, conditions=[UNSCHEDUL
 UNPULLED = pod(DAEMON_SET, 1, ready=False, containers=[{"name": "prometheus", "state": PULL}])
 
 # state: wanted, old, pods -> Available, reason, words
-TABLE: dict[str, tuple[Part, Part | None, list[Object], str, str, str]] = {
+TABLE: dict[str, tuple[PodSet, PodSet | None, list[Object], str, str, str]] = {
     "a StatefulSet": (sets(), None, ONE, "True", "AllPodsReady", "1 of 1"),
     "a DaemonSet": (daemons(), None, TWO, "True", "AllPodsReady", "2 of 2"),
     "no node": (daemons(0, 0, 0), None, [], "True", "NoPodsWanted", "no node fits"),
@@ -143,10 +143,10 @@ def test_available_tells_the_truth(state: str) -> None:
 
 
 def conditions(
-    wanted: Part, old: Part | None, pods: list[Object], **members: Any
+    wanted: PodSet, old: PodSet | None, pods: list[Object], **members: Any
 ) -> dict[str, Object]:
     """The conditions of an agent with these sets and pods."""
-    facts = Facts(
+    facts = Observations(
         namespace="shop",
         generation=1,
         parts=(wanted,),

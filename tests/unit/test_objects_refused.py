@@ -10,7 +10,7 @@ from stoker.api.core import Object
 from stoker.api.decode import convert
 from stoker.errors import WorkloadError
 from stoker.kube.errors import ApiError, Conflict, Forbidden, Invalid, Unavailable
-from stoker.operator.objects import Objects, Refused, can_do_with, is_refusal
+from stoker.operator.objects import ObjectWriter, RefusedObjects, can_do_with, is_refusal
 from stoker.plan.existing import Running
 from stoker.ref import Ref, ref_of_manifest
 
@@ -73,9 +73,9 @@ class Cluster:
             raise refusal()
         self.written.append(name)
 
-    def put(self, *wanted: Object, problem: WorkloadError | None = None) -> Refused:
+    def put(self, *wanted: Object, problem: WorkloadError | None = None) -> RefusedObjects:
         """Write these."""
-        return asyncio.run(Objects(self.tools).write(wanted, problem))
+        return asyncio.run(ObjectWriter(self.tools).write(wanted, problem))
 
 
 CONFIG = an_object("Secret", "config")

@@ -1,6 +1,8 @@
 """What is kept of a workload between changes, and what it waits for."""
 
 import asyncio
+import gc
+import weakref
 from typing import Any
 
 import pytest
@@ -177,3 +179,21 @@ def test_a_workload_whose_own_secret_was_refused_gets_it_when_it_may_be_read() -
         return (await held.refresh(owner, Changes(), frozenset())).text()
 
     assert "job_name: a\n" in run(main())
+
+
+def test_all_that_is_kept_of_a_workload_goes_with_it() -> None:
+    """At once: Python looks for what refers to itself after thousands of changes only."""
+
+    async def main() -> "weakref.ref[Held]":
+        values = Values(Server(), lambda _: False)  # type: ignore[arg-type]
+        held = Held(values, lambda _: monitor(), Capabilities())
+        members = frozenset({WEB})
+        await held.refresh(prometheus(), Changes(own=True, resources=set(members)), members)
+        assert held.shares.divide(Changes(resources=set(members))).now
+        return weakref.ref(held)
+
+    gc.disable()
+    try:
+        assert run(main())() is None
+    finally:
+        gc.enable()

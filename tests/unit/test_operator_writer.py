@@ -211,7 +211,7 @@ def test_a_touch_that_the_cache_does_not_show_yet_is_found() -> None:
         server, writer = made()
         await writer.write(WANTED)
         stale = server.current(Ref("Secret", "shop", "config"))
-        writer._current = lambda _: stale
+        writer._checked._current = lambda _: stale
         server.touch()
         server.calls.clear()
         assert await writer.write(WANTED | {"data": {"a": "2"}})

@@ -45,6 +45,7 @@ MEMBERS = {
         for path in recorded("migrate agent-mode") | set(declared(shapes.type_info(Migration)))
         if not path.startswith(("manifest.", "patch.", "beside."))
     },
+    "migrate-takeover": recorded("migrate takeover"),
     "version": {"schema", *versions()},
 }
 

@@ -17,7 +17,7 @@ from stoker.api.thanosruler import ThanosRuler
 from stoker.errors import WorkloadError
 from stoker.plan import OWN, KeptAlertmanager, KeptRuler, objects_for, outline_of, shared_service_of
 from stoker.ref import Ref, ref_of
-from stoker.select.assets import SECRET, Contents
+from stoker.select.assets import SECRET, AssetsAtHand
 from stoker.select.workload import Workload
 from stoker.settings import Capabilities, ObjectSettings
 from tests.builders import record, typed
@@ -26,7 +26,7 @@ from tests.planning import decide
 CAPABILITIES, SETTINGS = Capabilities(), ObjectSettings()
 FILE = "route:\n  receiver: own\nreceivers:\n- name: own\n"
 OWN_SECRET = Ref(SECRET, "shop", "alertmanager-main")
-WITH_FILE = Contents({OWN_SECRET: {"alertmanager.yaml": FILE, "a.tmpl": "text"}})
+WITH_FILE = AssetsAtHand({OWN_SECRET: {"alertmanager.yaml": FILE, "a.tmpl": "text"}})
 
 
 def made(model: type[Any], name: str, spec: Object, **metadata: Any) -> Any:
@@ -95,15 +95,15 @@ def test_the_files_of_a_secret_are_no_ones_where_a_config_is_the_base() -> None:
 
 def test_what_changes_in_the_users_secret_is_taken_over() -> None:
     """Also if it is nothing but a template."""
-    kept = KeptAlertmanager(alertmanager(), CAPABILITIES, Contents())
+    kept = KeptAlertmanager(alertmanager(), CAPABILITIES, AssetsAtHand())
     assert kept.refers_to(OWN_SECRET)
     assert receivers(kept.text()) == ["null"]
     kept.touched([OWN_SECRET], WITH_FILE)
     assert receivers(kept.text()) == ["own"]
-    other = Contents({OWN_SECRET: {"alertmanager.yaml": FILE, "a.tmpl": "other"}})
+    other = AssetsAtHand({OWN_SECRET: {"alertmanager.yaml": FILE, "a.tmpl": "other"}})
     kept.touched([OWN_SECRET], other)
     assert kept.contents(other).config_files["a.tmpl"] == "other"
-    kept.touched([OWN_SECRET], Contents())
+    kept.touched([OWN_SECRET], AssetsAtHand())
     assert list(kept.contents(other).config_files) == ["alertmanager.yaml.gz"]
 
 
@@ -113,7 +113,7 @@ def test_a_base_that_is_missing_stops_the_alertmanager_and_no_config() -> None:
         alertmanager(alertmanagerConfiguration={"name": "root"}),
         [config("a")],
         {},
-        Contents(),
+        AssetsAtHand(),
         CAPABILITIES,
     )
     assert "there is no AlertmanagerConfig shop/root" in found.problem
@@ -123,18 +123,18 @@ def test_a_base_that_is_missing_stops_the_alertmanager_and_no_config() -> None:
 
 def test_zero_durations_are_ignored_fields_of_its_own() -> None:
     """With what the version does not know of the file."""
-    kept = KeptAlertmanager(alertmanager(retention="0s"), CAPABILITIES, Contents())
+    kept = KeptAlertmanager(alertmanager(retention="0s"), CAPABILITIES, AssetsAtHand())
     assert [each.path for each in kept.ignored[OWN]] == ["spec.retention"]
-    assert OWN not in KeptAlertmanager(alertmanager(), CAPABILITIES, Contents()).ignored
+    assert OWN not in KeptAlertmanager(alertmanager(), CAPABILITIES, AssetsAtHand()).ignored
 
 
 def test_an_alertmanager_without_a_selector_misses_nothing() -> None:
     """One with a selector that matches nothing should say so."""
     silent = made(Alertmanager, "main", {})
-    assert not KeptAlertmanager(silent, CAPABILITIES, Contents()).is_empty
-    kept = KeptAlertmanager(alertmanager(), CAPABILITIES, Contents())
+    assert not KeptAlertmanager(silent, CAPABILITIES, AssetsAtHand()).is_empty
+    kept = KeptAlertmanager(alertmanager(), CAPABILITIES, AssetsAtHand())
     assert kept.is_empty
-    kept.put_all({ref_of(config("a")): config("a")}, Contents())
+    kept.put_all({ref_of(config("a")): config("a")}, AssetsAtHand())
     assert not kept.is_empty
 
 
@@ -156,7 +156,7 @@ CHANGES = st.one_of(
 @given(st.lists(CHANGES, max_size=12))
 def test_piece_by_piece_is_as_at_once(history: list[tuple[str, Any, Any]]) -> None:
     """Whatever came in whatever order, the last state alone counts, its base included."""
-    owner, values = alertmanager(), Contents()
+    owner, values = alertmanager(), AssetsAtHand()
     present: dict[str, AlertmanagerConfig] = {}
     kept = KeptAlertmanager(owner, CAPABILITIES, values)
     for what, which, how in history:
@@ -170,7 +170,7 @@ def test_piece_by_piece_is_as_at_once(history: list[tuple[str, Any, Any]]) -> No
             owner = alertmanager(**which)
             kept.set_workload(owner, values)
         else:
-            values = WITH_FILE if which else Contents()
+            values = WITH_FILE if which else AssetsAtHand()
             kept.touched([OWN_SECRET], values)
     expected = decide(owner, present.values(), {}, values, CAPABILITIES)
     verdicts = [kept.verdicts[each.ref] for each in expected.verdicts.values()]
@@ -194,14 +194,14 @@ def test_a_ruler_is_decided_at_once() -> None:
     """Rules that Thanos takes, and a file that says where results go."""
     remote = [{"url": "http://receiver/api/v1/write"}]
     rules = [rule("good"), rule("bad", "sum(")]
-    found = decide(ruler(remoteWrite=remote), rules, {}, Contents(), CAPABILITIES)
+    found = decide(ruler(remoteWrite=remote), rules, {}, AssetsAtHand(), CAPABILITIES)
     assert {each.ref.name: each.accepted for each in found.verdicts.values()} == {
         "good": True,
         "bad": False,
     }
     assert "http://receiver/api/v1/write" in found.text
     assert [list(held) for held in found.contents.rule_files] == [["shop-good-uid-of-good.yaml"]]
-    assert decide(ruler(), rules, {}, Contents(), CAPABILITIES).text == ""
+    assert decide(ruler(), rules, {}, AssetsAtHand(), CAPABILITIES).text == ""
 
 
 def test_a_ruler_waits_for_the_secret_that_it_sends_results_with() -> None:
@@ -209,12 +209,12 @@ def test_a_ruler_waits_for_the_secret_that_it_sends_results_with() -> None:
     key = Ref(SECRET, "shop", "token")
     token = {"credentials": {"name": "token", "key": "token"}}
     remote = [{"url": "http://receiver/api/v1/write", "authorization": token}]
-    kept = KeptRuler(ruler(remoteWrite=remote), CAPABILITIES, Contents())
-    kept.put_all({ref_of(rule("good")): rule("good")}, Contents())
+    kept = KeptRuler(ruler(remoteWrite=remote), CAPABILITIES, AssetsAtHand())
+    kept.put_all({ref_of(rule("good")): rule("good")}, AssetsAtHand())
     with pytest.raises(WorkloadError, match=r"spec\.remoteWrite"):
-        kept.contents(Contents())
+        kept.contents(AssetsAtHand())
     assert kept.refers_to(key)
-    values = Contents({key: {"token": "first"}})
+    values = AssetsAtHand({key: {"token": "first"}})
     kept.touched([Ref("ConfigMap", "shop", "token")], values)
     with pytest.raises(WorkloadError, match=r"spec\.remoteWrite"):
         kept.text()
@@ -224,21 +224,21 @@ def test_a_ruler_waits_for_the_secret_that_it_sends_results_with() -> None:
     assert found is not None
     assert found[0].accepted
     assert kept.take_news() == {ref_of(rule("good"))}
-    kept.set_workload(ruler(), Contents())
+    kept.set_workload(ruler(), AssetsAtHand())
     assert not kept.refers_to(key)
-    kept.remove(ref_of(rule("good")), Contents())
+    kept.remove(ref_of(rule("good")), AssetsAtHand())
     assert kept.is_empty
     assert kept.verdict(ref_of(rule("good"))) is None
 
 
 def test_a_ruler_whose_version_cannot_be_read_changes_nothing() -> None:
     """It is a WorkloadError at once, and what was known stays."""
-    kept = KeptRuler(ruler(), CAPABILITIES, Contents())
+    kept = KeptRuler(ruler(), CAPABILITIES, AssetsAtHand())
     with pytest.raises(WorkloadError, match=r"spec\.version"):
-        kept.set_workload(ruler(version="newest"), Contents())
+        kept.set_workload(ruler(version="newest"), AssetsAtHand())
     assert str(kept.version) == "0.42.4"
     with pytest.raises(WorkloadError, match=r"spec\.version"):
-        KeptRuler(ruler(version="v1.0.0"), CAPABILITIES, Contents())
+        KeptRuler(ruler(version="v1.0.0"), CAPABILITIES, AssetsAtHand())
 
 
 # --- All kinds ------------------------------------------------------------------------------------
@@ -256,7 +256,7 @@ def test_an_outline_tells_the_names_that_objects_have(prefix: str) -> None:
     """What runs, the Secret, the ConfigMaps with rules, and the labels of the pods."""
     owner = OWNERS[prefix]
     outline = outline_of(owner, CAPABILITIES, SETTINGS)
-    found = decide(owner, [rule("good")], {}, Contents(), CAPABILITIES)
+    found = decide(owner, [rule("good")], {}, AssetsAtHand(), CAPABILITIES)
     objects = objects_for(owner, CAPABILITIES, SETTINGS, found.contents)
     names = {(each["kind"], each["metadata"]["name"]): each for each in objects}
     sets = [each for each in objects if each["kind"] == "StatefulSet"]
@@ -288,8 +288,8 @@ def test_workloads_of_a_kind_share_a_service_with_the_ports_of_all() -> None:
 def test_a_ruler_cannot_enforce_what_is_written_after_it(label: str, version: str) -> None:
     """Thanos would refuse all rules, or let each say for itself whose alerts it makes."""
     found = decide(
-        ruler(enforcedNamespaceLabel=label, version=version), [], {}, Contents(), CAPABILITIES
+        ruler(enforcedNamespaceLabel=label, version=version), [], {}, AssetsAtHand(), CAPABILITIES
     )
     assert found.problem.startswith("spec.enforcedNamespaceLabel: ")
     held = ruler(enforcedNamespaceLabel="tenant", version=version)
-    assert not decide(held, [], {}, Contents(), CAPABILITIES).problem
+    assert not decide(held, [], {}, AssetsAtHand(), CAPABILITIES).problem

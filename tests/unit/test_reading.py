@@ -14,7 +14,7 @@ from stoker.generate.alertmanager.draft import AlertDraft
 from stoker.generate.draft import Draft
 from stoker.limits import LIMITS, Limits
 from stoker.ref import Ref
-from stoker.select.assets import Contents, Missing, Reference, Source
+from stoker.select.assets import AssetsAtHand, Missing, Reference, Source
 from stoker.validate.alertmanager.reading import AlertReading
 from stoker.validate.findings import Reason
 from stoker.validate.reading import CheckReading, Reading
@@ -22,7 +22,7 @@ from stoker.version import parse_version
 
 SOURCE = Path(stoker.__file__).parent
 SECRET = Source("Secret", "shop", "login", "word")
-ASSETS = Contents(
+ASSETS = AssetsAtHand(
     {
         Ref("Secret", "shop", "login"): {"word": "hunter2"},
         Ref("ConfigMap", "shop", "notes"): {"host": "mail"},

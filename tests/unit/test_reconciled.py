@@ -17,7 +17,7 @@ from stoker.offline.manifests import read
 from stoker.offline.pages import DirectoryPages, desk_of
 from stoker.offline.world import world_of
 from stoker.page.answers import ResourceAnswer, WorkloadAnswer
-from stoker.page.index import Query
+from stoker.page.index import PageSearch
 from stoker.plan import objects_for
 from stoker.settings import OperatorSettings
 from stoker.status.workload import failed
@@ -201,5 +201,5 @@ def test_what_a_workload_of_no_version_selects_is_listed(tmp_path: Path) -> None
     """Nothing could be judged, but it is selected all the same: nobody says that it is not."""
     viewed(tmp_path, SHOP, prometheus(version="latest"), monitor())
     desk = desk_of(world_of(read([str(tmp_path)])), OperatorSettings(), 1)
-    assert desk.index.found(Query(state="not selected")).total == 0
-    assert desk.index.found(Query(state="held")).total == 1
+    assert desk.index.found(PageSearch(state="not selected")).total == 0
+    assert desk.index.found(PageSearch(state="held")).total == 1

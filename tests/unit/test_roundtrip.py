@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from stoker.api.admit import admit
-from stoker.api.crd import Version
+from stoker.api.crd import KindVersion
 from stoker.api.decode import decode, encode
 from stoker.api.kinds import KINDS
 from stoker.api.schema import walk
@@ -60,7 +60,7 @@ def test_made_up_objects_of_every_field_are_admitted_and_lose_nothing() -> None:
     assert checked.total() >= FEWEST
 
 
-def check_version(version: Version, seed: int, fill: float) -> int:
+def check_version(version: KindVersion, seed: int, fill: float) -> int:
     """Check an object for each path of a version, and say how many there were."""
     rules = rule_messages(version)
     paths = list(leaves(schema_of_version(version)))
@@ -85,7 +85,7 @@ def reached(made: Any, focus: Path) -> bool:
     return any(reached(item, focus[1:]) for item in inner)
 
 
-def rule_messages(version: Version) -> set[str]:
+def rule_messages(version: KindVersion) -> set[str]:
     """The messages of all CEL rules, which made-up objects may break."""
     schemas = (schema for _, schema in walk(schema_of_version(version)))
     found = (schema.get("x-kubernetes-validations", ()) for schema in schemas)

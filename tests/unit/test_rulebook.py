@@ -26,7 +26,7 @@ from stoker.generate.rules import (
     rule_file,
 )
 from stoker.ref import Ref
-from stoker.select.assets import Contents
+from stoker.select.assets import AssetsAtHand
 from stoker.select.workload import Scraper
 from stoker.settings import Capabilities
 from stoker.validate.verdicts import Verdict
@@ -470,7 +470,7 @@ def test_a_decision_has_the_rules_and_names_their_config_maps() -> None:
     spec = {"version": "v3.14.0", "ruleSelector": {"matchLabels": {"team": "shop"}}}
     scraper = convert(Prometheus, {"metadata": metadata, "spec": spec})
     candidates = [rule("good"), rule("bad", "up =="), rule("far", namespace="bank")]
-    decision = decide(scraper, candidates, {}, Contents(), Capabilities())
+    decision = decide(scraper, candidates, {}, AssetsAtHand(), Capabilities())
     assert [(one.ref.name, one.accepted) for one in decision.verdicts.values()] == [
         ("bad", False),
         ("good", True),
@@ -486,7 +486,7 @@ def test_an_agent_has_no_rules() -> None:
     """It evaluates nothing, so it mounts nothing."""
     metadata = {"name": "main", "namespace": "shop"}
     scraper = convert(PrometheusAgent, {"metadata": metadata, "spec": {}})
-    decision = decide(scraper, [rule("good")], {}, Contents(), Capabilities())
+    decision = decide(scraper, [rule("good")], {}, AssetsAtHand(), Capabilities())
     assert decision.verdicts == {}
     assert decision.contents is not None
     assert decision.contents.rule_files == ()

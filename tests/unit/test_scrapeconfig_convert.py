@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from stoker.api.admit import UNSUPPORTED, WRONG_TYPE, admit
 from stoker.api.convert import ANNOTATION, as_written, converted, kept, to_internal, typed
-from stoker.api.crd import GROUP, Version
+from stoker.api.crd import GROUP, KindVersion
 from stoker.api.decode import convert
 from stoker.api.graduate import Graduation, Relaxed, Renamed, Respelled, Ruled
 from stoker.api.schema import fields_of, schema_of, walk
@@ -33,7 +33,7 @@ def config(api_version: str, **spec: Any) -> dict[str, Any]:
     return {"apiVersion": api_version, "kind": "ScrapeConfig", "metadata": metadata, "spec": spec}
 
 
-def version(name: str) -> Version:
+def version(name: str) -> KindVersion:
     """One of the three versions."""
     found = SCRAPE_CONFIG.version(name)
     assert found

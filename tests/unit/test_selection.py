@@ -13,7 +13,7 @@ from stoker.api.rules import PrometheusRule
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.api.thanosruler import ThanosRulerSpec
 from stoker.ref import Ref
-from stoker.select.assets import Contents
+from stoker.select.assets import AssetsAtHand
 from stoker.select.choice import applicable, choices_in, chosen
 from stoker.select.labels import (
     field_text_problem,
@@ -131,7 +131,9 @@ def test_rules_come_after_monitors() -> None:
 
 def test_a_rejected_resource_is_a_value_beside_the_accepted_ones() -> None:
     """One bad monitor is left out and told why; the other is used."""
-    assets = Contents({Ref("Secret", "monitoring", "login"): {"user": "me", "password": "secret"}})
+    assets = AssetsAtHand(
+        {Ref("Secret", "monitoring", "login"): {"user": "me", "password": "secret"}}
+    )
     keys = {"username": {"name": "login", "key": "user"}}
     good = monitor("a", basicAuth=keys | {"password": {"name": "login", "key": "password"}})
     bad = monitor("b", basicAuth=keys | {"password": {"name": "login", "key": "word"}})
@@ -149,7 +151,7 @@ def test_a_rejected_resource_is_a_value_beside_the_accepted_ones() -> None:
 def test_what_was_missing_is_a_reference_too() -> None:
     """The Secret that is not there is what to wait for."""
     one = monitor("a", "shop", bearerTokenSecret={"name": "token", "key": "t"})
-    selection = Selection((judge(workload(), one, Contents()),))
+    selection = Selection((judge(workload(), one, AssetsAtHand()),))
     assert selection.references == {Ref("Secret", "shop", "token")}
     assert not selection.accepted
 
@@ -160,7 +162,7 @@ def test_findings_about_the_workload_come_with_the_selection() -> None:
         scrapeClasses=[{"name": "a", "default": True}, {"name": "b", "default": True}],
         probeSelector={"matchExpressions": [{"key": "a", "operator": "Like"}]},
     )
-    findings = select(asking, [], {}, Contents()).findings
+    findings = select(asking, [], {}, AssetsAtHand()).findings
     assert [finding.path for finding in findings] == [
         "spec.probeSelector.matchExpressions[0]",
         "spec.scrapeClasses",

@@ -26,11 +26,11 @@ from stoker.generate.split import (
 )
 from stoker.generate.stream import Piece
 from stoker.ref import Ref, ref_of
-from stoker.select.assets import Contents
+from stoker.select.assets import AssetsAtHand
 from stoker.select.workload import Scraper
 from stoker.version import parse_version
 
-NOTHING = Contents()
+NOTHING = AssetsAtHand()
 NEWEST = parse_version("3.14.0")
 FRAME = Frame("global: {}\n", "", "storage: {}\n")
 MANY, ENOUGH, FEWER = 1200, 600, 480  # too much for two Secrets, too much for one, and not

@@ -8,7 +8,7 @@ import pytest
 
 from stoker.__main__ import main
 from stoker.api.crd import GROUP
-from stoker.cluster.definitions import NOTE, Definition, Note
+from stoker.cluster.definitions import NOTE, Definition, MigrationNote
 from stoker.cluster.ownership import is_stale, renewed
 
 ALPHA, V1 = f"{GROUP}/v1alpha1", f"{GROUP}/v1"
@@ -56,7 +56,7 @@ def test_it_is_done_when_only_the_storage_version_is_stored() -> None:
 @pytest.mark.parametrize(
     ("note", "own"),
     [
-        ('{"version":"v1","generation":3,"since":"5"}', Note("v1", 3, "5")),
+        ('{"version":"v1","generation":3,"since":"5"}', MigrationNote("v1", 3, "5")),
         # The definition was changed since: what was stored meanwhile is not known.
         ('{"version":"v1","generation":2,"since":"5"}', None),
         ('{"version":"v1beta1","generation":3,"since":"5"}', None),
@@ -65,7 +65,9 @@ def test_it_is_done_when_only_the_storage_version_is_stored() -> None:
         (None, None),
     ],
 )
-def test_a_migration_goes_on_only_where_nothing_changed(note: str | None, own: Note | None) -> None:
+def test_a_migration_goes_on_only_where_nothing_changed(
+    note: str | None, own: MigrationNote | None
+) -> None:
     """What somebody else wrote there is no reason to fail, but to begin again."""
     assert definition(note=note).own_note == own
 

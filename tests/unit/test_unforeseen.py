@@ -8,7 +8,7 @@ import pytest
 from stoker.api.convert import typed
 from stoker.plan import Kept, kept_of
 from stoker.ref import ref_of
-from stoker.select.assets import Contents, Source
+from stoker.select.assets import AssetsAtHand, Source
 from stoker.settings import Capabilities
 from stoker.validate.findings import Reason
 from tests.hostile.world import CANARY, contents, manifest, neighbours, workload
@@ -19,7 +19,7 @@ FAILING = {
     "PrometheusRule": "stoker.generate.rulebook.rule_file",
     "AlertmanagerConfig": "stoker.generate.alertmanager.kept.judged",
 }
-ASSETS = Contents(contents({}))
+ASSETS = AssetsAtHand(contents({}))
 READ = Source("Secret", "mallory", "vault", "token")
 
 

@@ -26,7 +26,7 @@ from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.api.workload import WebTlsConfig
 from stoker.cli.operator_settings import operator_settings
 from stoker.ref import Ref
-from stoker.select.assets import Contents
+from stoker.select.assets import AssetsAtHand
 from stoker.select.workload import Scraper
 from stoker.settings import capabilities_with
 from stoker.validate.findings import Finding, Reason
@@ -88,7 +88,7 @@ def certificate_text(private: Any) -> str:
 
 
 CERTIFICATE = certificate_text(PRIVATE)
-ASSETS = Contents(
+ASSETS = AssetsAtHand(
     {
         Ref("Secret", "shop", "login"): {"user": "me", "password": "x", "token": "t", "empty": ""},
         Ref("Secret", "shop", "tls"): {"crt": CERTIFICATE, "key": key_text(PRIVATE), "bad": "no"},

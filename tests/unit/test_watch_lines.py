@@ -10,11 +10,11 @@ from msgspec import Raw
 
 from stoker.api.core import Object
 from stoker.api.monitors import ServiceMonitor
-from stoker.kube.changes import Applied, Deleted, Event, Key, Listed, Ready, Unreadable
+from stoker.kube.changes import Applied, Deleted, Event, Key, Listed, Ready, UnreadableObject
 from stoker.kube.errors import Forbidden, Gone
 from stoker.kube.reading import LAST_APPLIED, Head, plain, typed
 from stoker.kube.resources import SECRET, STATEFUL_SET
-from stoker.kube.transcript import Lines, Transcript
+from stoker.kube.transcript import LineBuffer, Transcript
 
 PATH = "/apis/monitoring.coreos.com/v1/servicemonitors"
 
@@ -49,7 +49,7 @@ def test_lines_do_not_depend_on_how_they_are_cut(lines: list[bytes], data: st.Da
     chunks = [
         text[start:end] for start, end in zip([0, *places], [*places, len(text)], strict=True)
     ]
-    parts = Lines()
+    parts = LineBuffer()
     assert [found for chunk in chunks for found in parts.of(chunk)] == [
         each for each in lines if each.strip()
     ]
@@ -57,7 +57,7 @@ def test_lines_do_not_depend_on_how_they_are_cut(lines: list[bytes], data: st.Da
 
 def test_half_a_line_at_the_end_of_a_stream_is_no_line() -> None:
     """The event that was cut off comes again, as the watch goes on before it."""
-    parts = Lines()
+    parts = LineBuffer()
     assert parts.of(b'{"type":"ADDED"}\n{"type":"MODI') == [b'{"type":"ADDED"}']
 
 
@@ -103,7 +103,7 @@ def test_an_unreadable_object_is_named_with_the_path_to_what_is_wrong() -> None:
     """One bad object has a name and a reason, and can be deleted like any other."""
     found = transcript()
     event = found.event(line("ADDED", spec={"endpoints": "none"}))
-    assert isinstance(event, Unreadable)
+    assert isinstance(event, UnreadableObject)
     assert event.key == Key("shop", "web")
     assert event.error.path == "spec.endpoints"
     assert found.event(line("DELETED", spec={"endpoints": "none"})) == Deleted(event.key, "7")

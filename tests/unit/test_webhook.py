@@ -25,8 +25,8 @@ from stoker.settings import WebSettings
 from stoker.validate.warnings import warnings
 from stoker.view import doubts
 from stoker.web.reviews import Reviewer, ReviewError, rules_reader
-from stoker.web.server import Served, WebServer
-from stoker.web.webhook import Webhook
+from stoker.web.server import Offer, WebServer
+from stoker.web.webhook import ApiServerWebhook
 from stoker.web.webhook_metrics import WebhookMetrics
 from tests.builders import alert, resource
 
@@ -374,7 +374,7 @@ async def serving(largest: int = 1 << 20) -> AsyncIterator[Site]:
     """A webhook on a free port."""
     metrics = WebhookMetrics("1.0", REVIEWER.paths)
     settings = WebSettings(host="127.0.0.1", port=0)
-    served = Served(Webhook(REVIEWER, metrics).routes(), largest)
+    served = Offer(ApiServerWebhook(REVIEWER, metrics).routes(), largest)
     server = WebServer(settings, metrics.registry.text, lambda: "", served=served)
     await server.start()
     try:

@@ -17,8 +17,8 @@ from stoker.web import server as server_module
 from stoker.web import webhook as module
 from stoker.web.connections import ConnectionLimits
 from stoker.web.reviews import Reviewer
-from stoker.web.server import Served, WebServer
-from stoker.web.webhook import Places, Webhook, _Room
+from stoker.web.server import Offer, WebServer
+from stoker.web.webhook import ApiServerWebhook, Capacity, _Room
 from stoker.web.webhook_metrics import WebhookMetrics
 from stoker.web.worker import BrokenError, Question, WorkerProcess
 from tests.unit.test_webhook import REVIEWER, RULES, admission, rule
@@ -44,7 +44,9 @@ def large() -> bytes:
 class Site:
     """A webhook that listens."""
 
-    def __init__(self, session: aiohttp.ClientSession, server: WebServer, hook: Webhook) -> None:
+    def __init__(
+        self, session: aiohttp.ClientSession, server: WebServer, hook: ApiServerWebhook
+    ) -> None:
         self.session = session
         self.server = server
         self.hook = hook
@@ -68,14 +70,14 @@ class Site:
 @asynccontextmanager
 async def serving(
     *command: str,
-    places: Places = Places(),  # noqa: B008 (frozen)
+    places: Capacity = Capacity(),  # noqa: B008 (frozen)
     reviewer: Reviewer = REVIEWER,
     **limits: Any,
 ) -> AsyncIterator[Site]:
     """A webhook on a free port."""
     metrics = WebhookMetrics("1.0", REVIEWER.paths)
-    hook = Webhook(reviewer, metrics, command, places=places)
-    served = Served(hook.routes(), 1 << 24, ConnectionLimits(**limits))
+    hook = ApiServerWebhook(reviewer, metrics, command, places=places)
+    served = Offer(hook.routes(), 1 << 24, ConnectionLimits(**limits))
     settings = WebSettings(host="127.0.0.1", port=0)
     server = WebServer(settings, metrics.registry.text, lambda: "", served=served)
     metrics.counts_connections(lambda: server.turned_away)
@@ -171,7 +173,7 @@ def test_who_finds_no_place_is_told_to_come_again() -> None:
     """And small ones still find theirs."""
 
     async def scenario() -> None:
-        async with serving(*STUCK, places=Places(dear=4)) as site:
+        async with serving(*STUCK, places=Capacity(dear=4)) as site:
             waiting = [asyncio.create_task(site.post(large())) for _ in range(2)]
             await until(lambda: site.hook._rooms["dear"]._callers.total() >= 2)
             status, again, _ = await site.post(large())
@@ -188,7 +190,7 @@ def test_bodies_have_so_many_bytes_together() -> None:
     """What is announced counts as what has come."""
 
     async def scenario() -> None:
-        async with serving(places=Places(bytes=1 << 20)) as site:
+        async with serving(places=Capacity(bytes=1 << 20)) as site:
             reader, writer = await asyncio.open_connection("127.0.0.1", site.server.port)
             head = f"POST {RULES} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
             writer.write(f"{head}Content-Length: 600000\r\n\r\n".encode())
@@ -332,7 +334,7 @@ def test_a_connection_that_is_used_again_has_its_time_each_time() -> None:
 
 def test_settings_have_room_for_an_api_server() -> None:
     """One address may have more connections than an API server needs, and a body of any size."""
-    limits, places = ConnectionLimits(), Places()
+    limits, places = ConnectionLimits(), Capacity()
     assert limits.of_an_address <= limits.all
     assert places.bytes // 2 >= 1 << 24
     assert replace(places, small=1).small == 1

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from collections.abc import Awaitable, Callable
 from itertools import pairwise
 from typing import Any, Final, cast
@@ -17,7 +19,7 @@ from stoker.kube.errors import Unavailable
 from stoker.kube.lease import Leadership
 from stoker.kube.queue import KeyedQueue
 from stoker.operator.leading import lead
-from stoker.operator.workers import Job, worker
+from stoker.operator.workers import Duty, worker
 from tests.unit.virtual_time import run
 
 
@@ -180,7 +182,7 @@ def test_an_error_that_nobody_expected_stops_no_other_work(
 
     async def main() -> None:
         queue: KeyedQueue[str] = KeyedQueue()
-        job: Job[Any] = Job(
+        job: Duty[Any] = Duty(
             queue=queue,
             work=work,
             failed=lambda _key, error: told.append(words(error)),
@@ -198,13 +200,51 @@ def test_an_error_that_nobody_expected_stops_no_other_work(
     assert told == [f"a fault in the operator: {fault}"] * 2
 
 
+def test_what_failed_keeps_nothing_of_what_it_worked_on() -> None:
+    """An error often stands in a variable of what raised it, and so keeps all that is there."""
+
+    class Large:
+        """What a workload has."""
+
+    known: list[weakref.ref[Large]] = []
+
+    async def work(_key: str) -> None:
+        large = Large()
+        known.append(weakref.ref(large))
+        try:
+            raise ValueError("no")
+        except ValueError as error:
+            found = error
+        raise found
+
+    async def main() -> bool:
+        queue: KeyedQueue[str] = KeyedQueue()
+        job: Duty[Any] = Duty(
+            queue=queue, work=work, failed=lambda *_: None, done=lambda _seconds: None
+        )
+        task = asyncio.create_task(worker(job))
+        queue.add("odd")
+        await asyncio.sleep(0.1)
+        kept = any(each() for each in known)
+        await queue.shutdown()
+        await task
+        return kept
+
+    gc.disable()
+    try:
+        assert not run(main())
+    finally:
+        gc.enable()
+    assert known
+
+
 def test_a_worker_that_is_told_to_end_ends() -> None:
     """In the midst of its work, which did not fail: the key is in line again."""
     told: list[str] = []
 
     async def main() -> KeyedQueue[str]:
         queue: KeyedQueue[str] = KeyedQueue()
-        job: Job[Any] = Job(
+        job: Duty[Any] = Duty(
             queue=queue,
             work=lambda _key: asyncio.Event().wait(),
             failed=lambda key, _error: told.append(key),

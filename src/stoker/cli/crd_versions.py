@@ -8,10 +8,10 @@ from typing import Final
 
 from stoker.api.crd import (
     CONVERT_PATH,
-    Conversion,
+    ConversionWebhook,
     Kind,
+    KindVersion,
     Serving,
-    Version,
     only,
     with_webhook,
     without_webhook,
@@ -69,7 +69,7 @@ def _without_webhook(options: argparse.Namespace, kinds: tuple[Kind, ...]) -> di
     return found
 
 
-def _conversion(text: str, bundle: str | None) -> Conversion:
+def _conversion(text: str, bundle: str | None) -> ConversionWebhook:
     found = _SERVICE.fullmatch(text)
     port = int(found["port"] or 443) if found else 0
     if not found or not 1 <= port <= _HIGHEST_PORT:
@@ -78,7 +78,7 @@ def _conversion(text: str, bundle: str | None) -> Conversion:
             "such as `stoker/stoker-webhook:443/convert`"
         )
     path = found["path"] or CONVERT_PATH
-    return Conversion(found["namespace"], found["service"], port, path, _bundle(bundle))
+    return ConversionWebhook(found["namespace"], found["service"], port, path, _bundle(bundle))
 
 
 def _bundle(file: str | None) -> str:
@@ -113,7 +113,7 @@ def _unserved(given: list[str], kinds: tuple[Kind, ...]) -> dict[str, frozenset[
     return found
 
 
-def _named(text: str, between: str, kinds: tuple[Kind, ...], flag: str) -> tuple[Kind, Version]:
+def _named(text: str, between: str, kinds: tuple[Kind, ...], flag: str) -> tuple[Kind, KindVersion]:
     """The kind and the version that an option names."""
     plural, found, name = text.partition(between)
     kind = next((kind for kind in kinds if kind.plural == plural), None)
@@ -124,7 +124,7 @@ def _named(text: str, between: str, kinds: tuple[Kind, ...], flag: str) -> tuple
     return kind, _version(kind, name, flag)
 
 
-def _version(kind: Kind, name: str, flag: str) -> Version:
+def _version(kind: Kind, name: str, flag: str) -> KindVersion:
     version = kind.version(name)
     if version is None:
         names = ", ".join(each.name for each in kind.versions)

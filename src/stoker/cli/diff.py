@@ -157,7 +157,7 @@ def _faults(world: "World") -> list[str]:
 
 def _between(old: "World", new: "World", settings: "OperatorSettings") -> "Comparison":
     """What happens to each workload from one folder to another."""
-    from stoker.compare.between import changes_between
+    from stoker.compare.change import changes_between
     from stoker.offline.surroundings import view_of
 
     return changes_between(view_of(old, settings), view_of(new, settings))

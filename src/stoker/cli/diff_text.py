@@ -81,8 +81,8 @@ def _summary(found: Comparison) -> dict[str, Any]:
     return {
         "changes": [_change(each) for each in found.changes],
         "consolidated": {
-            "objects": [_object(made) for made in found.consolidated],
-            "diffs": _diffs(_files_of(found.consolidated)),
+            "objects": [object_value(made) for made in found.consolidated],
+            "diffs": diff_values(_files_of(found.consolidated)),
         },
     }
 
@@ -98,14 +98,16 @@ def _change(change: Change) -> dict[str, Any]:
         "rejected": change.rejected,
         "unknown": change.unknown,
         "accepted": change.accepted,
+        "discovery": change.discovery,
         "blocked": change.blocked,
         "notes": change.notes,
-        "objects": [_object(made) for made in change.objects],
-        "diffs": _diffs(_files(change)),
+        "objects": [object_value(made) for made in change.objects],
+        "diffs": diff_values(_files(change)),
     }
 
 
-def _object(made: ObjectChange) -> dict[str, Any]:
+def object_value(made: ObjectChange) -> dict[str, Any]:
+    """A change of an object, for programs."""
     return {
         "kind": made.kind,
         "namespace": made.namespace,
@@ -117,5 +119,6 @@ def _object(made: ObjectChange) -> dict[str, Any]:
     }
 
 
-def _diffs(files: Iterable[FileDiff]) -> list[dict[str, Any]]:
+def diff_values(files: Iterable[FileDiff]) -> list[dict[str, Any]]:
+    """Texts that differ, for programs."""
     return [{"name": file.name, "lines": file.lines} for file in files]

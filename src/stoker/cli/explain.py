@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
 
     try:
         kind, namespace, name = object_meant(options.words, options.namespace)
-        settings = flag_settings(options.flag)
+        settings = flag_settings(options.flag, judging=True)
     except StokerError as error:
         return failed(_NAME, error)
     try:

@@ -12,12 +12,13 @@ from stoker.cli.options import TEXT
 from stoker.cli.terminal import harmless
 from stoker.cli.values import print_value
 from stoker.explain.answer import (
-    Access,
+    AccountRights,
+    AgentShare,
     Count,
     EndpointTargets,
     Explanation,
     Foreseen,
-    Match,
+    MatchedObject,
     Search,
     Standing,
     Targets,
@@ -130,6 +131,7 @@ def _title(each: Search) -> str:
 def _search(each: Search, paint: _Paint) -> Iterator[str]:
     yield "not known" if each.targets is None else f"{each.targets} in all"
     yield from _cut([list(_match(match, paint)) for match in each.matches])
+    yield from _cut([[paint(_scraped(one))] for one in each.by_node])
     for found in each.endpoints:
         yield from _endpoint(found, paint)
     known = {f"{port.path}: {port.problem}" for match in each.matches for port in match.ports}
@@ -162,11 +164,19 @@ def _labels(found: Foreseen) -> str:
     return f"{{{labels}}}{number}"
 
 
+def _scraped(each: AgentShare) -> str:
+    """What an agent on a node scrapes, and which of it is not on that node."""
+    who = f"by the agent on {each.node}" if each.node else "by agents, which is not known"
+    some = "" if each.given == each.targets else f"{each.given} of them "
+    given = f", {some}given to it ({few_of(list(each.names))})" if each.given else ""
+    return f"{who}: {each.targets}{given}"
+
+
 def _unreached(each: Unreached) -> str:
     return f"{each.targets} not scraped ({few_of(list(each.names))}): {each.why}"
 
 
-def _match(match: Match, paint: _Paint) -> Iterator[str]:
+def _match(match: MatchedObject, paint: _Paint) -> Iterator[str]:
     yield paint(match.object)
     for port in match.ports:
         count = "not known" if port.targets is None else str(port.targets)
@@ -175,7 +185,7 @@ def _match(match: Match, paint: _Paint) -> Iterator[str]:
             yield f"    {paint(port.problem, _RED)}"
 
 
-def _access(each: Access, paint: _Paint) -> Iterator[str]:
+def _access(each: AccountRights, paint: _Paint) -> Iterator[str]:
     who = f"service account {each.account} of {each.workload}"
     if not each.lacks and not each.unknown:
         yield paint(f"{who}: may see all that it needs", _GREEN)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
-Reader: TypeAlias = Callable[[str, Any], Any]
+FlagReader: TypeAlias = Callable[[str, Any], Any]
 
 _BOOLEANS: Final = {
     **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
@@ -30,12 +30,20 @@ _TERM: Final = re.compile(rf"({_NUMBER})({'|'.join(sorted(_UNITS, key=len, rever
 _DURATION: Final = re.compile(rf"[+-]?(?:0|(?:{_TERM.pattern})+)")
 _QUANTITY: Final = re.compile(rf"\+?{_NUMBER}(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?")
 _LABEL: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
+_SERVER_URL: Final = re.compile(r"https://(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?/?")
 _SUBDOMAIN: Final = re.compile(rf"{_LABEL.pattern}(?:\.{_LABEL.pattern})*")
 
 
 def text(value: str, _: Any = None) -> str:
     """Any text."""
     return value
+
+
+def server_url(value: str, _: Any = None) -> str:
+    """The URL of a server with TLS, without a path."""
+    if value and not _SERVER_URL.fullmatch(value):
+        raise ValueError(f"`{value}` is not a URL such as `https://stoker.monitoring.svc:8443`")
+    return value.removesuffix("/")
 
 
 def boolean(value: str, _: Any = None) -> bool:
@@ -184,7 +192,7 @@ def _without_problem(value: str, problem: str) -> str:
     return value
 
 
-def one_of(*choices: str) -> Reader:
+def one_of(*choices: str) -> FlagReader:
     """One of these words."""
 
     def choice(value: str, _: Any = None) -> str:
@@ -195,7 +203,7 @@ def one_of(*choices: str) -> Reader:
     return choice
 
 
-def some_of(*choices: str) -> Reader:
+def some_of(*choices: str) -> FlagReader:
     """Some of these words, in the order given; the last use of the flag counts."""
 
     def chosen(value: str, _: Any = None) -> tuple[str, ...]:

@@ -11,14 +11,14 @@ from textwrap import wrap
 from typing import Any, Final
 
 from stoker import __version__
-from stoker.cli.flag_table import FLAGS, GROUPS, Flag
+from stoker.cli.flag_table import FLAGS, GROUPS, OperatorFlag
 from stoker.errors import FieldError
 
 
 class Given:
     """The value of every flag by its name, and which of them the command line had."""
 
-    def __init__(self, given: Mapping[str, Any], flags: Mapping[str, Flag] = FLAGS) -> None:
+    def __init__(self, given: Mapping[str, Any], flags: Mapping[str, OperatorFlag] = FLAGS) -> None:
         self.names = frozenset(given)
         self._values = {flag.name: flag.default for flag in flags.values()} | dict(given)
 
@@ -29,7 +29,7 @@ class Given:
 _SHORT: Final = {"h": "help"}
 
 
-def parsed(words: Sequence[str], flags: Mapping[str, Flag] = FLAGS) -> Given:
+def parsed(words: Sequence[str], flags: Mapping[str, OperatorFlag] = FLAGS) -> Given:
     """The values that a command line gives; `FieldError` names the flag that is wrong."""
     given: dict[str, Any] = {}
     for flag, text in _uses(words, flags):
@@ -40,10 +40,12 @@ def parsed(words: Sequence[str], flags: Mapping[str, Flag] = FLAGS) -> Given:
     return Given(given, flags)
 
 
-def _uses(words: Sequence[str], flags: Mapping[str, Flag]) -> Iterator[tuple[Flag, str]]:
+def _uses(
+    words: Sequence[str], flags: Mapping[str, OperatorFlag]
+) -> Iterator[tuple[OperatorFlag, str]]:
     """Each use of a flag with the text of its value."""
     rest = iter(words)
-    last: Flag | None = None
+    last: OperatorFlag | None = None
     for word in rest:
         if word == "--":
             break
@@ -58,7 +60,7 @@ def _uses(words: Sequence[str], flags: Mapping[str, Flag]) -> Iterator[tuple[Fla
         raise _stray(word, None)
 
 
-def _known(name: str, flags: Mapping[str, Flag]) -> Flag:
+def _known(name: str, flags: Mapping[str, OperatorFlag]) -> OperatorFlag:
     flag = flags.get(_SHORT.get(name, name))
     if flag is None:
         from difflib import get_close_matches
@@ -69,14 +71,14 @@ def _known(name: str, flags: Mapping[str, Flag]) -> Flag:
     return flag
 
 
-def _next(rest: Iterator[str], flag: Flag) -> str:
+def _next(rest: Iterator[str], flag: OperatorFlag) -> str:
     text = next(rest, None)
     if text is None:
         raise FieldError(f"--{flag.name}", "needs a value")
     return text
 
 
-def _stray(word: str, last: Flag | None) -> FieldError:
+def _stray(word: str, last: OperatorFlag | None) -> FieldError:
     if last and last.is_switch:
         return FieldError(f"--{last.name}", f"takes its value after an equals sign: ={word}")
     return FieldError("", f"`{word}` belongs to no flag")
@@ -97,7 +99,7 @@ in prometheus-operator.
 """
 
 
-def help_text(usage: str = USAGE, groups: Mapping[str, tuple[Flag, ...]] = GROUPS) -> str:
+def help_text(usage: str = USAGE, groups: Mapping[str, tuple[OperatorFlag, ...]] = GROUPS) -> str:
     """The text of `--help`, by default that of `stoker operator`."""
     parts = [usage]
     for title, flags in groups.items():
@@ -107,7 +109,9 @@ def help_text(usage: str = USAGE, groups: Mapping[str, tuple[Flag, ...]] = GROUP
     return "\n".join(parts)
 
 
-def about(given: Given, usage: str = USAGE, groups: Mapping[str, tuple[Flag, ...]] = GROUPS) -> str:
+def about(
+    given: Given, usage: str = USAGE, groups: Mapping[str, tuple[OperatorFlag, ...]] = GROUPS
+) -> str:
     """What a command prints instead of running: its help or the version; empty if it is to run."""
     if given["help"]:
         return help_text(usage, groups)
@@ -116,7 +120,7 @@ def about(given: Given, usage: str = USAGE, groups: Mapping[str, tuple[Flag, ...
     return f"stoker {__version__}" if given["version"] else ""
 
 
-def _help_of(flag: Flag) -> str:
+def _help_of(flag: OperatorFlag) -> str:
     default = flag.shown or (flag.default if isinstance(flag.default, str) else "")
     text = f"{flag.help} [{default}]" if default else flag.help
     name = f"  --{flag.name}"

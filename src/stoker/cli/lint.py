@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from stoker.offline.linting import Rules
-    from stoker.offline.reports import Entry
+    from stoker.offline.reports import ReportLine
 
 SCHEMA = "stoker/lint/v1"
 _COLOURS = {"error": 31, "warning": 33, "unknown": 36}
@@ -108,12 +108,12 @@ def _rules(options: argparse.Namespace) -> "Rules":
         parse_version(version)
     return Rules(
         strict=options.strict,
-        settings=flag_settings(options.flag),
+        settings=flag_settings(options.flag, judging=True),
         versions=Versions(**{name: version for name, version in given.items() if version}),
     )
 
 
-def _report(entries: "Iterable[Entry]", form: str) -> None:
+def _report(entries: "Iterable[ReportLine]", form: str) -> None:
     """Print the report."""
     from stoker import __version__
     from stoker.offline.reports import github_line, sarif
@@ -128,7 +128,7 @@ def _report(entries: "Iterable[Entry]", form: str) -> None:
             _print(_as_text(entry) if form == TEXT else harmless(github_line(entry)), sys.stdout)
 
 
-def _as_text(entry: "Entry") -> str:
+def _as_text(entry: "ReportLine") -> str:
     place = entry.file + (f":{entry.line}" if entry.line else "")
     document = f"doc {entry.document}" if entry.document else ""
     subject = " ".join(part for part in (place, document, entry.subject) if part)

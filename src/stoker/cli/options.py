@@ -193,8 +193,18 @@ def object_meant(words: Sequence[str], namespace: str | None) -> "tuple[Kind, st
     return kind_meant(kind), inside[0] if inside else namespace or "", name
 
 
-def flag_settings(flags: "Iterable[str]") -> "OperatorSettings":
-    """The settings of an operator that runs with these flags, each with dashes or without."""
-    from stoker.cli.operator_settings import operator_settings
+def flag_settings(flags: "Iterable[str]", *, judging: bool = False) -> "OperatorSettings":
+    """The settings of an operator that runs with these flags, each with dashes or without.
 
-    return operator_settings([f"--{each.lstrip('-')}" for each in flags])
+    With `judging`, for who makes no objects of them: what depends on the place where the operator
+    runs alone, and nobody said, is taken for granted.
+    """
+    from msgspec.structs import replace
+
+    from stoker.cli.operator_settings import operator_settings
+    from stoker.settings import SOME_NODE_SERVER
+
+    found = operator_settings([f"--{each.lstrip('-')}" for each in flags])
+    if not judging or found.objects.node_server:
+        return found
+    return replace(found, objects=replace(found.objects, node_server=SOME_NODE_SERVER))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 
 from stoker.cli.commands import COMMANDS, GO_FLAGS, parser_of
-from stoker.cli.flag_table import GROUPS, Flag
+from stoker.cli.flag_table import GROUPS, OperatorFlag
 from stoker.cli.flags import USAGE
 from stoker.cli.webhook_flags import GROUPS as WEBHOOK_GROUPS
 from stoker.cli.webhook_flags import USAGE as WEBHOOK_USAGE
@@ -109,7 +109,7 @@ def _of_go(command: Command) -> Command:
     )
 
 
-def _flag(flag: Flag) -> Option:
+def _flag(flag: OperatorFlag) -> Option:
     default = flag.shown or (flag.default if isinstance(flag.default, str) else "")
     told = f"{flag.help} [{default}]" if default else flag.help
     metavar = "" if flag.is_switch else "VALUE"

@@ -15,6 +15,11 @@ Objects are those of an operator without flags; --flag gives it some. A workload
 operator does not look after is named, and nothing is made of it. Objects have no owner, as
 nobody knows the UID of a workload that is not in a cluster, unless the manifest has it.
 
+Of an agent with discovery by the operator the configuration has no jobs: each is a file of its own
+on the nodes that have a target of it. With Nodes, and pods and EndpointSlices as in a cluster among
+the manifests, readable/…/portions/NODE/ has what each node gets; otherwise readable/…/jobs/ has all
+jobs. Such an agent needs --flag node-discovery-url=URL.
+
 The folder of --output-dir must be new, empty, or written by an earlier run, whose files are
 replaced; what is for reading lies in readable/, where `kubectl apply -f out/` does not look.
 
@@ -46,7 +51,7 @@ if TYPE_CHECKING:
     from stoker.settings import OperatorSettings
 
 _NAME = "render"
-_GROUPS = ("What it looks after", "What it makes")
+_GROUPS = ("What it looks after", "What it makes", "Node discovery (ours)")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -122,7 +127,7 @@ def _is_meant(metadata: "ObjectMeta", wanted: str | None) -> bool:
 
 def _put_out(made: "list[Rendered]", options: argparse.Namespace) -> None:
     from stoker.offline.folder import write
-    from stoker.offline.readable import files_of, manifest_text, readable_text
+    from stoker.offline.readable import files_of, jobs_text, manifest_text, readable_text
 
     if options.output_dir:
         write(Path(options.output_dir), files_of(made))
@@ -136,5 +141,6 @@ def _put_out(made: "list[Rendered]", options: argparse.Namespace) -> None:
         if options.config_only and each.plan.text:
             # A name is a user's: after a line break it would be a part of the configuration.
             print(f"---\n# {harmless(each.title)}\n{each.plan.text}", end="")
+            print(jobs_text(each.shares), end="")
         for one in each.objects:
             print(text_of(one), end="")

@@ -9,6 +9,7 @@ from stoker.offline.objects import Rendered
 from stoker.offline.world import Refused, World
 from stoker.ref import by_path, ref_of_manifest
 from stoker.validate.verdicts import Outcome
+from stoker.view.wording import counted
 
 
 def summary(world: World, found: Iterable[Rendered]) -> list[str]:
@@ -60,3 +61,6 @@ def _lines(each: Rendered) -> Iterator[str]:
         yield from (f"  ignored   {subject}: {field.path} {field.reason}" for field in fields)
     for ref in map(ref_of_manifest, each.objects):
         yield f"  made      {ref}"
+    for portion in each.shares.nodes or ():
+        told = f"{counted(portion.jobs, 'job')}, {counted(portion.targets, 'target')}"
+        yield f"  node      {portion.node}: {told}"

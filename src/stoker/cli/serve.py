@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
         return failed(_NAME, f"{path}: there is no such folder" if path else "name a folder")
     try:
         where = address(options.address)
-        settings = flag_settings(options.flag)
+        settings = flag_settings(options.flag, judging=True)
         asyncio.run(_serve(path, options, where, settings))
     except ValueError as error:
         return failed(_NAME, f"--address: {error}")
@@ -85,10 +85,11 @@ async def _serve(
     from stoker import logs
     from stoker.errors import FieldError
     from stoker.offline.pages import DirectoryPages
+    from stoker.web.door import OpenDoor
     from stoker.web.page import PageServer
 
     pages = DirectoryPages(path, settings)
-    server = PageServer(pages, where, options.host)
+    server = PageServer(OpenDoor(pages), where, options.host)
     try:
         await server.start()
     except FieldError as error:

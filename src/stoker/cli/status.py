@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
     if options.all_namespaces and options.namespace:
         return failed(_NAME, "-A and -n NS: name one of them")
     try:
-        look = _look(options, flag_settings(options.flag))
+        look = _look(options, flag_settings(options.flag, judging=True))
         found = look()
         printed(found, options.output)
         if options.watch:

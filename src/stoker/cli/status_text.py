@@ -1,6 +1,5 @@
 """How everything is, on a terminal: the sentence, then what is not well in each namespace."""
 
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -9,7 +8,7 @@ from typing import Final
 import msgspec
 
 from stoker.cli.options import TEXT
-from stoker.cli.terminal import harmless
+from stoker.cli.terminal import Line, print_coloured
 from stoker.cli.values import print_value
 from stoker.page.health import UNUSABLE, Health, Space, Trouble
 from stoker.page.wellness import GOOD, PROBLEM
@@ -37,17 +36,13 @@ def printed(found: Health, form: str, *, again: bool = False) -> None:
         print_value(SCHEMA, msgspec.to_builtins(found), form)
         sys.stdout.flush()
         return
-    coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     if again:
         print(_CLEAR if sys.stdout.isatty() else "", end="" if sys.stdout.isatty() else "\n")
-    encoding = sys.stdout.encoding or "utf-8"
-    for line, colour in lines(found):
-        safe = harmless(line).encode(encoding, "backslashreplace").decode(encoding)
-        print(f"\033[{colour}m{safe}\033[0m" if coloured and colour and safe else safe)
+    print_coloured(lines(found))
     sys.stdout.flush()
 
 
-def lines(found: Health) -> Iterator[tuple[str, int]]:
+def lines(found: Health) -> Iterator[Line]:
     """All lines, each with its colour."""
     yield found.headline, {GOOD: _GREEN, PROBLEM: _RED}.get(found.state, _YELLOW)
     for space in found.namespaces:
@@ -71,7 +66,7 @@ def _title(space: Space) -> str:
     return space.namespace + (f" ({bad:,} of {every:,} resources not well)" if every else "")
 
 
-def _told(state: str, reason: str, same: Sequence[Trouble]) -> Iterator[tuple[str, int]]:
+def _told(state: str, reason: str, same: Sequence[Trouble]) -> Iterator[Line]:
     colour = _COLOURS.get(state, _GREY)
     shown = same if len(same) <= _ALIKE else same[:_NAMED]
     for each in shown:

@@ -46,8 +46,8 @@ async def _run(given: "Given", words: Sequence[str]) -> None:
     from stoker.cli.deep_json import allow_deep_json
     from stoker.cli.operator_settings import web_settings
     from stoker.logs import logger
-    from stoker.web.server import Served, WebServer
-    from stoker.web.webhook import Places, Webhook
+    from stoker.web.server import Offer, WebServer
+    from stoker.web.webhook import ApiServerWebhook, Capacity
     from stoker.web.webhook_metrics import WebhookMetrics
 
     allow_deep_json()
@@ -59,12 +59,12 @@ async def _run(given: "Given", words: Sequence[str]) -> None:
     metrics = WebhookMetrics(__version__, reviewer.paths)
     command = (sys.executable, "-m", "stoker.cli.reviewing", *words)
     largest = given["web.max-request-bytes"]
-    webhook = Webhook(reviewer, metrics, command, places=Places(bytes=2 * largest))
+    webhook = ApiServerWebhook(reviewer, metrics, command, places=Capacity(bytes=2 * largest))
     server = WebServer(
         web_settings(given),
         metrics.registry.text,
         lambda: "stopping" if stopping.is_set() else "",
-        served=Served(webhook.routes(), largest),
+        served=Offer(webhook.routes(), largest),
     )
     metrics.counts_connections(lambda: server.turned_away)
     logger("webhook").info("starting", version=__version__)

@@ -8,7 +8,7 @@ from typing import Final
 from stoker.cli import flag_values as read
 from stoker.cli.flag_table import FLAGS as OPERATOR
 from stoker.cli.flag_table import GROUPS as OPERATOR_GROUPS
-from stoker.cli.flag_table import Flag
+from stoker.cli.flag_table import OperatorFlag
 from stoker.web.reviews import PROMQL_OPTIONS
 
 _LARGEST_BODY: Final = 16 * 1024 * 1024
@@ -35,16 +35,16 @@ _WEB: Final = tuple(
     for flag in OPERATOR_GROUPS["Web server"]
 )
 
-GROUPS: Final[dict[str, tuple[Flag, ...]]] = {
+GROUPS: Final[dict[str, tuple[OperatorFlag, ...]]] = {
     "Rules": (
-        Flag(
+        OperatorFlag(
             "name-validation-scheme",
             read.one_of("legacy", "utf8"),
             "Which names of metrics and labels rules may have: legacy (letters, digits, `_` and"
             " `:`) or utf8 (any).",
             "legacy",
         ),
-        Flag(
+        OperatorFlag(
             "promql-options",
             read.some_of(*PROMQL_OPTIONS),
             f"Parts of PromQL that are behind feature flags: {', '.join(PROMQL_OPTIONS)}.",
@@ -54,7 +54,7 @@ GROUPS: Final[dict[str, tuple[Flag, ...]]] = {
     "Limits (ours)": (OPERATOR["resource-limits"],),
     "Web server": (
         *_WEB,
-        Flag(
+        OperatorFlag(
             "web.max-request-bytes",
             read.positive,
             "Largest body that is read; a larger one is refused with 413. A list of objects to"

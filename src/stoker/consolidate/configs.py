@@ -24,7 +24,7 @@ from stoker.generate.relabel import fixed, namespace_steps
 from stoker.generate.scrapeconfig import SCRAPE_CONFIG
 from stoker.generate.servicemonitor import service_monitor_jobs
 from stoker.generate.sharding import PROBED, depends_on_shard, sharding_steps
-from stoker.select.assets import Contents
+from stoker.select.assets import AssetsAtHand
 from stoker.select.choice import Resource
 from stoker.select.workload import Scraper
 
@@ -50,7 +50,7 @@ class Consolidated(Struct, frozen=True):
 
 def consolidated(monitor: Consolidable, terms: Terms = DEFAULT_TERMS) -> Consolidated:
     """The ScrapeConfigs for a monitor under workloads with these terms."""
-    draft = ScraperDraft(terms.scraper, Contents(), monitor.metadata.namespace or "")
+    draft = ScraperDraft(terms.scraper, AssetsAtHand(), monitor.metadata.namespace or "")
     kind = _KINDS[type(monitor)]
     chosen = scrape_class(monitor.spec, draft)
     problems = [*_class_problems(monitor, draft)]

@@ -1,7 +1,8 @@
 """What Prometheus must be allowed to see, so that it finds the targets of a resource.
 
 Prometheus asks the API server with the service account of its pods. Without a permission it finds
-nothing and says so only in its own log, which is why this is told here.
+nothing and says so only in its own log, which is why this is told here. An agent whose targets the
+operator finds asks nothing.
 """
 
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from stoker.api.common import AttachMetadata
 from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
 from stoker.api.scrapeconfig.discovery.kubernetes import KubernetesDiscovery
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
-from stoker.explain.answer import Access
+from stoker.explain.answer import AccountRights
 from stoker.explain.places import places
 from stoker.generate.draft import ScraperDraft
 from stoker.generate.limits import attached_metadata, scrape_class
@@ -41,9 +42,9 @@ _OF_PODS: Final = ("endpoints", "endpointslice", "pod")
 
 def access_of(
     view: View, prometheus: AnyPrometheus, resource: Any, scraper: Scraper
-) -> Access | None:
+) -> AccountRights | None:
     """What a workload may not see of what a resource needs; None if it needs nothing of ours."""
-    if prometheus.spec.apiserver_config is not None:
+    if prometheus.spec.apiserver_config is not None or scraper.portions:
         return None
     name = prometheus.spec.service_account_name or "default"
     account = f"{scraper.namespace}/{name}"
@@ -51,7 +52,7 @@ def access_of(
     if not needs:
         return None
     answers = [(need, view.surroundings.allowed(need)) for need in needs]
-    return Access(
+    return AccountRights(
         workload=str(ref_of(prometheus)),
         account=account,
         lacks=tuple(str(need) for need, answer in answers if answer is False),

@@ -9,7 +9,7 @@ class _Answer(Struct, frozen=True, kw_only=True, rename="camel"):
     """The base of all parts."""
 
 
-class TargetError(_Answer, frozen=True, kw_only=True):
+class ScrapeError(_Answer, frozen=True, kw_only=True):
     """Why targets cannot be scraped, in the words of Prometheus, and how many of them."""
 
     message: str
@@ -21,7 +21,7 @@ class Targets(_Answer, frozen=True, kw_only=True):
 
     discovered: int
     healthy: int
-    errors: tuple[TargetError, ...] = ()
+    errors: tuple[ScrapeError, ...] = ()
     observed_at: str = ""
 
 
@@ -61,11 +61,24 @@ class Unreached(_Answer, frozen=True, kw_only=True):
     names: tuple[str, ...] = ()
 
 
+class AgentShare(_Answer, frozen=True, kw_only=True):
+    """Targets that the agent on a node scrapes; "" for an agent of which nobody can tell the node.
+
+    `given` of them are on no node of an agent, and given to this one; `names` are pods, addresses,
+    or what makes the pods.
+    """
+
+    node: str
+    targets: int
+    given: int = 0
+    names: tuple[str, ...] = ()
+
+
 class PortMatch(_Answer, frozen=True, kw_only=True):
     """What became of one endpoint at one Service or pod; `targets` is None where unknown.
 
     `unreached` are further ones, on nodes where the workload has no pod; `perhaps` says why some
-    may be on such nodes.
+    may be on such nodes. `by_node` is what each agent on a node scrapes, as far as it is known.
     """
 
     path: str
@@ -74,9 +87,10 @@ class PortMatch(_Answer, frozen=True, kw_only=True):
     problem: str = ""
     unreached: tuple[Unreached, ...] = ()
     perhaps: str = ""
+    by_node: tuple[AgentShare, ...] = ()
 
 
-class Match(_Answer, frozen=True, kw_only=True):
+class MatchedObject(_Answer, frozen=True, kw_only=True):
     """A Service or pod that is selected."""
 
     object: str
@@ -126,18 +140,20 @@ class Search(_Answer, frozen=True, kw_only=True):
 
     `problems` say why there are no targets, or fewer than meant, the most serious first. Of an
     agent on nodes, `unreached` are targets where it has no pod, which do not count; `unsure` says
-    why it is not known whether it has one where the others are. `endpoints` is what relabeling
-    makes of the targets of each endpoint, where that can be told.
+    why it is not known whether it has one where the others are; `by_node` is what each agent
+    scrapes, before relabeling. `endpoints` is what relabeling makes of the targets of each
+    endpoint, where that can be told.
     """
 
     workloads: tuple[str, ...]
     looks_in: str = ""
-    matches: tuple[Match, ...] = ()
+    matches: tuple[MatchedObject, ...] = ()
     targets: int | None = None
     problems: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     unreached: tuple[Unreached, ...] = ()
     unsure: str = ""
+    by_node: tuple[AgentShare, ...] = ()
     endpoints: tuple[EndpointTargets, ...] = ()
 
     @property
@@ -147,7 +163,7 @@ class Search(_Answer, frozen=True, kw_only=True):
         return None if self.targets is None else self.targets + lost
 
 
-class Access(_Answer, frozen=True, kw_only=True):
+class AccountRights(_Answer, frozen=True, kw_only=True):
     """What a workload's service account may not do, or what is not known about that."""
 
     workload: str
@@ -179,7 +195,7 @@ class Explanation(_Answer, frozen=True, kw_only=True):
     headline: str
     standings: tuple[Standing, ...] = ()
     searches: tuple[Search, ...] = ()
-    access: tuple[Access, ...] = ()
+    access: tuple[AccountRights, ...] = ()
     job: str = ""
     counts: tuple[Count, ...] = ()
     rejected: tuple[str, ...] = ()

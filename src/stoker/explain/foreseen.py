@@ -25,8 +25,8 @@ from stoker.generate.sharding import sharding_steps
 from stoker.select.labels import selector_of
 from stoker.select.workload import Scraper
 from stoker.targets.discovery import CannotTellError
-from stoker.targets.job import Budget, Defaults, Job, Outcome, job_of, outcomes
-from stoker.targets.objects import World, by_place
+from stoker.targets.job import Budget, Defaults, Job, TargetOutcome, job_of, outcomes
+from stoker.targets.objects import TargetSources, by_place
 from stoker.targets.steps import Step
 from stoker.view.masked import Masked
 from stoker.view.objects import slices_of
@@ -98,7 +98,7 @@ def _words(dropped: Dropped) -> str:
 class _Known(Struct, frozen=True):
     """What targets are made of, with the samples by namespace and name."""
 
-    world: World
+    world: TargetSources
     samples: Mapping[tuple[str, str], Sample]
 
     @property
@@ -143,7 +143,7 @@ def _known(view: View, monitor: AnyMonitor, scraper: Scraper) -> _Known:
     return replace(known, world=world)
 
 
-def _selected(world: World, service: Any, selector: Any) -> list[Any]:
+def _selected(world: TargetSources, service: Any, selector: Any) -> list[Any]:
     found = world.pods.get(service.namespace, {}).values()
     return [each for each in found if selector and selector.matches(each.labels)]
 
@@ -160,7 +160,7 @@ def _of_samples(groups: Iterable[Any]) -> _Known:
         made = sample_of(group, number)
         if made:
             samples[made.pod.namespace, made.pod.name] = made
-    return _Known(World(pods=by_place(each.pod for each in samples.values())), samples)
+    return _Known(TargetSources(pods=by_place(each.pod for each in samples.values())), samples)
 
 
 # --- The jobs -------------------------------------------------------------------------------------
@@ -235,10 +235,10 @@ def _owners(of: JobSource, own: Sequence[Any], path: str, count: int) -> _Steps:
 
 
 def _endpoint(
-    path: str, every: Iterable[Outcome], job: Job, known: _Known, owners: _Steps
+    path: str, every: Iterable[TargetOutcome], job: Job, known: _Known, owners: _Steps
 ) -> EndpointTargets:
-    stays: dict[frozenset[tuple[str, str]], tuple[Outcome, Sample | None]] = {}
-    dropped: dict[int, list[tuple[Outcome, Sample | None]]] = {}
+    stays: dict[frozenset[tuple[str, str]], tuple[TargetOutcome, Sample | None]] = {}
+    dropped: dict[int, list[tuple[TargetOutcome, Sample | None]]] = {}
     refused: dict[str, None] = {}
     candidates: list[int | None] = []
     for each in every:
@@ -265,14 +265,14 @@ def _endpoint(
     )
 
 
-def _sample(found: Outcome, known: _Known) -> Sample | None:
+def _sample(found: TargetOutcome, known: _Known) -> Sample | None:
     """The pod that a candidate is made of, if it is one."""
     labels = found.discovered
     namespace = labels.get("__meta_kubernetes_namespace", "")
     return known.samples.get((namespace, labels.get("__meta_kubernetes_pod_name", "")))
 
 
-def _count(found: Outcome, sample: Sample | None) -> int | None:
+def _count(found: TargetOutcome, sample: Sample | None) -> int | None:
     """How many targets one is: where nothing of it is the pod's own, all pods are one target."""
     if sample is None or not sample.stands_in(found.labels.values()):
         return 1
@@ -285,7 +285,7 @@ def _sum(counts: Iterable[int | None]) -> int | None:
     return sum(known) if len(known) == len(found) else None
 
 
-def _example(found: Outcome, sample: Sample | None) -> Foreseen:
+def _example(found: TargetOutcome, sample: Sample | None) -> Foreseen:
     labels = (
         Label(name=name, value=sample.told(value) if sample else value)
         for name, value in sorted(found.public.items())
@@ -293,7 +293,9 @@ def _example(found: Outcome, sample: Sample | None) -> Foreseen:
     return Foreseen(labels=tuple(labels), count=_count(found, sample))
 
 
-def _dropped(path: str, step: Step, found: Sequence[tuple[Outcome, Sample | None]]) -> Dropped:
+def _dropped(
+    path: str, step: Step, found: Sequence[tuple[TargetOutcome, Sample | None]]
+) -> Dropped:
     first, sample = found[0]
     value = step.value(first.labels)[:100]
     return Dropped(

@@ -15,7 +15,7 @@ from stoker.select.choice import Resource
 from stoker.select.workload import AnyPrometheus, Workload, scraper_of
 from stoker.view.view import View
 
-Idle: TypeAlias = tuple[Ref, str]
+Fruitless: TypeAlias = tuple[Ref, str]
 
 
 def idle_of(view: View, made: Plan) -> Mapping[Ref, str]:
@@ -26,7 +26,7 @@ def idle_of(view: View, made: Plan) -> Mapping[Ref, str]:
     return dict(idle_among(view, made.workload, used))
 
 
-def idle_among(view: View, workload: Workload, used: Iterable[Resource]) -> Iterator[Idle]:
+def idle_among(view: View, workload: Workload, used: Iterable[Resource]) -> Iterator[Fruitless]:
     """Those for which a workload surely finds nothing, and why."""
     if not isinstance(workload, AnyPrometheus):
         return

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from functools import partial
 
 from stoker.api.monitors import PodEndpoint, PodMonitor
-from stoker.explain.answer import Match, PortMatch, Search
+from stoker.explain.answer import MatchedObject, PortMatch, Search
 from stoker.explain.nearness import near_miss
 from stoker.explain.places import everywhere, place_words, places, restricted
 from stoker.explain.ports import Wanted, missing_at_containers, wanted_of_pod
@@ -53,13 +53,13 @@ def _instead(
     return near_miss(selector, found.items)
 
 
-def _match(pod: PodGroup, endpoints: Iterable[PodEndpoint], reach: Reach | None) -> Match:
+def _match(pod: PodGroup, endpoints: Iterable[PodEndpoint], reach: Reach | None) -> MatchedObject:
     wanted = [wanted_of_pod(each, index) for index, each in enumerate(endpoints)]
     ports = (
         _port_match(pod, one, each.filter_running, reach)
         for one, each in zip(wanted, endpoints, strict=True)
     )
-    return Match(object=pod.title, ports=tuple(ports))
+    return MatchedObject(object=pod.title, ports=tuple(ports))
 
 
 def _port_match(
@@ -81,6 +81,7 @@ def _port_match(
         problem=problem,
         unreached=own.unreached,
         perhaps=own.perhaps,
+        by_node=own.by_node,
     )
 
 

@@ -1,7 +1,7 @@
 """The targets of a Probe: a list, or the hosts and paths of Ingresses."""
 
 from stoker.api.monitors import IngressTargets, Probe
-from stoker.explain.answer import Match, PortMatch, Search
+from stoker.explain.answer import MatchedObject, PortMatch, Search
 from stoker.explain.nearness import near_miss
 from stoker.explain.places import everywhere, place_words, places, restricted
 from stoker.explain.reach import Reach
@@ -38,7 +38,10 @@ def _ingresses(view: View, wanted: IngressTargets, own: str, scraper: Scraper) -
         path = "spec.targets.ingress"
         return with_matches(
             base,
-            tuple(Match(object=each.title, ports=(_port_match(each, path),)) for each in chosen),
+            tuple(
+                MatchedObject(object=each.title, ports=(_port_match(each, path),))
+                for each in chosen
+            ),
         )
     if found.unknown:
         return Search(workloads=(), looks_in=base.looks_in, notes=(found.unknown, *notes))

@@ -23,7 +23,7 @@ _OLD: Final = "the CRDs of the cluster do not know it"
 MISSPELT: Final = "there is no such field"
 
 
-class Loss(Struct, frozen=True):
+class PrunedField(Struct, frozen=True):
     """A field that was applied and is not there, and why."""
 
     path: str
@@ -33,7 +33,7 @@ class Loss(Struct, frozen=True):
         return f"{self.path} was applied, but dropped: {self.reason}"
 
 
-def losses(found: Workload | Resource) -> list[Loss]:
+def losses(found: Workload | Resource) -> list[PrunedField]:
     """What of an object was applied and is not there."""
     applied = _applied(found)
     version = version_of(found.api_version or "", type(found).__name__)
@@ -42,7 +42,7 @@ def losses(found: Workload | Resource) -> list[Loss]:
         return []
     paths = list(_lost(applied.get("spec"), msgspec.to_builtins(found.spec), "spec"))
     misspelt = {each.path for each in admit(version, applied).unknown} if paths else set()
-    return [Loss(path, MISSPELT if path in misspelt else _OLD) for path in paths]
+    return [PrunedField(path, MISSPELT if path in misspelt else _OLD) for path in paths]
 
 
 def _applied(found: Workload | Resource) -> dict[str, Any] | None:

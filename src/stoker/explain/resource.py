@@ -7,9 +7,16 @@ from msgspec.structs import replace
 from stoker.api.kinds import WORKLOADS
 from stoker.api.rules import PrometheusRule
 from stoker.explain.access import access_of
-from stoker.explain.answer import Access, Explanation, Search, Standing
+from stoker.explain.answer import AccountRights, Explanation, Search, Standing
 from stoker.explain.pruned import MISSPELT, losses
-from stoker.explain.reach import reach_of, scraped_by_nobody, unreached_words
+from stoker.explain.reach import (
+    Reach,
+    given_words,
+    reach_of,
+    scraped_by_nobody,
+    strays_words,
+    unreached_words,
+)
 from stoker.explain.remarks import remark
 from stoker.explain.selecting import can_select
 from stoker.explain.standings import standings
@@ -17,7 +24,7 @@ from stoker.explain.targets import search_of
 from stoker.generate.fragments import jobs_of
 from stoker.ref import ref_of
 from stoker.select.choice import AlertmanagerConfig, Monitor, Resource
-from stoker.select.workload import AnyPrometheus, Workload, scraper_of
+from stoker.select.workload import AnyPrometheus, Scraper, Workload, scraper_of
 from stoker.view.masked import Masked
 from stoker.view.reconciled import AT_REST, is_at_rest
 from stoker.view.states import State
@@ -116,7 +123,7 @@ def _nothing_runs(found: list[tuple[Workload, Standing]]) -> str:
     return f"selected by {using[0][1].workload}, but nothing runs there: its {AT_REST}"
 
 
-def _target_problem(searches: Sequence[Search], access: Iterable[Access]) -> str:
+def _target_problem(searches: Sequence[Search], access: Iterable[AccountRights]) -> str:
     """Why nothing is scraped although it is selected, or not by all; empty if something may be."""
     lacking = next((each for each in access if each.lacks), None)
     if lacking:
@@ -184,7 +191,8 @@ def _summary(resource: Resource, told: tuple[Standing, ...], searches: tuple[Sea
     if searches and all(each.unsure for each in searches):
         unsure = f"whether an agent is where they are is not known: {searches[0].unsure}"
         return f"selected by {by}: {number}; {unsure}"
-    return f"scraped by {by}: {number}"
+    given = dict.fromkeys(filter(None, map(given_words, searches)))
+    return ", ".join((f"scraped by {by}: {number}", *given))
 
 
 def _users(told: tuple[Standing, ...]) -> str:
@@ -232,7 +240,7 @@ def _searches(
 
 def _accesses(
     view: View, resource: Resource, scrapers: Iterable[AnyPrometheus]
-) -> Iterator[Access]:
+) -> Iterator[AccountRights]:
     for prometheus in scrapers:
         scraper = scraper_of(prometheus, view.capabilities)
         access = access_of(view, prometheus, resource, scraper)
@@ -246,9 +254,19 @@ def _notes(view: View, scrapers: Iterable[AnyPrometheus]) -> Iterator[str]:
         if shards > 1:
             yield f"{ref_of(prometheus)} divides the targets among {shards} shards"
         if reach := reach_of(view, prometheus):
-            yield f"each pod of {ref_of(prometheus)} scrapes the targets of its own node"
-            if not reach.unknown:
-                yield f"{ref_of(prometheus)} {reach.words}"
+            yield from _notes_on_nodes(prometheus, scraper_of(prometheus, view.capabilities), reach)
+
+
+def _notes_on_nodes(prometheus: AnyPrometheus, scraper: Scraper, reach: Reach) -> Iterator[str]:
+    title = ref_of(prometheus)
+    yield f"each pod of {title} scrapes the targets of its own node"
+    if not reach.unknown:
+        yield f"{title} {reach.words}"
+    if scraper.portions:
+        found = f"the operator finds its targets, {strays_words(scraper)}"
+        yield f"{title} needs no permission: {found}"
+    if reach.spread and reach.unsure:
+        yield f"which agents of {title} are ready is not known: {reach.unsure}"
 
 
 def _job(view: View, resource: Resource, owners: list[Workload]) -> str:
@@ -260,5 +278,5 @@ def _job(view: View, resource: Resource, owners: list[Workload]) -> str:
         return "".join(text for each in files for text in each.values())
     if isinstance(resource, Monitor) and isinstance(first, AnyPrometheus):
         scraper = scraper_of(first, view.capabilities)
-        return jobs_of(resource, scraper, Masked(view.assets), view.stand_ins).text
+        return jobs_of(resource, scraper, Masked(view.assets), view.stand_ins).shown
     return ""

@@ -23,14 +23,14 @@ from stoker.select.namespaces import scope_of
 from stoker.select.workload import AnyPrometheus, Workload, scraper_of
 from stoker.validate.findings import json_name
 from stoker.view.not_ours import not_managed, out_of_scope
-from stoker.view.states import Cause, Reason
+from stoker.view.states import Cause, WhyNot
 from stoker.view.view import View
 from stoker.view.wording import asked_for, failing, present
 
 _KINDS: Final = {kind.name: kind for kind in SELECTED_KINDS}
 
 
-def first_reason(view: View, owner: Workload, resource: Resource) -> tuple[int, Reason | None]:
+def first_reason(view: View, owner: Workload, resource: Resource) -> tuple[int, WhyNot | None]:
     """Why a workload does not select a resource, and how many checks it passed; None if it does."""
     checks = _CHECKS_OF_NAMED if _is_named(owner, resource) else _CHECKS
     for passed, check in enumerate(checks):
@@ -55,43 +55,43 @@ def _is_named(owner: Workload, resource: Resource) -> bool:
 # --- The workload and the resource ----------------------------------------------------------------
 
 
-def _not_managed(view: View, owner: Workload, _resource: Resource) -> Reason | None:
+def _not_managed(view: View, owner: Workload, _resource: Resource) -> WhyNot | None:
     return not_managed(view, owner)
 
 
-def _resource_out_of_sight(view: View, _: Workload, resource: Resource) -> Reason | None:
+def _resource_out_of_sight(view: View, _: Workload, resource: Resource) -> WhyNot | None:
     kind, namespace = type(resource).__name__, resource.metadata.namespace or ""
     scope = scope_of(kind, view.settings.namespaces)
     if scope.covers(namespace):
         return None
     text = out_of_scope(kind, namespace, scope)
-    return Reason(Cause.NAMESPACE_NOT_WATCHED, text)
+    return WhyNot(Cause.NAMESPACE_NOT_WATCHED, text)
 
 
-def _not_its_kind(view: View, owner: Workload, resource: Resource) -> Reason | None:
+def _not_its_kind(view: View, owner: Workload, resource: Resource) -> WhyNot | None:
     kind = _KINDS[type(resource).__name__]
     if isinstance(owner, AnyPrometheus):
         workload = scraper_of(owner, view.capabilities)
         if workload.daemon_set and kind.name not in kinds_of(workload):
             text = f"an agent on every node (mode DaemonSet) takes no {kind.name} objects"
-            return Reason(Cause.KIND_NOT_SELECTED, text)
+            return WhyNot(Cause.KIND_NOT_SELECTED, text)
     if getattr(owner.spec, kind.selector) is None:
         path = _path(owner, kind.selector)
         for lost in losses(owner):
             if lost.path == path:
-                return Reason(Cause.PRUNED, str(lost))
+                return WhyNot(Cause.PRUNED, str(lost))
         text = f"{path} is not set, which selects nothing; `{{}}` is all"
-        return Reason(Cause.KIND_NOT_SELECTED, text)
+        return WhyNot(Cause.KIND_NOT_SELECTED, text)
     return None
 
 
-def _other_labels(_view: View, owner: Workload, resource: Resource) -> Reason | None:
+def _other_labels(_view: View, owner: Workload, resource: Resource) -> WhyNot | None:
     kind = _KINDS[type(resource).__name__]
     labels = resource.metadata.labels or {}
     return _mismatch(owner, kind.selector, labels, f"the {kind.name}", Cause.LABELS)
 
 
-def _own_namespace_only(_view: View, owner: Workload, resource: Resource) -> Reason | None:
+def _own_namespace_only(_view: View, owner: Workload, resource: Resource) -> WhyNot | None:
     kind = _KINDS[type(resource).__name__]
     own = owner.metadata.namespace or ""
     selective = getattr(owner.spec, kind.namespace_selector) is not None
@@ -99,10 +99,10 @@ def _own_namespace_only(_view: View, owner: Workload, resource: Resource) -> Rea
         return None
     path = _path(owner, kind.namespace_selector)
     text = f"{path} is not set, so it looks in its own namespace {own} alone; `{{}}` is all"
-    return Reason(Cause.OWN_NAMESPACE_ONLY, text)
+    return WhyNot(Cause.OWN_NAMESPACE_ONLY, text)
 
 
-def _other_namespace(view: View, owner: Workload, resource: Resource) -> Reason | None:
+def _other_namespace(view: View, owner: Workload, resource: Resource) -> WhyNot | None:
     attribute = _KINDS[type(resource).__name__].namespace_selector
     if getattr(owner.spec, attribute) is None:
         return None
@@ -112,40 +112,40 @@ def _other_namespace(view: View, owner: Workload, resource: Resource) -> Reason 
     whose = f"namespace {namespace}"
     reason = _mismatch(owner, attribute, known, whose, Cause.NAMESPACE_LABELS)
     if reason and labels is None and view.labels_unknown:
-        return Reason(reason.cause, f"{reason.text} ({view.labels_unknown})")
+        return WhyNot(reason.cause, f"{reason.text} ({view.labels_unknown})")
     return reason
 
 
 def _mismatch(
     owner: Workload, attribute: str, labels: Mapping[str, str], whose: str, cause: Cause
-) -> Reason | None:
+) -> WhyNot | None:
     """The first requirement of a selector that labels do not meet."""
     declared: LabelSelector | None = getattr(owner.spec, attribute)
     path = _path(owner, attribute)
     wrong = next(problems(declared, path), None)
     if wrong:
-        return Reason(Cause.INVALID_SELECTOR, f"{wrong.path}: {wrong.message}; it selects nothing")
+        return WhyNot(Cause.INVALID_SELECTOR, f"{wrong.path}: {wrong.message}; it selects nothing")
     missed = failing(selector_of(declared), labels)
     if not missed:
         return None
     text = f"{path} asks for {asked_for(missed[0])}; {whose} {present(missed[0], labels)}"
-    return Reason(cause, text)
+    return WhyNot(cause, text)
 
 
 def _path(owner: Workload, attribute: str) -> str:
     return f"spec.{json_name(owner.spec, attribute)}"
 
 
-def _stands_in(_view: View, _owner: Workload, resource: Resource) -> Reason | None:
+def _stands_in(_view: View, _owner: Workload, resource: Resource) -> WhyNot | None:
     behind = monitor_behind(resource.metadata) if isinstance(resource, ScrapeConfig) else None
     if behind is None:
         return None
     of = f"{behind.kind} `{behind.name}`"
     text = f"it stands in for {of}, which workloads select in its place: ask for that"
-    return Reason(Cause.STANDS_IN, text)
+    return WhyNot(Cause.STANDS_IN, text)
 
 
-_CHECKS: Final[tuple[Callable[[View, Workload, Resource], Reason | None], ...]] = (
+_CHECKS: Final[tuple[Callable[[View, Workload, Resource], WhyNot | None], ...]] = (
     _not_managed,
     _not_its_kind,
     _stands_in,

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from stoker.api.monitors import ServiceEndpoint, ServiceMonitor
-from stoker.explain.answer import Match, PortMatch, Search
+from stoker.explain.answer import MatchedObject, PortMatch, Search
 from stoker.explain.nearness import near_miss
 from stoker.explain.places import everywhere, place_words, places, restricted
 from stoker.explain.ports import (
@@ -21,6 +21,7 @@ from stoker.explain.ports import (
     wanted_of_service,
 )
 from stoker.explain.reach import Reach, Share, Spot, share, spot_of, sure_of, together
+from stoker.portions.strays import stray_endpoint
 from stoker.select.labels import Selector, selector_of
 from stoker.select.workload import Scraper
 from stoker.targets.objects import ContainerPort, Endpoint, EndpointSlice, Service, ServicePort
@@ -102,7 +103,7 @@ def without_endpoints(path: str) -> Search:
 
 
 def with_matches(
-    base: Search, matches: tuple[Match, ...], reach: Reach | None = None, unknown: str = ""
+    base: Search, matches: tuple[MatchedObject, ...], reach: Reach | None = None, unknown: str = ""
 ) -> Search:
     """A search with what was found, counted; `unknown` says why that may be impossible."""
     ports = [port for match in matches for port in match.ports]
@@ -171,13 +172,13 @@ def _instead(
 
 def _match(
     view: View, service: Service, endpoints: Iterable[ServiceEndpoint], reach: Reach | None
-) -> Match:
+) -> MatchedObject:
     behind = _backing(view, service)
     ports = tuple(
         _port_match(service, wanted_of_service(each, index), behind, each.filter_running, reach)
         for index, each in enumerate(endpoints)
     )
-    return Match(object=service.title, ports=ports)
+    return MatchedObject(object=service.title, ports=ports)
 
 
 def _port_match(
@@ -204,6 +205,7 @@ def _port_match(
         problem=problem,
         unreached=own.unreached,
         perhaps=own.perhaps,
+        by_node=own.by_node,
     )
 
 
@@ -266,7 +268,10 @@ def _spot(endpoint: Endpoint, pod: PodGroup | None) -> Spot:
     """Where the addresses of an endpoint are: on its own node, else on that of its pod."""
     addresses = endpoint.addresses or ()
     node = endpoint.node_name or ((pod.nodes or ("",))[0] if pod else "")
-    return Spot((node,) * len(addresses), (pod.title,) if pod else addresses)
+    ref = endpoint.target_ref
+    is_pod = ref is not None and ref.kind == "Pod"
+    strays = tuple(stray_endpoint(endpoint)) * (len(addresses) if is_pod else 1)
+    return Spot((node,) * len(addresses), (pod.title,) if pod else addresses, strays=strays)
 
 
 def _from_pods(view: View, service: Service, pods: Listing[PodGroup]) -> _Backing:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from stoker.errors import UnknownError
-from stoker.explain.answer import Standing, TargetError, Targets
+from stoker.explain.answer import ScrapeError, Standing, Targets
 from stoker.explain.nearness import distance
 from stoker.explain.selecting import can_select, first_reason
 from stoker.plan import Plan
@@ -12,7 +12,7 @@ from stoker.select.choice import UNMANAGED, Resource, choices, is_unmanaged
 from stoker.select.workload import Workload
 from stoker.validate.verdicts import Outcome, Verdict
 from stoker.view.reconciled import fatal_among, why_not_reconciled
-from stoker.view.states import Cause, Reason, State, binding_of
+from stoker.view.states import Cause, State, WhyNot, binding_of
 from stoker.view.view import View
 
 _ACCEPTED = "Accepted=True"
@@ -40,7 +40,7 @@ def _miss(workload: Workload, resource: Resource) -> float:
     return distance(wanted.labels, resource.metadata.labels or {}) if wanted else 1.0
 
 
-def _passed_over(workload: Workload, reason: Reason) -> Standing:
+def _passed_over(workload: Workload, reason: WhyNot) -> Standing:
     return Standing(
         workload=str(ref_of(workload)),
         version=workload.spec.version or "",
@@ -57,7 +57,7 @@ def _judged(view: View, workload: Workload, resource: Resource) -> Standing:
     reported = _reported(workload, resource)
     if state is State.UNCLEAR and reported == _ACCEPTED:
         # The operator may read more than we.
-        state, reason = State.USED, Reason(Cause.NONE, "")
+        state, reason = State.USED, WhyNot(Cause.NONE, "")
     ignored = found.ignored.get(ref_of(resource), ())
     return Standing(
         workload=str(ref_of(workload)),
@@ -73,20 +73,20 @@ def _judged(view: View, workload: Workload, resource: Resource) -> Standing:
     )
 
 
-def _outcome(view: View, found: Plan, verdict: Verdict | None, unread: str) -> tuple[State, Reason]:
+def _outcome(view: View, found: Plan, verdict: Verdict | None, unread: str) -> tuple[State, WhyNot]:
     workload = found.workload
     if verdict and verdict.findings:
         if verdict.outcome is Outcome.UNKNOWN:
             told = f"cannot be judged from here: {verdict.first}"
-            return State.UNCLEAR, Reason(Cause.UNREADABLE, told)
-        return State.REJECTED, Reason(Cause.REJECTED, str(verdict.first))
+            return State.UNCLEAR, WhyNot(Cause.UNREADABLE, told)
+        return State.REJECTED, WhyNot(Cause.REJECTED, str(verdict.first))
     if workload.spec.paused:
-        return State.HELD, Reason(Cause.PAUSED, _PAUSED)
+        return State.HELD, WhyNot(Cause.PAUSED, _PAUSED)
     if problem := _problem(found, unread):
-        return State.HELD, Reason(Cause.WORKLOAD_PROBLEM, f"the workload {problem}")
+        return State.HELD, WhyNot(Cause.WORKLOAD_PROBLEM, f"the workload {problem}")
     if is_unmanaged(workload, view.settings):
-        return State.HELD, Reason(Cause.UNMANAGED, UNMANAGED)
-    return State.USED, Reason(Cause.NONE, "")
+        return State.HELD, WhyNot(Cause.UNMANAGED, UNMANAGED)
+    return State.USED, WhyNot(Cause.NONE, "")
 
 
 def _problem(found: Plan, unread: str) -> str:
@@ -121,7 +121,7 @@ def _targets(workload: Workload, resource: Resource) -> Targets | None:
     found = binding.targets if binding else None
     if found is None:
         return None
-    errors = (TargetError(message=e.message, count=e.count) for e in found.errors or ())
+    errors = (ScrapeError(message=e.message, count=e.count) for e in found.errors or ())
     return Targets(
         discovered=found.discovered,
         healthy=found.healthy,

@@ -11,7 +11,7 @@ from stoker.errors import UnknownError
 from stoker.explain.answer import Count, Explanation
 from stoker.explain.idle import idle_of
 from stoker.explain.pruned import MISSPELT
-from stoker.explain.reach import reach_of
+from stoker.explain.reach import reach_of, strays_words
 from stoker.plan import OWN, Plan, in_sight
 from stoker.ref import Ref, ref_of
 from stoker.select.choice import (
@@ -23,7 +23,7 @@ from stoker.select.choice import (
     chosen,
     is_unmanaged,
 )
-from stoker.select.workload import AnyPrometheus, Workload
+from stoker.select.workload import AnyPrometheus, Workload, scraper_of
 from stoker.validate.findings import Finding, json_name
 from stoker.validate.verdicts import Outcome, Verdict
 from stoker.view.not_ours import not_managed
@@ -147,7 +147,8 @@ def _in_short(view: View, owner: Workload) -> str:
     reach = reach_of(view, owner) if isinstance(owner, AnyPrometheus) else None
     if reach is None or not reach.without:
         return ""
-    return f"; it covers {len(reach.nodes) - len(reach.without)} of {len(reach.nodes)} nodes"
+    covered = f"; it covers {len(reach.nodes) - len(reach.without)} of {len(reach.nodes)} nodes"
+    return f"{covered}, and shares what is on the others" if reach.spread else covered
 
 
 def counts_of(owner: Workload, tally: Tally) -> tuple[Count, ...]:
@@ -226,6 +227,10 @@ def _notes(view: View, found: Plan, tally: Tally) -> Iterator[str]:
     reach = reach_of(view, workload) if isinstance(workload, AnyPrometheus) else None
     if reach and not reach.unknown:
         yield reach.words
+    if reach and isinstance(workload, AnyPrometheus):
+        scraper = scraper_of(workload, view.capabilities)
+        if scraper.portions:
+            yield f"needs no permission: the operator finds its targets, {strays_words(scraper)}"
     if workload.spec.paused and tally.problem:
         yield f"once it is not paused, it cannot be reconciled: {tally.problem}"
     ref = ref_of(workload)

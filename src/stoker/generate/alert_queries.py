@@ -14,14 +14,14 @@ from stoker.api.rules import Rule, RuleGroup
 from stoker.errors import OverBudgetError
 from stoker.golang.calls import Call, calls
 from stoker.golang.literals import quoted, unquoted
-from stoker.golang.template import RefusedError
+from stoker.golang.template import RefusedTemplateError
 from stoker.promql import ParseError, enforce_label, parse, to_text
 from stoker.validate.budget import Meter, stopped
 from stoker.validate.findings import Finding, Reason
 from stoker.validate.rules import RuleReader
 from stoker.validate.templates import alert_setting
 
-Texts: TypeAlias = dict[str, str] | None
+AlertTexts: TypeAlias = dict[str, str] | None
 
 _QUERY: Final = "query"
 
@@ -59,7 +59,7 @@ class Hold:
             return group
         return replace(group, labels=self._texts(group.labels, "", f"{path}.labels"))
 
-    def _texts(self, texts: Texts, alert: str | None, path: str) -> Texts:
+    def _texts(self, texts: AlertTexts, alert: str | None, path: str) -> AlertTexts:
         if not texts:
             return texts
         return {name: self._text(text, alert, f"{path}[{name}]") for name, text in texts.items()}
@@ -77,7 +77,7 @@ class Hold:
                 place = end
         except OverBudgetError as error:
             self.findings.append(stopped(error))
-        except (RefusedError, _CannotError) as error:
+        except (RefusedTemplateError, _CannotError) as error:
             self.findings.append(Finding(path, Reason.INVALID_VALUE, f"as a template: {error}"))
         return "".join((*parts, text[place:]))
 

@@ -31,6 +31,7 @@ class Draft(Reading):
 
     version   that of the program that will read the configuration
     ignored   the fields that were left out, each with the reason
+    files     the names of the files that were referred to, in order
     """
 
     counted_as = "configuration-bytes"
@@ -47,11 +48,15 @@ class Draft(Reading):
         super().__init__(assets, namespace, limits)
         self.version = version
         self.ignored: list[Ignored] = []
+        self.files: dict[str, None] = {}
 
     def file(self, reference: Reference | None) -> str | None:
         """The path of the file that will hold the value behind a reference."""
         source = source_of(reference, self.namespace)
-        return f"{self.directory}/{source.file_name}" if source else None
+        if source is None:
+            return None
+        self.files[source.file_name] = None
+        return f"{self.directory}/{source.file_name}"
 
     def ignore(self, path: str, reason: str) -> None:
         """Note that a field was left out."""

@@ -28,7 +28,7 @@ Write: TypeAlias = Callable[[Any, Any, str], Any]
 """Turns the value of a field, with the draft and the field's path, into what is written."""
 Read: TypeAlias = Callable[[Any, str], Any]
 """Turns what stands at a path of a user's own file into what is written."""
-Check: TypeAlias = Callable[[Block, Version, str], None]
+TextCheck: TypeAlias = Callable[[Block, Version, str], None]
 """A FieldError where members do not go together."""
 
 
@@ -97,9 +97,9 @@ class Section(Struct, frozen=True):
     """
 
     members: Table
-    given: tuple[Check, ...] = ()
-    checks: tuple[Check, ...] = ()
-    needs: tuple[Check, ...] = ()
+    given: tuple[TextCheck, ...] = ()
+    checks: tuple[TextCheck, ...] = ()
+    needs: tuple[TextCheck, ...] = ()
     write: Write | None = None
 
 

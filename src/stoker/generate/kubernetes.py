@@ -93,7 +93,7 @@ _NODE_SELECTOR: Final = Member("selectors", since="3.11.0")
 def _of_attached(block: Block, draft: ScraperDraft) -> list[Block]:
     """What keeps an agent on a node from watching all nodes for the labels of its own."""
     attached = (block.get("attach_metadata") or {}).get("node")
-    if not (attached and draft.scraper.daemon_set and block["role"] == POD):
+    if not (attached and draft.scraper.looks_at_own_node and block["role"] == POD):
         return []
     known = _NODE_SELECTOR.known_to(draft.version)
     return role_selector(NODE, field=_NODE_ITSELF) if known else []

@@ -1,6 +1,6 @@
 """Scrape jobs of PodMonitors: targets are ports of pods.
 
-Under a DaemonSet each agent watches the pods of its own node only.
+Under a DaemonSet each agent watches the pods of its own node only, if it watches any.
 """
 
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ def _discovery(spec: PodMonitorSpec, of: JobSource) -> Block:
         namespaces_of(spec.namespace_selector, draft),
         draft,
         attach=attached_metadata(spec.attach_metadata, of.chosen, draft),
-        selectors=role_selector(POD, labels, OWN_NODE if draft.scraper.daemon_set else ""),
+        selectors=role_selector(POD, labels, OWN_NODE if draft.scraper.looks_at_own_node else ""),
     )
 
 

@@ -6,7 +6,7 @@ request itself goes to the prober.
 
 from typing import Final
 
-from stoker.api.monitors import IngressTargets, Probe, Prober, ProbeSpec, StaticTargets
+from stoker.api.monitors import IngressTargets, Probe, ProbedTargets, Prober, ProbeSpec
 from stoker.generate import relabel
 from stoker.generate.block import Block
 from stoker.generate.draft import ScraperDraft
@@ -83,7 +83,7 @@ def _put_targets(job: Block, spec: ProbeSpec, prober: Prober, of: JobSource) -> 
     job["relabel_configs"] = steps + sharding_steps(of.draft, PROBED, zoned=False)
 
 
-def _static_targets(targets: StaticTargets, of: JobSource) -> Block:
+def _static_targets(targets: ProbedTargets, of: JobSource) -> Block:
     labels = {"namespace": of.metadata.namespace or "", **(targets.labels or {})}
     return {"targets": list(targets.static or ()), "labels": in_order(labels)}
 

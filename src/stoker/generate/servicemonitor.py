@@ -1,9 +1,10 @@
 """Scrape jobs of ServiceMonitors: targets are found through the endpoints of Services.
 
 Endpoints come from Endpoints or EndpointSlices; the labels that Prometheus gives them differ by
-that role. Under a DaemonSet each agent keeps the targets of its own node, by the node's name in
-the endpoint itself: an endpoint whose pod the agent does not see would otherwise be everyone's.
-Ports of containers that no Service exposes have no endpoint, but a pod whose node is known.
+that role. Under a DaemonSet each agent that looks for targets keeps those of its own node, by the
+node's name in the endpoint itself: an endpoint whose pod the agent does not see would otherwise be
+everyone's. Ports of containers that no Service exposes have no endpoint, but a pod whose node is
+known.
 """
 
 from collections.abc import Iterator
@@ -90,7 +91,7 @@ def role_of(spec: ServiceMonitorSpec, scraper: Scraper) -> Role:
     wanted = spec.service_discovery_role or scraper.spec.service_discovery_role
     if not scraper.daemon_set and wanted != "EndpointSlice":
         return _ENDPOINTS
-    needed = _SLICES.node if scraper.daemon_set else _SLICES.member
+    needed = _SLICES.node if scraper.looks_at_own_node else _SLICES.member
     usable = needed.known_to(scraper.version) and scraper.capabilities.endpoint_slices
     return _SLICES if usable else _ENDPOINTS
 
@@ -105,7 +106,7 @@ def _role(spec: ServiceMonitorSpec, draft: ScraperDraft) -> Role:
 def _discovery(spec: ServiceMonitorSpec, role: Role, of: JobSource) -> Block:
     draft = of.draft
     labels = selected_labels(spec, draft)
-    own_node = OWN_NODE if draft.scraper.daemon_set else ""
+    own_node = OWN_NODE if draft.scraper.looks_at_own_node else ""
     return kubernetes_sd_config(
         role.member.name,
         namespaces_of(spec.namespace_selector, draft),
@@ -123,7 +124,7 @@ def _steps(
     spec: ServiceMonitorSpec, endpoint: ServiceEndpoint, role: Role, draft: ScraperDraft
 ) -> list[Block]:
     steps = [relabel.JOB_NAME]
-    if draft.scraper.daemon_set:
+    if draft.scraper.looks_at_own_node:
         steps += _of_own_node(role, draft)
     if not selected_by_api(spec, draft):
         steps += relabel.selector_steps("service", spec.selector)

@@ -19,8 +19,7 @@ from typing import Final
 
 from stoker.errors import WorkloadError
 from stoker.generate.block import text_of
-from stoker.generate.grammar import Member
-from stoker.generate.prometheus import Frame
+from stoker.generate.prometheus import SCRAPE_CONFIG_FILES, Frame
 from stoker.generate.stream import Piece, gzip_member
 from stoker.version import Version
 
@@ -36,8 +35,6 @@ HANDY_PIECE: Final = LARGEST_FILE // 16
 """Pieces up to this size fill files well; larger runs are better taken apart."""
 
 _FULL: Final = LARGEST_FILE * 3 // 4
-_SCRAPE_CONFIG_FILES: Final = Member("scrape_config_files", since="2.43.0")
-
 MAIN_FILE: Final = "prometheus.yaml.gz"
 _EXPANDED: Final = "/etc/prometheus/config_out"
 
@@ -64,7 +61,7 @@ def file_count(size: int, now: int = 0) -> int:
 
 def stays_split(size: int, version: Version, now: int) -> bool:
     """Whether a configuration that fits into one file is left in the many that there are now."""
-    return _SCRAPE_CONFIG_FILES.known_to(version) and 0 < now == file_count(size, now)
+    return SCRAPE_CONFIG_FILES.known_to(version) and 0 < now == file_count(size, now)
 
 
 def split_files(
@@ -88,8 +85,8 @@ def split_files(
 
 
 def _check(main: int, whole: int, version: Version) -> None:
-    if not _SCRAPE_CONFIG_FILES.known_to(version):
-        known = f"{_SCRAPE_CONFIG_FILES.lacking('Prometheus')}, and this is {version}"
+    if not SCRAPE_CONFIG_FILES.known_to(version):
+        known = f"{SCRAPE_CONFIG_FILES.lacking('Prometheus')}, and this is {version}"
         reason = f"the configuration {too_large(whole)}; to divide it among several {known}"
         raise WorkloadError("spec.version", reason)
     if main > LARGEST_FILE:
@@ -102,7 +99,7 @@ def too_large(size: int) -> str:
 
 
 def _main_text(frame: Frame, count: int) -> str:
-    named = {_SCRAPE_CONFIG_FILES.name: [expanded_file(number) for number in range(count)]}
+    named = {SCRAPE_CONFIG_FILES.name: [expanded_file(number) for number in range(count)]}
     jobs = f"scrape_configs:\n{frame.additional}" if frame.additional else ""
     return frame.head + text_of(named) + jobs + frame.tail
 

@@ -45,7 +45,7 @@ _COMMON: Final = re.compile(
 )
 
 
-class RefusedError(Exception):
+class RefusedRegexError(Exception):
     """Go does not take the expression; the text says why."""
 
 
@@ -66,10 +66,10 @@ def escaped(text: str, start: int) -> tuple[int, int]:
     found = _ESCAPE.match(text, start)
     if not found:
         if start + 1 == len(text):
-            raise RefusedError("it ends with a backslash")
+            raise RefusedRegexError("it ends with a backslash")
         if text[start + 1] == "C":
-            raise RefusedError("`\\C` matches bytes, which labels do not have")
-        raise RefusedError(f"there is no escape `{text[start : start + 2]}`")
+            raise RefusedRegexError("`\\C` matches bytes, which labels do not have")
+        raise RefusedRegexError(f"there is no escape `{text[start : start + 2]}`")
     itself, control, octal, pair, digits = found.groups()
     if itself:
         return ord(itself), found.end()
@@ -77,7 +77,7 @@ def escaped(text: str, start: int) -> tuple[int, int]:
         return _CONTROLS[control], found.end()
     number = int(octal, 8) if octal else int(pair or digits, 16)
     if number > MAX_RUNE:
-        raise RefusedError("there is no such character as `\\x{…}` asks for")
+        raise RefusedRegexError("there is no such character as `\\x{…}` asks for")
     return number, found.end()
 
 
@@ -85,11 +85,11 @@ def named_class(text: str, start: int, go: Go, *, fold: bool) -> CharacterSet:
     r"""The set behind `\p{Greek}`, `\pN` or `\P{^Lu}`."""
     found = _UNICODE.match(text, start)
     if not found:
-        raise RefusedError("`\\p` needs the name of a class")
+        raise RefusedRegexError("`\\p` needs the name of a class")
     name = found[2] or found[1]
     sizes = _sizes(name, go)
     if sizes is None:
-        raise RefusedError(f"there is no class `{found[0][:60]}`")
+        raise RefusedRegexError(f"there is no class `{found[0][:60]}`")
     # The numbers of what is not in it are two more at most.
     return CharacterSet(found.end(), sizes[fold] + 2)
 
@@ -165,7 +165,7 @@ class _Brackets:
         first = self._at
         while self._at == first or not text.startswith("]", self._at):
             if self._at >= len(text):
-                raise RefusedError("a `]` is missing")
+                raise RefusedRegexError("a `]` is missing")
             if not self._class():
                 self._range()
             self._members += 1
@@ -198,7 +198,7 @@ class _Brackets:
             return False
         name = self._text[self._at + 2 : end].removeprefix("^")
         if name not in _POSIX:
-            raise RefusedError(f"there is no class `[:{name[:60]}:]`")
+            raise RefusedRegexError(f"there is no class `[:{name[:60]}:]`")
         self._runes += 0 if name in self._seen else _SMALL_SET
         self._seen.add(name)
         self._at = end + 2
@@ -211,7 +211,7 @@ class _Brackets:
             self._at += 1
             high = self._character()
             if high < low:
-                raise RefusedError("a range in brackets ends before it begins")
+                raise RefusedRegexError("a range in brackets ends before it begins")
         self._only = low if low == high else -1
         self._runes += 2
         if self._fold:
@@ -222,7 +222,7 @@ class _Brackets:
     def _character(self) -> int:
         text, at = self._text, self._at
         if at >= len(text):
-            raise RefusedError("a `]` is missing")
+            raise RefusedRegexError("a `]` is missing")
         if text[at] != "\\":
             self._at += 1
             return ord(text[at])

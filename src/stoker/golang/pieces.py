@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from stoker.golang.charclasses import RefusedError
+from stoker.golang.charclasses import RefusedRegexError
 
 # What a piece is, where it matters for joining.
 OTHER: Final = 0
@@ -104,7 +104,7 @@ def repeated(piece: Piece, operator: str, low: int, high: int) -> Piece:
     times = low if high < 0 else high
     product = 1 if high == 0 else piece.product * max(times, 1)
     if max(low, high) >= 2 and product > _MAX_REPETITIONS:
-        raise RefusedError(f"more than {_MAX_REPETITIONS} repetitions")
+        raise RefusedRegexError(f"more than {_MAX_REPETITIONS} repetitions")
     size = times * piece.size + (max(2 - low, 1) if high < 0 else high - low)
     single = piece.kind == SET or piece.runes == 1
     return Piece(

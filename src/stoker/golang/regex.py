@@ -13,7 +13,13 @@ from typing import Final
 from msgspec import Struct
 
 from stoker.golang import NEWEST, Go
-from stoker.golang.charclasses import CharacterSet, RefusedError, bracketed, escaped, escaped_class
+from stoker.golang.charclasses import (
+    CharacterSet,
+    RefusedRegexError,
+    bracketed,
+    escaped,
+    escaped_class,
+)
 from stoker.golang.pieces import (
     ANY,
     ASSERTION,
@@ -79,7 +85,7 @@ def parsed(pattern: str, go: Go = NEWEST) -> Regex:
         return Regex(matches_empty=not pattern, weight=len(pattern) + 1)
     try:
         return _judged(pattern, go)
-    except RefusedError as error:
+    except RefusedRegexError as error:
         return Regex(str(error))
 
 
@@ -88,9 +94,9 @@ def _judged(pattern: str, go: Go) -> Regex:
     whole = reader.read()
     size = _Reader(pattern, go, Account()).read().size if reader.counted else whole.size
     if max(size, whole.size, reader.largest) > MAX_SIZE or reader.runes > MAX_RUNES:
-        raise RefusedError("it is too large")
+        raise RefusedRegexError("it is too large")
     if whole.height > MAX_HEIGHT:
-        raise RefusedError("it nests too deeply")
+        raise RefusedRegexError("it nests too deeply")
     copied = whole.ranges if whole.size < _ONE_PASS else 0
     weight = whole.size + (copied + reader.cost) // 4
     return Regex("", whole.empty, weight, whole.height)
@@ -102,11 +108,11 @@ def _counts(text: str) -> tuple[int, int]:
         return 0, 0
     low, comma, high = text.rstrip("?")[1:-1].partition(",")
     if len(low) > 4 or len(high) > 4:
-        raise RefusedError("more than 1000 repetitions")
+        raise RefusedRegexError("more than 1000 repetitions")
     least = int(low)
     most = least if not comma else int(high) if high else -1
     if max(least, most) > 1000 or 0 <= most < least:
-        raise RefusedError(f"`{text}` is no number of repetitions")
+        raise RefusedRegexError(f"`{text}` is no number of repetitions")
     return least, most
 
 
@@ -137,19 +143,19 @@ class _Reader:
             # The table below has a token for every character that is special, and one for the rest.
             kind = found.lastindex if found else 0
             if found is None or kind is None:
-                raise RefusedError("it cannot be read")
+                raise RefusedRegexError("it cannot be read")
             if kind == _LITERAL:
                 self._text(found[0])
                 at, after_repetition = found.end(), False
             elif kind == _REPETITION:
                 if after_repetition:
-                    raise RefusedError("a repetition is repeated")
+                    raise RefusedRegexError("a repetition is repeated")
                 self._repeat(found[0])
                 at, after_repetition = found.end(), True
             else:
                 at, after_repetition = _READERS[kind](self, at, found.end()), False
         if self._open:
-            raise RefusedError("a `)` is missing")
+            raise RefusedRegexError("a `)` is missing")
         return self._closed()
 
     @property
@@ -164,7 +170,7 @@ class _Reader:
     def _repeat(self, text: str) -> None:
         top = self._group.top
         if top is None:
-            raise RefusedError(f"there is nothing that `{text[:12]}` could repeat")
+            raise RefusedRegexError(f"there is nothing that `{text[:12]}` could repeat")
         low, high = _counts(text)
         self.largest = max(self.largest, top.size)
         self.repetitions = min(self.repetitions * max(high, low, 1), MAX_SIZE)
@@ -182,7 +188,7 @@ class _Reader:
 
     def _end(self, _: int, end: int) -> int:
         if not self._open:
-            raise RefusedError("there is a `)` without its `(`")
+            raise RefusedRegexError("there is a `)` without its `(`")
         piece = self._closed()
         self._group, self._fold, capturing = self._open.pop()
         self.runes += 0 if capturing else piece.runes
@@ -246,7 +252,7 @@ class _Reader:
             return flags.end()
         name = _NAME.match(self._pattern, start)
         if not name or (not name[1] and self._go < _NAMED_GROUPS):
-            raise RefusedError(f"there is no group `{self._pattern[start : start + 5]}…`")
+            raise RefusedRegexError(f"there is no group `{self._pattern[start : start + 5]}…`")
         self._begin(capturing=True)
         return name.end()
 

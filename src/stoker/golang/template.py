@@ -49,7 +49,7 @@ class Token(NamedTuple):
     end: int
 
 
-class RefusedError(Exception):
+class RefusedTemplateError(Exception):
     """Why Go would not take the template."""
 
 
@@ -59,7 +59,7 @@ def refusal(text: str, setting: Setting) -> str:
         return ""
     try:
         _Parser(text, setting).parse()
-    except RefusedError as refused:
+    except RefusedTemplateError as refused:
         return str(refused)
     return ""
 
@@ -82,7 +82,7 @@ def is_plain(text: str, setting: Setting) -> bool:
 
 
 def tokens(text: str, setting: Setting) -> list[Token]:
-    """The words of all pipelines in the text; RefusedError if it is no template."""
+    """The words of all pipelines in the text; RefusedTemplateError if none."""
     if "{{" not in text:
         return []
     parser = _Parser(text, setting)
@@ -220,7 +220,7 @@ class _Pipeline:
         if sign != ",":
             self.declarable = 0
         elif self.declarable > 1 or self.around or self.context != "range":
-            raise RefusedError(f"too many variables are declared in {self.context}")
+            raise RefusedTemplateError(f"too many variables are declared in {self.context}")
         else:
             self.declarable = 2
 
@@ -233,22 +233,22 @@ class _Pipeline:
     def enter(self) -> None:
         """Begin a parenthesis."""
         if len(self.around) >= _DEEPEST:
-            raise RefusedError("too many parentheses inside each other")
+            raise RefusedTemplateError("too many parentheses inside each other")
         self.around.append(self.state)
         self.state, self.declarable = _BEGIN, 1
 
     def leave(self) -> None:
         """End a parenthesis."""
         if not self.around or self.state == _BEGIN:
-            raise RefusedError("`)` without a value before it")
+            raise RefusedTemplateError("`)` without a value before it")
         self.state, self.declarable = self.around.pop(), 0
 
     def complete(self) -> None:
         """End the action."""
         if self.around:
-            raise RefusedError("`(` has no `)`")
+            raise RefusedTemplateError("`(` has no `)`")
         if self.state == _BEGIN:
-            raise RefusedError(f"a value is missing in {self.context}")
+            raise RefusedTemplateError(f"a value is missing in {self.context}")
 
 
 class _Parser:
@@ -271,7 +271,7 @@ class _Parser:
         if text[place:].strip(_BLANKS):
             self.tree.full = True
         if self.blocks:
-            raise RefusedError(f"`{self.blocks[-1].kind}` has no `end`")
+            raise RefusedTemplateError(f"`{self.blocks[-1].kind}` has no `end`")
         self._add(self.tree)
 
     def _action(self, start: int) -> int:
@@ -288,14 +288,14 @@ class _Parser:
         else:
             end = _KEYWORDS[keyword](self, place, keyword)
         if self.go < _LINES_SINCE and _NEW_LINE.search(self.text, start, end):
-            raise RefusedError("an action over several lines, or with spaces before ` -}}`")
+            raise RefusedTemplateError("an action over several lines, or with spaces before ` -}}`")
         return end
 
     def _after_comment(self, place: int) -> int:
         inner = self.text.find("*/", place)
         found = _COMMENT_END.match(self.text, inner + 2) if inner >= 0 else None
         if not found:
-            raise RefusedError("a comment must end with `*/}}`")
+            raise RefusedTemplateError("a comment must end with `*/}}`")
         return found.end()
 
     # --- Keywords ---------------------------------------------------------------------------------
@@ -312,10 +312,10 @@ class _Parser:
         """A template of its own: it does not see the variables around it."""
         found = _NAME.match(self.text, place)
         if not found:
-            raise RefusedError(f"`{kind}` needs a name in quotes")
+            raise RefusedTemplateError(f"`{kind}` needs a name in quotes")
         if kind == "define":
             if self.blocks:
-                raise RefusedError("`define` cannot stand inside another block")
+                raise RefusedTemplateError("`define` cannot stand inside another block")
             end = self._closed(found.end(), kind)
         else:
             self.tree.full = True
@@ -330,18 +330,18 @@ class _Parser:
     def _else(self, place: int, _kind: str) -> int:
         block = self.blocks[-1] if self.blocks else None
         if not block or block.has_else or block.kind not in ("if", "range", "with"):
-            raise RefusedError("`else` without `if`, `range` or `with`")
+            raise RefusedTemplateError("`else` without `if`, `range` or `with`")
         again = _ELSE.match(self.text, place)
         if again and again[1] == block.kind:
             if block.kind == "with" and self.go < _ELSE_WITH_SINCE:
-                raise RefusedError("`else with` needs a newer Go")
+                raise RefusedTemplateError("`else with` needs a newer Go")
             return self._pipeline(again.end(), block.kind)
         block.has_else, self.tree.ranges = True, block.ranges
         return self._closed(place, "else")
 
     def _end(self, place: int, kind: str) -> int:
         if not self.blocks:
-            raise RefusedError("`end` without anything to end")
+            raise RefusedTemplateError("`end` without anything to end")
         block = self.blocks.pop()
         if self.tree is not block.around:
             self._add(self.tree)
@@ -354,11 +354,11 @@ class _Parser:
     def _leave(self, place: int, kind: str) -> int:
         """`break` or `continue`."""
         if self.go < _BREAK_SINCE:
-            raise RefusedError(f"there is no function `{kind}`")
+            raise RefusedTemplateError(f"there is no function `{kind}`")
         if not self.tree.ranges:
-            raise RefusedError(f"`{kind}` outside of `range`")
+            raise RefusedTemplateError(f"`{kind}` outside of `range`")
         if self.go < _SPACE_AFTER_BREAK and not self.text.startswith("}}", place):
-            raise RefusedError(f"`{kind}` must stand before `}}}}`")
+            raise RefusedTemplateError(f"`{kind}` must stand before `}}}}`")
         return self._closed(place, kind)
 
     def _closed(self, place: int, kind: str) -> int:
@@ -371,7 +371,7 @@ class _Parser:
         if tree.full:
             if tree.name in self.full:
                 name = tree.name.decode(errors="replace")
-                raise RefusedError(f"the template `{name[:40]}` is defined twice")
+                raise RefusedTemplateError(f"the template `{name[:40]}` is defined twice")
             self.full.add(tree.name)
 
     # --- Pipelines --------------------------------------------------------------------------------
@@ -402,11 +402,11 @@ class _Parser:
         """Declare a variable that stands before `:=`, `=` or `,`."""
         name, sign = found[_VARIABLE], found[_SIGN].lstrip(" \t\r\n")
         if not pipeline.declarable or "." in name:
-            raise RefusedError(f"unexpected `{sign}` after `{name[:40]}`")
+            raise RefusedTemplateError(f"unexpected `{sign}` after `{name[:40]}`")
         self._named_well(name)
         self.tree.declare(name)
         if sign == "=" and self.go < _ASSIGN_SINCE:
-            raise RefusedError("`=` needs a newer Go")
+            raise RefusedTemplateError("`=` needs a newer Go")
         pipeline.declared(sign)
 
     def _operand(self, kind: int, word: str, pipeline: "_Pipeline") -> None:
@@ -419,11 +419,11 @@ class _Parser:
         elif kind == _FIELDS:
             self._named_well(word)
         elif kind == _NUMBER and not is_number(word, self.go):
-            raise RefusedError(f"`{word[:40]}` is not a number")
+            raise RefusedTemplateError(f"`{word[:40]}` is not a number")
         if pipeline.declarable > 1 and kind != _VARIABLE:
-            raise RefusedError("`range` can only declare variables before `:=`")
+            raise RefusedTemplateError("`range` can only declare variables before `:=`")
         if literal and pipeline.state == _PIPED:
-            raise RefusedError(f"`{word[:40]}` after `|` is not a function")
+            raise RefusedTemplateError(f"`{word[:40]}` after `|` is not a function")
         pipeline.state |= 1
         pipeline.declarable = 0
         if kind == _OPENED:
@@ -433,7 +433,7 @@ class _Parser:
         self._named_well(word)
         name = word.partition(".")[0]
         if not self.tree.counts.get(name):
-            raise RefusedError(f"there is no variable `{name[:40]}`")
+            raise RefusedTemplateError(f"there is no variable `{name[:40]}`")
 
     def _function(self, word: str) -> bool:
         if word in _CONSTANTS:
@@ -441,25 +441,27 @@ class _Parser:
         name, dot, fields = word.partition(".")
         lack = self.functions.get(name)
         if lack is None:
-            raise RefusedError(f"there is no function `{name[:40]}`")
+            raise RefusedTemplateError(f"there is no function `{name[:40]}`")
         if lack:
-            raise RefusedError(f"the function `{name}` {lack}")
+            raise RefusedTemplateError(f"the function `{name}` {lack}")
         if dot:
             self._named_well(fields)
         return False
 
     def _named_well(self, word: str) -> None:
         if not word.isascii() and not is_name(word, self.go):
-            raise RefusedError(f"`{word[:40]}` has a character that no name has")
+            raise RefusedTemplateError(f"`{word[:40]}` has a character that no name has")
 
-    def _unexpected(self, place: int, where: str) -> RefusedError:
+    def _unexpected(self, place: int, where: str) -> RefusedTemplateError:
         found = _ANYTHING.match(self.text, place)
         rest = found[1] if found else ""
         if not rest:
-            return RefusedError("`{{` has no `}}`")
+            return RefusedTemplateError("`{{` has no `}}`")
         if rest[0] in "\"'`":
-            return RefusedError(f"{rest} is not a string of Go: how does it end, and escape?")
-        return RefusedError(f"unexpected `{rest}` {where}")
+            return RefusedTemplateError(
+                f"{rest} is not a string of Go: how does it end, and escape?"
+            )
+        return RefusedTemplateError(f"unexpected `{rest}` {where}")
 
 
 _KEYWORDS: Final = {

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from stoker.select.labels import selector_of
-from stoker.targets.objects import Named
+from stoker.targets.objects import ObjectModel
 from stoker.view.listing import Need
 from stoker.view.objects import (
     ClusterRole,
@@ -17,7 +17,7 @@ from stoker.view.objects import (
 _VERBS = ("list", "watch")
 
 
-def allowed_by(objects: Iterable[Named], need: Need) -> bool | None:
+def allowed_by(objects: Iterable[ObjectModel], need: Need) -> bool | None:
     """Whether roles allow what is needed; None where that cannot be told.
 
     An account that no binding names may have its roles from somewhere else, a role that is not
@@ -62,7 +62,7 @@ def _names(subjects: Iterable[Subject], account: str) -> bool:
     return False
 
 
-def _role(objects: Iterable[Named], binding: RoleBinding) -> Role | None:
+def _role(objects: Iterable[ObjectModel], binding: RoleBinding) -> Role | None:
     """The role that a binding gives; None where it is not among the objects."""
     wanted = binding.role_ref
     for each in objects:
@@ -79,7 +79,7 @@ def _is_aggregated(role: Role) -> bool:
     return isinstance(role, ClusterRole) and role.aggregation_rule is not None
 
 
-def _rules(objects: Iterable[Named], role: Role) -> Iterator[PolicyRule]:
+def _rules(objects: Iterable[ObjectModel], role: Role) -> Iterator[PolicyRule]:
     """The rules of a role, and of those that it is aggregated of."""
     yield from role.rules or ()
     wanted = role.aggregation_rule if isinstance(role, ClusterRole) else None

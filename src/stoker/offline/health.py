@@ -7,7 +7,7 @@ from stoker.offline.manifests import files, read
 from stoker.offline.surroundings import view_of
 from stoker.offline.watched import stamp_of
 from stoker.offline.world import Place, World, world_of
-from stoker.page.answers import Problem
+from stoker.page.answers import UnusableObject
 from stoker.page.decided import decided
 from stoker.page.health import Health, Look, health_of, ref_at
 from stoker.ref import Ref
@@ -61,17 +61,17 @@ class Watched:
         return self._known
 
 
-def _refused(world: World, lines: Lines) -> Iterator[Problem]:
+def _refused(world: World, lines: Lines) -> Iterator[UnusableObject]:
     for each in world.refused:
         where = each.source
         if each.line:
             place = Place(each.source, each.line, each.path)
             where = f"{where}:{lines.line(place, each.reasons[0])}"
-        yield Problem(source=where, subject=each.subject, reasons=each.reasons)
+        yield UnusableObject(source=where, subject=each.subject, reasons=each.reasons)
 
 
-def _doubled(world: World) -> Iterator[Problem]:
+def _doubled(world: World) -> Iterator[UnusableObject]:
     for subject, reason in world.doubled:
         found = world.places.get(ref_at(subject))
         where = f"{found.source}:{found.line}" if found else ""
-        yield Problem(source=where, subject=subject, reasons=(reason,))
+        yield UnusableObject(source=where, subject=subject, reasons=(reason,))

@@ -25,13 +25,13 @@ from stoker.offline.problems import (
     without_kind,
     workload_problems,
 )
-from stoker.offline.reports import Entry
+from stoker.offline.reports import ReportLine
 from stoker.offline.strangers import is_stranger
 from stoker.offline.uncovered import without_agents
 from stoker.offline.world import DEFAULT_NAMESPACE, gathered, settled
 from stoker.plan.alone import Versions
 from stoker.ref import Ref
-from stoker.settings import OperatorSettings
+from stoker.settings import SOME_OPERATOR, OperatorSettings
 from stoker.yamltree import Places
 
 _BESIDE: Final = ("Namespace", "Secret", "ConfigMap")
@@ -41,11 +41,11 @@ class Rules(Struct, frozen=True, kw_only=True):
     """How strictly manifests are looked at, for which operator, and for which versions."""
 
     strict: bool = False
-    settings: OperatorSettings = OperatorSettings()
+    settings: OperatorSettings = SOME_OPERATOR
     versions: Versions = Versions()
 
 
-class Tally(Struct):
+class LintTally(Struct):
     """What was seen, in numbers; `strangers` are files and documents that are no manifests."""
 
     files: int = 0
@@ -81,7 +81,7 @@ class _Seen(Struct):
     """A document, and what is to be said of it."""
 
     reading: Document
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[ReportLine] = field(default_factory=list)
 
     @property
     def is_ours(self) -> bool:
@@ -97,9 +97,9 @@ class _Seen(Struct):
         return all(entry.severity != ERROR for entry in self.entries)
 
 
-def linted(readings: Iterable[Document], rules: Rules) -> tuple[list[Entry], Tally]:
+def linted(readings: Iterable[Document], rules: Rules) -> tuple[list[ReportLine], LintTally]:
     """The report on manifests, and its numbers."""
-    tally, seen, file = Tally(), list[_Seen](), ""
+    tally, seen, file = LintTally(), list[_Seen](), ""
     places: dict[Ref, str] = {}
     for reading in readings:
         before = tally.strangers
@@ -117,7 +117,7 @@ def linted(readings: Iterable[Document], rules: Rules) -> tuple[list[Entry], Tal
 
 
 def _looked_at(
-    reading: Document, rules: Rules, tally: Tally, places: dict[Ref, str]
+    reading: Document, rules: Rules, tally: LintTally, places: dict[Ref, str]
 ) -> _Seen | None:
     """A document by itself, counted; None where it need not be looked at again."""
     if isinstance(reading, Unreadable):
@@ -140,15 +140,15 @@ def _looked_at(
     return _Seen(reading, _alone(reading, rules, places))
 
 
-def _unreadable(found: Unreadable) -> Entry:
+def _unreadable(found: Unreadable) -> ReportLine:
     where = (found.source, found.document, found.line)
-    return Entry(*where, "", "", "", found.path, ERROR, UNREADABLE, found.reason)
+    return ReportLine(*where, "", "", "", found.path, ERROR, UNREADABLE, found.reason)
 
 
 # --- Objects by themselves ------------------------------------------------------------------------
 
 
-def _alone(manifest: Manifest, rules: Rules, places: dict[Ref, str]) -> list[Entry]:
+def _alone(manifest: Manifest, rules: Rules, places: dict[Ref, str]) -> list[ReportLine]:
     """The problems of an object in the order of their lines."""
     found = problems(manifest.object, rules.settings.limits)
     if all(problem.warning for problem in found):
@@ -187,7 +187,7 @@ def _judge(seen: Iterable[_Seen], rules: Rules) -> None:
             each.entries += _entries(each.reading, found, rules)
 
 
-def _is_told(found: Iterable[Problem], entries: Iterable[Entry]) -> bool:
+def _is_told(found: Iterable[Problem], entries: Iterable[ReportLine]) -> bool:
     """Whether a workload is known to be of no use already."""
     reasons = {entry.reason for entry in entries}
     return UNBUILDABLE in reasons and any(each.reason == UNBUILDABLE for each in found)
@@ -212,18 +212,18 @@ def _is_agent(manifest: Manifest) -> bool:
 # --- Entries --------------------------------------------------------------------------------------
 
 
-def _entries(manifest: Manifest, found: Iterable[Problem], rules: Rules) -> list[Entry]:
+def _entries(manifest: Manifest, found: Iterable[Problem], rules: Rules) -> list[ReportLine]:
     made = (_entry(manifest, each, strict=rules.strict) for each in found)
     return sorted(made, key=lambda entry: entry.line)
 
 
-def _entry(manifest: Manifest, problem: Problem, *, strict: bool = False) -> Entry:
+def _entry(manifest: Manifest, problem: Problem, *, strict: bool = False) -> ReportLine:
     path = ".".join(part for part in (manifest.path, problem.path) if part)
     line, column = Places(manifest.text, manifest.line).place(path)
     where = (manifest.source, manifest.document, line)
     who = _identity(manifest.object)
     severity = problem.severity(strict=strict)
-    return Entry(
+    return ReportLine(
         *where,
         who.kind,
         who.namespace,

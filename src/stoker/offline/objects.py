@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from stoker.api.core import Object
 from stoker.consolidate import manifest_of
 from stoker.errors import UnknownError
+from stoker.offline.portions import NOTHING_GIVEN, GivenOut, given_out
 from stoker.offline.surroundings import view_of
 from stoker.offline.world import World
 from stoker.plan import Existing, Facts, Plan, outline_of, plan, stand_ins_of_plan
@@ -32,12 +33,16 @@ _PAUSED: Final = "spec.paused: the operator leaves its objects as they are until
 
 
 class Rendered(Struct, frozen=True):
-    """What becomes of a workload; with a `problem`, or one of the plan's, no objects."""
+    """What becomes of a workload; with a `problem`, or one of the plan's, no objects.
+
+    `shares` are the jobs of an agent whose targets the operator finds, and what each node gets.
+    """
 
     plan: Plan
     objects: tuple[Object, ...] = ()
     problem: str = ""
     notes: tuple[str, ...] = ()
+    shares: GivenOut = NOTHING_GIVEN
 
     @property
     def title(self) -> str:
@@ -82,7 +87,8 @@ def _rendered(world: World, workload: Workload, facts: Facts) -> Rendered:
         return Rendered(made, notes=(*notes, f"not looked after: {reason.text}"))
     configs = map(manifest_of, stand_ins_of_plan(facts, made)) if made.objects else ()
     objects = tuple(map(_applicable, (*made.objects, *configs)))
-    return Rendered(made, objects, str(made.unbuilt or ""), tuple(notes))
+    shares = given_out(world, made, facts.capabilities)
+    return Rendered(made, objects, str(made.unbuilt or ""), tuple(notes), shares)
 
 
 def _existing(world: World, workload: Workload, facts: Facts) -> Existing:

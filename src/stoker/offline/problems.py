@@ -23,7 +23,7 @@ from stoker.api.admit import (
     admit,
 )
 from stoker.api.common import ByteSize, Duration, GoDuration
-from stoker.api.crd import GROUP, Version, version_schema
+from stoker.api.crd import GROUP, KindVersion, version_schema
 from stoker.api.decode import convert
 from stoker.api.kinds import KINDS, version_of
 from stoker.api.schema import Schema
@@ -190,7 +190,7 @@ def _no_such_kind(manifest: dict[str, Any]) -> Problem:
     return Problem("apiVersion", UNSERVED_VERSION, message)
 
 
-def _field_problems(version: Version, manifest: dict[str, Any]) -> Iterator[Problem]:
+def _field_problems(version: KindVersion, manifest: dict[str, Any]) -> Iterator[Problem]:
     admission = admit(version, manifest)
     findings = [finding for finding in admission.findings if finding.path != "metadata"]
     for count, finding in enumerate(findings):
@@ -204,7 +204,7 @@ def _field_problems(version: Version, manifest: dict[str, Any]) -> Iterator[Prob
 
 
 def _decoding_problems(
-    version: Version, stored: dict[str, Any], known: set[str]
+    version: KindVersion, stored: dict[str, Any], known: set[str]
 ) -> Iterator[Problem]:
     """What the schema lets pass but the types do not take: it would be a fault of our own."""
     try:
@@ -239,13 +239,13 @@ def _did_you_mean(name: str) -> str:
     return f"did you mean `{name}`?" if name else ""
 
 
-def _sibling(version: Version, manifest: dict[str, Any], finding: Objection) -> str:
+def _sibling(version: KindVersion, manifest: dict[str, Any], finding: Objection) -> str:
     schema, _, unknown = _lookup(version, manifest, finding.path)
     guess = nearest(unknown, schema.get("properties", {}))
     return f"; {_did_you_mean(guess)}" if guess else ""
 
 
-def _choice(version: Version, manifest: dict[str, Any], finding: Objection) -> str:
+def _choice(version: KindVersion, manifest: dict[str, Any], finding: Objection) -> str:
     """The nearest choice instead of all of them, where there is one."""
     if finding.reason != UNSUPPORTED:
         return ""
@@ -256,7 +256,7 @@ def _choice(version: Version, manifest: dict[str, Any], finding: Objection) -> s
     return f"`{value}` is not one of the choices; {_did_you_mean(guess)}"
 
 
-def _lookup(version: Version, manifest: Any, path: str) -> tuple[Schema, Any, str]:
+def _lookup(version: KindVersion, manifest: Any, path: str) -> tuple[Schema, Any, str]:
     """The schema and the value at a path, and what of the path the schema does not know."""
     schema, value = _schema(version), manifest
     while path:
@@ -273,7 +273,7 @@ def _lookup(version: Version, manifest: Any, path: str) -> tuple[Schema, Any, st
 
 
 @cache
-def _schema(version: Version) -> Schema:
+def _schema(version: KindVersion) -> Schema:
     return version_schema(version)
 
 

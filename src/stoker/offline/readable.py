@@ -3,6 +3,7 @@
     out/statefulset-monitoring-prometheus-main.yaml                      for `kubectl apply -f out/`
     out/readable/prometheus-monitoring-main/prometheus.yaml              for reading
     out/readable/prometheus-monitoring-main/rules/prometheus-main-rulefiles-0/….yaml
+    out/readable/prometheusagent-monitoring-light/portions/NODE/jobs/….yaml
 
 `readable` is an object with what a Secret holds as text, under `unpacked` instead of `data`: no
 API server takes that for a Secret, so nobody applies it by mistake.
@@ -19,6 +20,7 @@ from stoker.generate.block import text_of
 from stoker.generate.thanosruler import REMOTE_WRITE_FILE
 from stoker.offline.folder import safe_name
 from stoker.offline.objects import Rendered
+from stoker.offline.portions import GivenOut
 from stoker.ref import ref_of_manifest
 
 NOTICE: Final = (
@@ -77,7 +79,31 @@ def readable_files(each: Rendered) -> dict[str, str]:
     inside = list(_configuration_files(each.objects))
     if not each.objects and each.plan.text and not each.problem:
         inside = [(_CONFIGURATIONS.get(kind, f"prometheus{_ENDING}"), each.plan.text)]
+    if inside:
+        inside += _given_out(each.shares)
     return {f"{folder}/{path}": text for path, text in inside}
+
+
+def _given_out(shares: GivenOut) -> Iterator[tuple[str, str]]:
+    """What each node gets; where that is not known, what there is to give out."""
+    if shares.nodes is None:
+        yield from shares.jobs.items()
+    for each in shares.nodes or ():
+        folder = f"portions/{safe_name((each.node,))}"
+        yield from ((f"{folder}/{path}", text) for path, text in each.files.items())
+
+
+def jobs_text(shares: GivenOut) -> str:
+    """The jobs of nodes as documents, each with the nodes that get it."""
+    jobs = {path: text for path, text in shares.jobs.items() if path.startswith("jobs/")}
+    return "".join(f"---\n# {path}{_whose(shares, path)}\n{text}" for path, text in jobs.items())
+
+
+def _whose(shares: GivenOut, path: str) -> str:
+    if shares.nodes is None:
+        return ", on each node that has a target of it"
+    nodes = [each.node for each in shares.nodes if path in each.files]
+    return f", on {', '.join(nodes)}" if nodes else ", on no node here"
 
 
 def _configuration_files(objects: Iterable[Object]) -> Iterator[tuple[str, str]]:

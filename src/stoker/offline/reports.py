@@ -21,7 +21,7 @@ SARIF_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _DOCUMENTATION: Final = "docs/lint.md"
 
 
-class Entry(NamedTuple):
+class ReportLine(NamedTuple):
     """A line of the report; its names are the keys of the JSON format."""
 
     file: str
@@ -55,7 +55,7 @@ _IN_GITHUB: Final = {ERROR: "error", WARNING: "warning", UNKNOWN: "notice"}
 _IN_PROPERTIES: Final = _IN_MESSAGES | {":": "%3A", ",": "%2C"}
 
 
-def github_line(entry: Entry) -> str:
+def github_line(entry: ReportLine) -> str:
     """A workflow command that marks the place in a pull request."""
     known = {
         "file": "" if entry.file == STDIN else _relative(entry.file),
@@ -79,7 +79,7 @@ def _escaped(text: str, table: dict[str, str]) -> str:
 _IN_SARIF: Final = {ERROR: "error", WARNING: "warning", UNKNOWN: "note"}
 
 
-def sarif(entries: Iterable[Entry], version: str) -> dict[str, Any]:
+def sarif(entries: Iterable[ReportLine], version: str) -> dict[str, Any]:
     """The report as one SARIF document; `version` is ours."""
     found = list(entries)
     used = sorted({each.reason for each in found})
@@ -107,7 +107,7 @@ def _rule(reason: str) -> dict[str, Any]:
     }
 
 
-def _result(entry: Entry, rule: int) -> dict[str, Any]:
+def _result(entry: ReportLine, rule: int) -> dict[str, Any]:
     text = f"{entry.subject}: {entry.text}" if entry.subject else entry.text
     return {
         "ruleId": entry.reason,
@@ -118,7 +118,7 @@ def _result(entry: Entry, rule: int) -> dict[str, Any]:
     }
 
 
-def _location(entry: Entry) -> dict[str, Any]:
+def _location(entry: ReportLine) -> dict[str, Any]:
     place: dict[str, Any] = {"artifactLocation": {"uri": _uri(entry.file)}}
     if entry.line:
         column = {"startColumn": entry.column} if entry.column else {}

@@ -28,8 +28,8 @@ from stoker.settings import (
 from stoker.targets.objects import (
     EndpointSlice,
     Ingress,
-    Named,
     Node,
+    ObjectModel,
     Service,
     ServicePort,
     ServiceSpec,
@@ -38,8 +38,8 @@ from stoker.view.listing import Listing, Need
 from stoker.view.objects import MODELS, PodGroup, Runs, groups_of, placed
 from stoker.view.view import View
 
-N = TypeVar("N", bound=Named)
-T = TypeVar("T", bound=Named | PodGroup)
+N = TypeVar("N", bound=ObjectModel)
+T = TypeVar("T", bound=ObjectModel | PodGroup)
 
 _OF_KUBERNETES: Final = "kube-system"
 _NO_NODES: Final = "there are no Node objects among the manifests"
@@ -61,14 +61,14 @@ class Directory:
     """
 
     def __init__(
-        self, objects: Iterable[Named], made: Callable[[], Iterable[Named]] = tuple
+        self, objects: Iterable[ObjectModel], made: Callable[[], Iterable[ObjectModel]] = tuple
     ) -> None:
         self._given = tuple(objects)
         self._made = made
-        self._kinds: dict[type[Named], _Spaces[Any]] = {}
+        self._kinds: dict[type[ObjectModel], _Spaces[Any]] = {}
 
     @cached_property
-    def _objects(self) -> tuple[Named, ...]:
+    def _objects(self) -> tuple[ObjectModel, ...]:
         every = {each.title: each for each in (_API_SERVER, *self._made(), *self._given)}
         return tuple(every.values())
 
@@ -163,7 +163,9 @@ def view_of(world: World, settings: OperatorSettings) -> View:
     )
 
 
-def _made(world: World, settings: OperatorSettings, capabilities: Capabilities) -> Iterator[Named]:
+def _made(
+    world: World, settings: OperatorSettings, capabilities: Capabilities
+) -> Iterator[ObjectModel]:
     """What the operator makes of workloads, as far as it can be scraped: Services and pods."""
     for owner in world.workloads:
         # Somebody looks after it, whoever that is.

@@ -9,6 +9,7 @@ from stoker.offline.migration.targets import agent_of
 from stoker.offline.problems import NODES_NOT_COVERED, Problem
 from stoker.plan.nodes import placing_of
 from stoker.select.nodes import left_out, without_pods
+from stoker.select.workload import scraper_of
 from stoker.settings import Capabilities, ObjectSettings
 from stoker.targets.objects import Node
 
@@ -30,15 +31,18 @@ def without_agents(
 def _placed(
     agents: Iterable[Manifest], nodes: list[Node]
 ) -> Iterator[tuple[Manifest, dict[str, str]]]:
-    """The agents on nodes, with the nodes that they are not on."""
+    """The agents on nodes, with the nodes of which nobody has what is there."""
     for each in agents:
         try:
-            placing = placing_of(agent_of(each.object), Capabilities(), ObjectSettings())
+            agent = agent_of(each.object)
+            placing = placing_of(agent, Capabilities(), ObjectSettings())
         except (DecodeError, WorkloadError):
             # Told elsewhere.
             continue
         if placing:
-            yield each, without_pods(placing, nodes)
+            without = without_pods(placing, nodes)
+            shared = scraper_of(agent, Capabilities()).spread and len(without) < len(nodes)
+            yield each, {} if shared else without
 
 
 def _nodes(manifests: Iterable[Manifest]) -> Iterator[Node]:

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from stoker.api.admit import admit
 from stoker.api.convert import typed
-from stoker.api.crd import Version
+from stoker.api.crd import KindVersion
 from stoker.api.decode import convert
 from stoker.api.kinds import version_of
 from stoker.api.rules import PrometheusRule
@@ -25,14 +25,14 @@ from stoker.errors import DecodeError
 from stoker.offline.manifests import Document, Manifest, Unreadable
 from stoker.offline.problems import is_ours, problems
 from stoker.ref import Ref, ref_of
-from stoker.select.assets import CONFIG_MAP, SECRET, Contents
+from stoker.select.assets import CONFIG_MAP, SECRET, AssetsAtHand
 from stoker.select.choice import NAMESPACE_NAME, Resource
 from stoker.select.workload import Workload
-from stoker.targets.objects import Named
+from stoker.targets.objects import ObjectModel
 from stoker.view.objects import MODELS
 from stoker.view.rivals import rivals_of
 
-T = TypeVar("T", bound=Named | Workload | Resource)
+T = TypeVar("T", bound=ObjectModel | Workload | Resource)
 
 DEFAULT_NAMESPACE = "default"
 
@@ -73,7 +73,7 @@ class World(Struct):
     namespaces: dict[str, dict[str, str]] = {}
     contents: dict[Ref, Mapping[str, str | bytes]] = {}
     refused: list[Refused] = []
-    surroundings: list[Named] = []
+    surroundings: list[ObjectModel] = []
     unread: list[Refused] = []
     rivals: dict[Ref, tuple[str, ...]] = {}
     doubled: tuple[tuple[str, str], ...] = ()
@@ -81,9 +81,9 @@ class World(Struct):
     dropped: dict[Ref, tuple[str, ...]] = {}
 
     @property
-    def assets(self) -> Contents:
+    def assets(self) -> AssetsAtHand:
         """The values of all Secrets and ConfigMaps; a cluster may have others."""
-        return Contents(self.contents, partial=True)
+        return AssetsAtHand(self.contents, partial=True)
 
 
 def world_of(readings: Iterable[Document]) -> World:
@@ -145,7 +145,7 @@ def _add(world: World, manifest: Manifest) -> None:
         _refuse_ours(world, manifest)
 
 
-def _add_surrounding(world: World, manifest: Manifest, model: type[Named]) -> None:
+def _add_surrounding(world: World, manifest: Manifest, model: type[ObjectModel]) -> None:
     metadata = manifest.object.get("metadata")
     if isinstance(metadata, dict):
         metadata = placed(metadata)
@@ -155,7 +155,7 @@ def _add_surrounding(world: World, manifest: Manifest, model: type[Named]) -> No
         world.unread.append(_refused(manifest, str(error)))
 
 
-def _add_ours(world: World, manifest: Manifest, version: Version) -> None:
+def _add_ours(world: World, manifest: Manifest, version: KindVersion) -> None:
     admission = admit(version, manifest.object)
     if admission.findings:
         _refuse_ours(world, manifest)

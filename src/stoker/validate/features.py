@@ -131,7 +131,7 @@ def alertmanager_notes(names: Sequence[str], version: Version) -> Findings:
         yield Finding("spec.enableFeatures", Reason.WILL_NOT_START, message)
 
 
-class Idle(Struct, frozen=True):
+class WithoutEffect(Struct, frozen=True):
     """A field that may be set in a mode and does nothing there: why, and what does it instead."""
 
     field: str
@@ -140,10 +140,10 @@ class Idle(Struct, frozen=True):
 
 
 IDLE_ON_NODES: Final = (
-    Idle("updateStrategy", "it is a StatefulSet's", "daemonSet.updateStrategy"),
-    Idle("podManagementPolicy", "it is a StatefulSet's"),
-    Idle("serviceName", "pods of a DaemonSet have no names in DNS"),
-    Idle("serviceDiscoveryRole", "EndpointSlices are used, for the node that they name"),
+    WithoutEffect("updateStrategy", "it is a StatefulSet's", "daemonSet.updateStrategy"),
+    WithoutEffect("podManagementPolicy", "it is a StatefulSet's"),
+    WithoutEffect("serviceName", "pods of a DaemonSet have no names in DNS"),
+    WithoutEffect("serviceDiscoveryRole", "EndpointSlices are used, for the node that they name"),
 )
 _FIRST_AGENT: Final = "2.32.0"
 

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, Final
 
 from stoker.api.core import Object
-from stoker.api.crd import Version, version_schema
+from stoker.api.crd import KindVersion, version_schema
 from stoker.api.schema import Schema
 from stoker.errors import below
 
@@ -26,7 +26,7 @@ _FIRST_ROUTE: Final = "spec.route.continue: is ignored: the first route always c
 _DEEPEST: Final = 100
 
 
-def warnings(version: Version, given: Object) -> Iterator[str]:
+def warnings(version: KindVersion, given: Object) -> Iterator[str]:
     """A sentence with the path for each field of an object that is set for nothing or too late."""
     kind = version.model.__name__
     yield from _warnings(kind, _schema(version), {"spec": given.get("spec")}, "", 0)
@@ -36,7 +36,7 @@ def warnings(version: Version, given: Object) -> Iterator[str]:
 
 
 @cache
-def _schema(version: Version) -> Schema:
+def _schema(version: KindVersion) -> Schema:
     return version_schema(version)
 
 

@@ -26,6 +26,7 @@ from stoker.api.remote import AzureAd, AzureManagedIdentity, RemoteWrite
 from stoker.api.workload import WebTlsConfig
 from stoker.errors import below
 from stoker.select.choice import SELECTORS
+from stoker.select.workload import BY_OPERATOR
 from stoker.settings import DAEMON_SET_GATE
 from stoker.validate.findings import Finding, Findings, Reason, json_name
 from stoker.validate.http import (
@@ -48,7 +49,9 @@ from stoker.validate.reading import ScraperReading
 from stoker.validate.relabel import relabelings
 from stoker.validate.scrapeconfig import name_schemes, too_old
 from stoker.validate.syntax import enforced_label_problem, label_name, quantity
+from stoker.version import needs_version
 
+_FURTHER_FILES: Final = "2.43.0"
 _MODES: Final = ("StatefulSet", "DaemonSet")
 
 
@@ -56,6 +59,7 @@ def workload(spec: PrometheusCommonSpec, reading: ScraperReading) -> Findings:
     """Everything about a workload."""
     yield from mode_rules(spec)
     yield from gated_mode(spec, reading)
+    yield from discovery(spec, reading)
     for attribute in (each for each in SELECTORS if hasattr(spec, each)):
         path = below("spec", json_name(spec, attribute))
         yield from selector(getattr(spec, attribute), path)
@@ -118,6 +122,15 @@ def gated_mode(spec: PrometheusCommonSpec, reading: ScraperReading) -> Findings:
         return
     message = f"the operator was told not to run such agents: {DAEMON_SET_GATE}=false"
     yield Finding("spec.mode", Reason.CONFLICT, message)
+
+
+def discovery(spec: PrometheusCommonSpec, reading: ScraperReading) -> Findings:
+    """Targets that the operator finds come in files, which the version must look for."""
+    on_nodes: DaemonSetSettings | None = getattr(spec, "daemon_set", None)
+    wanted = on_nodes is not None and on_nodes.discovery == BY_OPERATOR
+    if wanted and not reading.knows(_FURTHER_FILES):
+        message = f"`{BY_OPERATOR}` {needs_version('Prometheus', _FURTHER_FILES)}"
+        yield Finding("spec.daemonSet.discovery", Reason.UNSUPPORTED_VERSION, message)
 
 
 def label_names(spec: PrometheusCommonSpec, reading: ScraperReading) -> Findings:

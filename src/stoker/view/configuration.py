@@ -45,10 +45,13 @@ from stoker.version import parse_version
 from stoker.view.masked import Links, Masked
 
 _SECTION: Final = re.compile(r"^(?=[a-z_]+:)", re.MULTILINE)
+_ON_THEIR_NODES: Final = (
+    "scrape_configs: []\n# Each job is a file of its own, on the nodes that get it:\n"
+)
 _HIDDEN: Final = "# not shown: it is in {} ({})\n"
 
 
-class Section(Struct, frozen=True):
+class OwnSection(Struct, frozen=True):
     """A part that the workload itself makes."""
 
     title: str
@@ -72,27 +75,27 @@ class Materials(Struct, frozen=True, kw_only=True):
     stand_ins: StandIns | None = None
 
 
-Place: TypeAlias = Section | Ref
+PartOwner: TypeAlias = OwnSection | Ref
 
 
 class Layout(Struct, frozen=True):
     """The parts in their order; those of resources are not written yet."""
 
-    places: Sequence[Place]
+    places: Sequence[PartOwner]
     write: Callable[[Ref], str]
 
-    def text(self, place: Place) -> str:
+    def text(self, place: PartOwner) -> str:
         """The whole text of a part."""
-        return place.text if isinstance(place, Section) else self.write(place)
+        return place.text if isinstance(place, OwnSection) else self.write(place)
 
-    def titled(self, title: str) -> Place | None:
+    def titled(self, title: str) -> PartOwner | None:
         """The part with a title, None if there is none."""
         return next((each for each in self.places if title_at(each) == title), None)
 
 
-def title_at(place: Place) -> str:
+def title_at(place: PartOwner) -> str:
     """What a part is called."""
-    if isinstance(place, Section):
+    if isinstance(place, OwnSection):
         return place.title
     return f"{place.kind[:1].lower()}{place.kind[1:]}/{place.namespace}/{place.name}"
 
@@ -133,11 +136,12 @@ def _of_scraper(workload: AnyPrometheus, materials: Materials, masked: Masked) -
     jobs.sort(key=lambda each: (order[each.kind], f"{each.namespace}/{each.name}"))
     hidden = list(_hidden(scraper, masked))
     any_jobs = bool(jobs) or any(part == "additional" for part, _ in hidden)
-    places: list[Place] = [
+    heading = f"scrape_configs:{'' if any_jobs else ' []'}\n"
+    places: list[PartOwner] = [
         *_sections(frame.head),
-        Section("scrape_configs", f"scrape_configs:{'' if any_jobs else ' []'}\n"),
+        OwnSection("scrape_configs", _ON_THEIR_NODES if scraper.portions else heading),
         *jobs,
-        *(Section(title, text) for title, text in hidden),
+        *(OwnSection(title, text) for title, text in hidden),
         *_sections(frame.tail),
         *(each for each in materials.used if each.kind == RULE_KIND.name),
     ]
@@ -150,7 +154,7 @@ def _of_scraper(workload: AnyPrometheus, materials: Materials, masked: Masked) -
         made = jobs_of(resource, scraper, masked, materials.stand_ins)
         if made.problem:
             raise made.problem
-        return made.text
+        return made.shown
 
     return Layout(places, _written(materials, write))
 
@@ -162,11 +166,11 @@ def _frame(scraper: Scraper, materials: Materials, masked: Masked) -> Frame:
     return server_frame(scraper, masked, rule_config_maps=mounted)
 
 
-def _sections(text: str) -> Iterator[Section]:
+def _sections(text: str) -> Iterator[OwnSection]:
     """A text cut where its members begin."""
     for part in _SECTION.split(text):
         if part:
-            yield Section(part.partition(":")[0], part)
+            yield OwnSection(part.partition(":")[0], part)
 
 
 _ADDITIONAL_TITLES: Final = {
@@ -200,7 +204,7 @@ def _of_alertmanager(workload: Alertmanager, materials: Materials, masked: Maske
     start = workload.spec.alertmanager_configuration
     root = (workload.metadata.namespace or "", start.name) if start else None
     used = [each for each in materials.used if (each.namespace, each.name) != root]
-    places: list[Place] = [_base(workload, materials, masked, root), *used]
+    places: list[PartOwner] = [_base(workload, materials, masked, root), *used]
 
     def write(config: Any) -> str:
         links = Links(masked)
@@ -214,16 +218,18 @@ def _base(
     materials: Materials,
     masked: Masked,
     root: tuple[str, str | None] | None,
-) -> Section:
+) -> OwnSection:
     if root is None:
-        return Section("base", _own_file(config_source(workload), masked))
+        return OwnSection("base", _own_file(config_source(workload), masked))
     entry = next((each for each in materials.used if (each.namespace, each.name) == root), None)
     config: Any = materials.find(entry) if entry else None
     links = Links(masked)
     try:
-        return Section("base", links.undone(whole_text(base_of(workload, config, links).tree, ())))
+        return OwnSection(
+            "base", links.undone(whole_text(base_of(workload, config, links).tree, ()))
+        )
     except WorkloadError as error:
-        return Section("base", f"# cannot be shown without the values of Secrets: {error}\n")
+        return OwnSection("base", f"# cannot be shown without the values of Secrets: {error}\n")
 
 
 def _own_file(source: Source, masked: Masked) -> str:
@@ -239,8 +245,8 @@ def _own_file(source: Source, masked: Masked) -> str:
 
 def _of_ruler(workload: ThanosRuler, materials: Materials, masked: Masked) -> Layout:
     terms = thanos_terms(workload.spec, materials.capabilities.limits)
-    places: list[Place] = list(materials.used)
+    places: list[PartOwner] = list(materials.used)
     if workload.spec.remote_write:
         version = parse_version(workload.spec.version or DEFAULT_THANOS_VERSION)
-        places.insert(0, Section("remote-write", remote_write_text(workload, masked, version)))
+        places.insert(0, OwnSection("remote-write", remote_write_text(workload, masked, version)))
     return Layout(places, _written(materials, lambda rule: _rules(rule, terms)))

@@ -17,11 +17,11 @@ from stoker.errors import WorkloadError
 from stoker.plan import objects_for
 from stoker.plan.plan import with_few_shards
 from stoker.select.workload import AnyPrometheus, Workload, scraper_of
-from stoker.settings import OperatorSettings, capabilities_with
+from stoker.settings import SOME_OPERATOR, capabilities_with
 from stoker.validate.features import alertmanager_notes, scraper_notes
 from stoker.validate.findings import Finding
 
-_SETTINGS: Final = OperatorSettings()
+_SETTINGS: Final = SOME_OPERATOR
 _FACTS: Final = capabilities_with(_SETTINGS)
 # What is made of a workload that carries nothing: whether it can be is the same.
 _EMPTY: Final[dict[type, Any]] = {

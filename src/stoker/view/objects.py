@@ -19,8 +19,8 @@ from stoker.targets.objects import (
     ContainerPort,
     EndpointSlice,
     Ingress,
-    Named,
     Node,
+    ObjectModel,
     Pod,
     PodSpec,
     Service,
@@ -51,7 +51,7 @@ class PodOwnerSpec(Model):
     template: PodTemplate = PodTemplate()
 
 
-class PodOwner(Named):
+class PodOwner(ObjectModel):
     """What makes pods from a template."""
 
     spec: PodOwnerSpec = PodOwnerSpec()
@@ -87,7 +87,7 @@ class CronJobSpec(Model):
     job_template: PodOwner = PodOwner()
 
 
-class CronJob(Named):
+class CronJob(ObjectModel):
     """A CronJob, which runs pods now and then."""
 
     spec: CronJobSpec = CronJobSpec()
@@ -191,7 +191,7 @@ class PolicyRule(Model):
     resource_names: tuple[str, ...] | None = None
 
 
-class Role(Named):
+class Role(ObjectModel):
     """What is allowed in a namespace."""
 
     rules: tuple[PolicyRule, ...] | None = None
@@ -224,7 +224,7 @@ class Subject(Model):
     namespace: str | None = None
 
 
-class RoleBinding(Named):
+class RoleBinding(ObjectModel):
     """Gives a role in a namespace."""
 
     role_ref: RoleRef = RoleRef()
@@ -237,7 +237,7 @@ class ClusterRoleBinding(RoleBinding):
 
 _APPS: Final = "apps/v1"
 _RBAC: Final = "rbac.authorization.k8s.io/v1"
-MODELS: Final[dict[tuple[str, str], type[Named]]] = {
+MODELS: Final[dict[tuple[str, str], type[ObjectModel]]] = {
     ("v1", "Service"): Service,
     ("v1", "Pod"): Pod,
     ("v1", "Node"): Node,
@@ -258,7 +258,7 @@ MODELS: Final[dict[tuple[str, str], type[Named]]] = {
 """The types by `apiVersion` and `kind`."""
 
 
-def groups_of(found: Iterable[Named]) -> tuple[PodGroup, ...]:
+def groups_of(found: Iterable[ObjectModel]) -> tuple[PodGroup, ...]:
     """All pods among objects, each of them once.
 
     Where objects come from a cluster, those that made others are among them: then the others are
@@ -276,7 +276,7 @@ def groups_of(found: Iterable[Named]) -> tuple[PodGroup, ...]:
     )
 
 
-def _maker(found: Named) -> str:
+def _maker(found: ObjectModel) -> str:
     """The title of what made an object; empty if nothing did."""
     for each in found.metadata.owner_references or ():
         if each.controller:

@@ -68,7 +68,7 @@ class Cause(StrEnum):
     UNREADABLE = "Unreadable"
 
 
-class Reason(Struct, frozen=True):
+class WhyNot(Struct, frozen=True):
     """Why a workload does not use a resource."""
 
     cause: Cause

@@ -6,13 +6,13 @@ be. No message holds a value: it may be secret.
 
 from stoker.errors import FieldError, below
 from stoker.generate.block import Block
-from stoker.generate.grammar import Check
+from stoker.generate.grammar import TextCheck
 from stoker.validate.alertmanager.syntax import url_or_template_problem
 from stoker.validate.syntax import web_url_problem
 from stoker.version import Version, parse_version
 
 
-def web(*keys: str) -> Check:
+def web(*keys: str) -> TextCheck:
     """Each of these is a URL, if it is set."""
 
     def check(block: Block, _version: Version, path: str) -> None:
@@ -24,7 +24,7 @@ def web(*keys: str) -> Check:
     return check
 
 
-def web_or_template(*keys: str, since: str = "0.0.0") -> Check:
+def web_or_template(*keys: str, since: str = "0.0.0") -> TextCheck:
     """Each of these is a URL or, `since` some version, a template that makes one, if it is set."""
 
     def check(block: Block, version: Version, path: str) -> None:
@@ -41,7 +41,7 @@ def web_or_template(*keys: str, since: str = "0.0.0") -> Check:
     return check
 
 
-def at_most_one(*keys: str) -> Check:
+def at_most_one(*keys: str) -> TextCheck:
     """These exclude each other."""
 
     def check(block: Block, _version: Version, path: str) -> None:
@@ -52,7 +52,7 @@ def at_most_one(*keys: str) -> Check:
     return check
 
 
-def any_of(*keys: str, until: str = "") -> Check:
+def any_of(*keys: str, until: str = "") -> TextCheck:
     """One of these is needed, unless the version (`until`) can take it from elsewhere."""
 
     def check(block: Block, version: Version, path: str) -> None:
@@ -64,7 +64,7 @@ def any_of(*keys: str, until: str = "") -> Check:
     return check
 
 
-def all_of(*keys: str) -> Check:
+def all_of(*keys: str) -> TextCheck:
     """Each of these is needed."""
 
     def check(block: Block, _version: Version, path: str) -> None:
@@ -75,7 +75,7 @@ def all_of(*keys: str) -> Check:
     return check
 
 
-def among(key: str, *words: str) -> Check:
+def among(key: str, *words: str) -> TextCheck:
     """A word of a list, if it is set."""
 
     def check(block: Block, _version: Version, path: str) -> None:

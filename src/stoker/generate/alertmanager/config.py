@@ -79,7 +79,7 @@ def terms_of(
 # --- One AlertmanagerConfig -----------------------------------------------------------------------
 
 
-class Piece(Struct, frozen=True):
+class Contribution(Struct, frozen=True):
     """What one AlertmanagerConfig adds to the file."""
 
     tree: Block
@@ -87,12 +87,12 @@ class Piece(Struct, frozen=True):
     reads: dict[Source, str | Missing] = {}
 
 
-def piece_of(config: Config, terms: AlertTerms, assets: Assets) -> Piece:
+def piece_of(config: Config, terms: AlertTerms, assets: Assets) -> Contribution:
     """What an AlertmanagerConfig adds; ResourceError where it cannot be written."""
     return _piece(config, terms, assets, root=False)
 
 
-def _piece(config: Config, terms: AlertTerms, assets: Assets, *, root: bool) -> Piece:
+def _piece(config: Config, terms: AlertTerms, assets: Assets, *, root: bool) -> Contribution:
     namespace, name = config.metadata.namespace or "", config.metadata.name or ""
     draft = AlertDraft(terms.version, assets, namespace, None if root else terms.limits)
     seen = "" if root else terms.seen_by(namespace)
@@ -104,7 +104,7 @@ def _piece(config: Config, terms: AlertTerms, assets: Assets, *, root: bool) -> 
         raise ResourceError(_in_object(error.path), error.reason) from None
     del tree["templates"]
     ignored = (Ignored(_in_object(each.path), each.reason) for each in draft.ignored)
-    return Piece(tree, tuple(ignored), draft.reads)
+    return Contribution(tree, tuple(ignored), draft.reads)
 
 
 def _tree(spec: Any, tenant: Tenant, draft: AlertDraft, *, root: bool) -> Block:
@@ -144,7 +144,7 @@ def _in_object(path: str) -> str:
     return "spec." + head + "".join(word[:1].upper() + word[1:] for word in rest)
 
 
-def joined_piece(piece: Piece, base: "Base") -> Piece:
+def joined_piece(piece: Contribution, base: "Base") -> Contribution:
     """The piece beside a base; ResourceError for what Alertmanager would refuse of both."""
     common, taken = base.common, base.names
     for section in ("receivers", "mute_time_intervals"):

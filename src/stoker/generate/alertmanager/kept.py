@@ -20,7 +20,7 @@ from stoker.errors import OverBudgetError, ResourceError, UnknownError, Workload
 from stoker.generate.alertmanager.config import (
     AlertTerms,
     Base,
-    Piece,
+    Contribution,
     base_of,
     joined_piece,
     piece_of,
@@ -309,27 +309,27 @@ class KeptAlerting:
 
     # --- One AlertmanagerConfig -------------------------------------------------------------------
 
-    def _made(self, key: Ref, resource: Config, assets: Assets) -> tuple[Verdict, Piece]:
+    def _made(self, key: Ref, resource: Config, assets: Assets) -> tuple[Verdict, Contribution]:
         """What becomes of an object, even of one that we fail on."""
         noted = Noted(assets)
         try:
             return self._joined(key, resource, noted)
         except Exception as error:
-            return Verdict(KIND, resource, (unforeseen(error),), noted.reads()), Piece({})
+            return Verdict(KIND, resource, (unforeseen(error),), noted.reads()), Contribution({})
 
-    def _joined(self, key: Ref, resource: Config, assets: Assets) -> tuple[Verdict, Piece]:
+    def _joined(self, key: Ref, resource: Config, assets: Assets) -> tuple[Verdict, Contribution]:
         verdict, piece = judged(resource, self._terms, assets)
         if self._is_root(key):
-            return verdict, Piece({})
+            return verdict, Contribution({})
         base = self._base
         if not verdict.accepted or not isinstance(base, Base) or base.verbatim is not None:
             return verdict, piece
         try:
             return verdict, joined_piece(piece, base)
         except ResourceError as error:
-            return _rejected(verdict, error), Piece({})
+            return _rejected(verdict, error), Contribution({})
 
-    def _written(self, verdict: Verdict, piece: Piece) -> tuple[Verdict, Texts]:
+    def _written(self, verdict: Verdict, piece: Contribution) -> tuple[Verdict, Texts]:
         """The text of a piece; none of it where that is too much."""
         texts = piece_texts(piece.tree)
         try:
@@ -364,17 +364,17 @@ class KeptAlerting:
             self._ignored[key] = ignored
 
 
-def judged(resource: Config, terms: AlertTerms, assets: Assets) -> tuple[Verdict, Piece]:
+def judged(resource: Config, terms: AlertTerms, assets: Assets) -> tuple[Verdict, Contribution]:
     """What an Alertmanager makes of an AlertmanagerConfig, whatever its base, and what it adds."""
     reading = _reading(terms, assets, resource.metadata.namespace or "")
     findings = tuple(alertmanager_config(resource, reading))
     if findings:
-        return Verdict(KIND, resource, findings, reading.reads), Piece({})
+        return Verdict(KIND, resource, findings, reading.reads), Contribution({})
     verdict = Verdict(KIND, resource, (), reading.reads, reading.files)
     try:
         piece = piece_of(resource, terms, assets)
     except ResourceError as error:
-        return _rejected(verdict, error), Piece({})
+        return _rejected(verdict, error), Contribution({})
     return replace(verdict, reads={**reading.reads, **piece.reads}), piece
 
 

@@ -24,7 +24,7 @@ from stoker.generate.alertmanager.table import (
     read_section,
 )
 from stoker.generate.block import Block, scalar
-from stoker.generate.grammar import Check, Member, Section, ValueKind
+from stoker.generate.grammar import Member, Section, TextCheck, ValueKind
 from stoker.validate.alertmanager.integrations import SLACK_BOT_URL
 from stoker.validate.alertmanager.matchers import expression_problem, matcher_line_problem
 from stoker.validate.alertmanager.syntax import clock_problem, range_of
@@ -137,7 +137,7 @@ def _paced(block: Block, _version: Version, path: str) -> None:
             raise FieldError(below(path, key), "must not be zero")
 
 
-def _readable_matchers(*keys: str) -> Check:
+def _readable_matchers(*keys: str) -> TextCheck:
     def check(block: Block, version: Version, path: str) -> None:
         for key in keys:
             for index, line in enumerate(block.get(key) or ()):
@@ -148,7 +148,7 @@ def _readable_matchers(*keys: str) -> Check:
     return check
 
 
-def _readable_pairs(*keys: str) -> Check:
+def _readable_pairs(*keys: str) -> TextCheck:
     """Old matchers: names of labels, and values that are expressions in those that end in `_re`."""
 
     def check(block: Block, version: Version, path: str) -> None:

@@ -5,18 +5,17 @@ in particular, so that the webhook and the operator can never disagree. Added is
 asks: types, which were not checked yet, and the fields that nested routes have in this version.
 """
 
-from typing import Any, TypeAlias
+from typing import Any
 
-from stoker.api.amconfig import v1alpha1, v1beta1
+from stoker.api.amconfig import v1beta1
 from stoker.api.decode import convert
 from stoker.errors import DecodeError
 from stoker.limits import NO_CHANGES, Limits
+from stoker.select.choice import AlertmanagerConfig
 from stoker.validate.alertmanager.config import settings_of
 from stoker.validate.alertmanager.routes import DEEPEST
 from stoker.validate.budget import over_budget
 from stoker.validate.findings import Finding, Findings, Reason
-
-AlertmanagerConfig: TypeAlias = v1alpha1.AlertmanagerConfig | v1beta1.AlertmanagerConfig
 
 
 def raw_alertmanager_config(

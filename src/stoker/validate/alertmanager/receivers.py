@@ -22,7 +22,7 @@ from stoker.validate.http import http_client, tls_settings
 from stoker.validate.syntax import milliseconds, web_url_problem
 from stoker.version import needs_version, parse_version
 
-Check: TypeAlias = Callable[[Any, Maybe, str], Findings]
+ReceiverCheck: TypeAlias = Callable[[Any, Maybe, str], Findings]
 
 # The first Alertmanager that knows a list of integrations; an older one refuses the whole file.
 SINCE: Final = {
@@ -201,7 +201,7 @@ def _references(name: str, integration: Any, reading: AlertReading, path: str) -
             yield Finding(where, Reason.INVALID_VALUE, f"the value {problem}")
 
 
-_CHECKS: Final[dict[str, tuple[Check, ...]]] = {
+_CHECKS: Final[dict[str, tuple[ReceiverCheck, ...]]] = {
     "email_configs": (integrations.email,),
     "opsgenie_configs": (integrations.opsgenie,),
     "pagerduty_configs": (integrations.pagerduty,),

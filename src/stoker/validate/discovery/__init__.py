@@ -8,7 +8,7 @@ are left out by the generator and reported.
 from typing import Any, Final
 
 from stoker.validate.discovery.checks import (
-    Check,
+    DiscoveryCheck,
     address,
     at_least_one,
     key,
@@ -51,7 +51,7 @@ class Discovery(Versioned, frozen=True):
     """A way to find targets: the field, and what is checked."""
 
     field: str
-    checks: tuple[Check, ...] = ()
+    checks: tuple[DiscoveryCheck, ...] = ()
 
 
 def discoveries(

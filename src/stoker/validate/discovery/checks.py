@@ -10,7 +10,7 @@ from stoker.validate.reading import ScraperReading
 from stoker.validate.syntax import milliseconds
 from stoker.version import needs_version
 
-Check: TypeAlias = Callable[[Any, ScraperReading, str], Findings]
+DiscoveryCheck: TypeAlias = Callable[[Any, ScraperReading, str], Findings]
 
 
 def too_old(path: str, since: str) -> Finding:
@@ -18,7 +18,7 @@ def too_old(path: str, since: str) -> Finding:
     return Finding(path, Reason.UNSUPPORTED_VERSION, needs_version("Prometheus", since))
 
 
-def needs(attribute: str, since: str, *values: str) -> Check:
+def needs(attribute: str, since: str, *values: str) -> DiscoveryCheck:
     """The field, or one of these values of it, is not known before a version."""
 
     def check(item: Any, reading: ScraperReading, path: str) -> Findings:
@@ -29,7 +29,7 @@ def needs(attribute: str, since: str, *values: str) -> Check:
     return check
 
 
-def key(attribute: str, *, filled: bool = False) -> Check:
+def key(attribute: str, *, filled: bool = False) -> DiscoveryCheck:
     """A reference that must lead to a value, where there is one; `filled`, not to an empty one."""
 
     def check(item: Any, reading: ScraperReading, path: str) -> Findings:
@@ -43,7 +43,7 @@ def key(attribute: str, *, filled: bool = False) -> Check:
     return check
 
 
-def required(attribute: str) -> Check:
+def required(attribute: str) -> DiscoveryCheck:
     """A text that must not be blank."""
 
     def check(item: Any, reading: ScraperReading, path: str) -> Findings:
@@ -53,7 +53,7 @@ def required(attribute: str) -> Check:
     return check
 
 
-def address(attribute: str, *, optional: bool = False) -> Check:
+def address(attribute: str, *, optional: bool = False) -> DiscoveryCheck:
     """An http or https URL with a host."""
 
     def check(item: Any, reading: ScraperReading, path: str) -> Findings:
@@ -64,7 +64,7 @@ def address(attribute: str, *, optional: bool = False) -> Check:
     return check
 
 
-def at_least_one(attribute: str) -> Check:
+def at_least_one(attribute: str) -> DiscoveryCheck:
     """A list with something in it, and nothing blank."""
 
     def check(item: Any, reading: ScraperReading, path: str) -> Findings:
@@ -77,7 +77,7 @@ def at_least_one(attribute: str) -> Check:
     return check
 
 
-def no_blanks(attribute: str) -> Check:
+def no_blanks(attribute: str) -> DiscoveryCheck:
     """A list that may be empty, with nothing blank in it."""
 
     def check(item: Any, reading: ScraperReading, path: str) -> Findings:
@@ -92,7 +92,7 @@ def _blanks(values: tuple[str, ...], path: str) -> Findings:
             yield Finding(f"{path}[{index}]", Reason.REQUIRED, "must not be empty")
 
 
-def only_with(attribute: str, choice: str, *values: str) -> Check:
+def only_with(attribute: str, choice: str, *values: str) -> DiscoveryCheck:
     """A field that counts only where another has one of these values (the first by default)."""
 
     def check(item: Any, reading: ScraperReading, path: str) -> Findings:
@@ -105,7 +105,7 @@ def only_with(attribute: str, choice: str, *values: str) -> Check:
     return check
 
 
-def more_than_zero(attribute: str) -> Check:
+def more_than_zero(attribute: str) -> DiscoveryCheck:
     """A number that may be left out, but not be zero or less."""
 
     def check(item: Any, reading: ScraperReading, path: str) -> Findings:

@@ -18,7 +18,7 @@ from stoker.generate.alertmanager.table import (
     one,
 )
 from stoker.generate.block import Block
-from stoker.generate.grammar import Check, Member, Section, by_section, written
+from stoker.generate.grammar import Member, Section, TextCheck, by_section, written
 from stoker.generate.values import if_any, lower, members
 from stoker.validate.alertmanager.syntax import TEMPLATES_IN_URLS, smart_host_problem
 from stoker.version import Version
@@ -26,7 +26,7 @@ from stoker.version import Version
 # --- Email ----------------------------------------------------------------------------------------
 
 
-def host_and_port(key: str) -> Check:
+def host_and_port(key: str) -> TextCheck:
     """A check of a member that is a mail server and its port, if it is set."""
 
     def check(block: Block, _version: Version, path: str) -> None:

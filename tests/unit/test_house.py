@@ -1,0 +1,71 @@
+"""The words of the house: a name of a type stands for one thing."""
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+SOURCE: Final = Path(__file__).parents[2] / "src" / "stoker"
+
+# Rooms that speak a language of their own, which no other room need speak.
+_APART: Final = {
+    "promql": "the words of PromQL's grammar",
+    "golang": "the words of Go's templates and regular expressions",
+    "reloader": "a program of its own, which imports nothing of the rest",
+}
+_VERSIONS: Final = frozenset({"api/amconfig/v1alpha1.py", "api/amconfig/v1beta1.py"})
+# Names that stand in several modules, and why that confuses nobody.
+_KNOWN: Final = {
+    "AlertmanagerConfig": "a version of the kind each, and whichever of them",
+    "Endpoint": "in an EndpointSlice, and in a ServiceMonitor: Kubernetes' word and the peer's",
+    "InhibitRule": "the base of both versions",
+    "Job": "of Kubernetes, which runs pods, and of Prometheus, which scrapes",
+    "Matcher": "the base of both versions",
+    "Node": "of Kubernetes: whole, and as far as it matters for who runs there",
+    "Role": "of Kubernetes, which allows, and of a discovery, which finds: both not our words",
+    "Route": "the base of both versions",
+    "SecretKeySelector": "Kubernetes' own, and that of AlertmanagerConfig, which is never optional",
+    "TimePeriod": "the base of both versions",
+    "Subject": "Kubernetes' word in bindings of roles; of an event, which names an object likewise",
+}
+
+
+def test_no_two_public_types_share_a_name() -> None:
+    """Nor do aliases; whoever reads a name knows which is meant, without looking at the imports."""
+    assert {name: places for name, places in _shared().items() if name not in _KNOWN} == {}
+
+
+def test_no_name_is_excused_that_is_not_shared() -> None:
+    """The list says nothing that is no longer so."""
+    assert _KNOWN.keys() - _shared().keys() == set()
+
+
+def _shared() -> dict[str, list[str]]:
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for path in sorted(SOURCE.rglob("*.py")):
+        place = path.relative_to(SOURCE)
+        for name in _types(ast.parse(path.read_text())):
+            found[name].append(str(place))
+    return {name: places for name, places in found.items() if _is_twofold(places)}
+
+
+def _is_twofold(places: list[str]) -> bool:
+    """Whether a room has it twice, or two rooms that meet."""
+    rooms = [place.split("/")[0] for place in places]
+    if any(rooms.count(room) > 1 for room in _APART):
+        return True
+    met = {place for place, room in zip(places, rooms, strict=True) if room not in _APART}
+    return len(met) > 1 and not met <= _VERSIONS
+
+
+def _types(tree: ast.Module) -> Iterator[str]:
+    for each in tree.body:
+        if isinstance(each, ast.ClassDef):
+            name = each.name
+        elif isinstance(each, ast.AnnAssign) and ast.unparse(each.annotation) == "TypeAlias":
+            name = ast.unparse(each.target)
+        else:
+            continue
+        if not name.startswith("_"):
+            yield name
