@@ -146,12 +146,15 @@ class Harmed(Fault):
     def end(self, world: World, trial: Trial) -> None:
         """Let it last, and have it mended."""
         plant = _plant(world)
-        if not self._early:
-            world.wait(self._dice.uniform(0.0, _BEGINNING_SECONDS))
-            self._machine.begin(plant)
-        self._last(plant)
-        self._machine.end(plant)
-        plant.until_well()
+        try:
+            if not self._early:
+                world.wait(self._dice.uniform(0.0, _BEGINNING_SECONDS))
+                self._machine.begin(plant)
+            self._last(plant)
+        finally:
+            # Whatever went wrong, others stand on the same machines.
+            self._machine.end(plant)
+            plant.until_well()
         self.done[f"{self._machine.name}, {self._seconds:g} s"] += 1
 
     def _last(self, plant: Plant) -> None:

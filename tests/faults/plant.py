@@ -99,22 +99,30 @@ class Etcd:
     def __init__(self, port: int) -> None:
         self._base = f"http://127.0.0.1:{port}/v3"
 
-    def fill(self, size: int) -> None:
-        """Write until there is no room left; this much is always enough."""
+    def put(self, size: int) -> int:
+        """Write so much, or as much as there is room for; how much that was."""
         value = _word(b"x" * _PIECE)
-        for number in range(size // _PIECE):
+        for written in range(0, size, _PIECE):
             try:
-                self._ask("kv/put", key=_word(_JUNK + str(number).encode()), value=value)
+                self._ask("kv/put", key=_word(_JUNK + str(written).encode()), value=value)
             except urllib.error.HTTPError as error:
                 error.close()
-                return
-        raise AssertionError("there still is room")
+                return written
+        return size
+
+    def drop(self) -> None:
+        """Delete and compact what was put: the store stays as large, with pages that are free."""
+        deleted = self._ask("kv/deleterange", key=_word(_JUNK), range_end=_word(_AFTER_JUNK))
+        self._ask("kv/compaction", revision=deleted["header"]["revision"], physical=True)
+
+    def defragment(self) -> None:
+        """Give back the pages that are free."""
+        self._ask("maintenance/defragment")
 
     def free(self) -> None:
         """Make room, as an administrator would: delete, compact, defragment, and disarm."""
-        deleted = self._ask("kv/deleterange", key=_word(_JUNK), range_end=_word(_AFTER_JUNK))
-        self._ask("kv/compaction", revision=deleted["header"]["revision"], physical=True)
-        self._ask("maintenance/defragment")
+        self.drop()
+        self.defragment()
         for each in self.alarms():
             self._ask("maintenance/alarm", action="DEACTIVATE", **each)
 
@@ -197,6 +205,7 @@ class Plant:
         self.second = second
         self.ways = ways
         self.etcd = Etcd(cluster._ports.etcd)
+        self._quota = 0
 
     def signal(self, name: str, number: signal.Signals) -> None:
         """Signal etcd or the first server."""
@@ -208,14 +217,19 @@ class Plant:
 
     def narrow(self) -> None:
         """Give etcd hardly more room than it needs."""
-        quota = self.etcd.size() + _ROOM
+        self.etcd.defragment()
+        self._quota = self.etcd.size() + _ROOM
         self.signal(ETCD, signal.SIGKILL)
-        self.cluster.restart(ETCD, f"--quota-backend-bytes={quota}")
+        self.cluster.restart(ETCD, f"--quota-backend-bytes={self._quota}")
         self.until_well()
 
     def fill(self) -> None:
-        """Take the room that is left: nothing can be written from now on."""
-        self.etcd.fill(2 * _ROOM)
+        """Take the room that is left: nothing can be written from now on.
+
+        Pages that a compaction frees meanwhile are room too, so as much is tried as can never fit.
+        """
+        written = self.etcd.put(self._quota)
+        assert written < self._quota, "there still is room"
 
     def widen(self) -> None:
         """Make room, and let etcd have as much as it wants."""

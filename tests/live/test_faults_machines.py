@@ -24,6 +24,7 @@ from tests.live.right_cases import CASES
 
 SEED = 17
 DEADLINE = 15 * 60.0
+MUCH = 32 * 2**20
 START = Action("the operator is started", operate("main"))
 # Each with the machine that is harmed, and for how many seconds.
 PLANS = {
@@ -42,6 +43,21 @@ def ground() -> Iterator[PlantGround]:
     """A control plane that nobody else uses."""
     with new_plant(nodes=2) as made:
         yield made
+
+
+def test_a_store_is_full_whatever_was_deleted_in_it_before(ground: PlantGround) -> None:
+    """Pages that a compaction freed are room, which whoever fills the store must count on."""
+    plant = ground.plant
+    plant.etcd.put(MUCH)
+    plant.etcd.drop()
+    plant.narrow()
+    try:
+        plant.fill()
+        assert plant.etcd.alarms()
+    finally:
+        plant.widen()
+        plant.until_well()
+    assert not plant.etcd.alarms()
 
 
 def test_machines_that_fail_leave_no_trace(ground: PlantGround) -> None:
