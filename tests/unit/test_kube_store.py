@@ -74,6 +74,20 @@ def test_a_change_is_told_with_the_old_and_the_new_object() -> None:
     assert list(watched.store) == []
 
 
+def test_a_later_state_is_kept_in_parts_of_the_earlier_one() -> None:
+    """What both say is there once, for whoever keeps the earlier one; all are told of the same."""
+    store: Store[list[list[str]]] = Store(joined=lambda old, new: [old[0], *new[1:]])
+    told: list[list[list[str]] | None] = []
+    store.listen(lambda _, new: told.append(new))
+    writer = store.writer()
+    for version, words in (("1", [["same"], ["old"]]), ("2", [["same"], ["new"]])):
+        writer.apply(Applied(A, version, words, 0, "uid"))
+    found = store.get(*A)
+    assert found == [["same"], ["new"]]
+    assert found is told[-1]
+    assert found[0] is told[0][0]  # type: ignore[index]
+
+
 def test_an_object_deleted_while_nobody_watched_is_told_as_deleted() -> None:
     """What a new list does not name is gone."""
     lost, kept = thing(A), thing(B)

@@ -5,9 +5,11 @@ from typing import Any
 import msgspec
 import pytest
 from msgspec import Raw
+from msgspec.structs import replace
 
 from stoker.cluster import sharing
 from stoker.cluster.kinds import RESOURCES
+from stoker.cluster.sharing import of_one_spec
 
 KIND = "ServiceMonitor"
 
@@ -48,6 +50,42 @@ def test_what_a_status_says_of_many_is_kept_once() -> None:
     assert later.status != one.status
 
 
+def test_statuses_of_two_seconds_share_their_texts() -> None:
+    """Of what many statuses say, only the time is another one."""
+    statuses = [_status(f"2026-11-19T04:40:0{second}Z") for second in (2, 3)]
+    one, other = (_read("a", {"port": "web"}, status=each).status for each in statuses)
+    assert one != other
+    assert one.bindings[0].namespace is other.bindings[0].namespace
+    assert one.bindings[0].conditions[0].type is other.bindings[0].conditions[0].type
+
+
+def _stored(generation: int, **more: Any) -> Any:
+    metadata: dict[str, Any] = {"name": "a", "namespace": "shop", "uid": "u"}
+    metadata |= {"labels": {"team": "shop"}, "generation": generation}
+    metadata["resourceVersion"] = str(len(more) + generation)
+    return _read("a", {"port": "web"}, metadata=metadata, **more)
+
+
+def test_a_resource_and_its_earlier_state_share_what_a_status_does_not_change() -> None:
+    """Whoever judged it keeps the earlier state: of that, little is kept twice."""
+    old, new = _stored(1), _stored(1, status=_status("2026-11-19T04:40:05Z"))
+    found = of_one_spec(old, new)
+    assert found == new
+    assert found.spec is old.spec
+    assert found.metadata.labels is old.metadata.labels
+    assert found.metadata.resource_version == new.metadata.resource_version
+
+
+@pytest.mark.parametrize("path", ["metadata.uid", "metadata.generation", "api_version"])
+def test_another_generation_shares_nothing(path: str) -> None:
+    """Nor does a namesake, or another version: it may say what was absent to be empty."""
+    old = new = _stored(1)
+    *parts, name = path.split(".")
+    other = replace(new.metadata if parts else new, **{name: 2 if name == "generation" else "b"})
+    new = replace(new, metadata=other) if parts else other
+    assert of_one_spec(old, new) is new
+
+
 @pytest.mark.parametrize(
     "endpoint",
     [
@@ -67,8 +105,8 @@ def test_what_is_absent_is_not_taken_for_what_is_empty(endpoint: dict[str, Any])
 def test_no_more_is_remembered_than_a_bound() -> None:
     """Thousands of endpoints that have nothing in common do not pile up; large ones never do."""
     for number in range(5000):
-        _read("a", {"port": f"p{number}"})
-    assert 0 < sharing.entries() <= 2048
+        _read("a", {"port": f"p{number}"}, status=_status(f"{number}"))
+    assert 0 < sharing.entries() <= 2 * 2048
     before = sharing.entries()
     _read("a", {"port": "web", "path": "/" + "a" * 5000})
     assert sharing.entries() == before

@@ -10,7 +10,7 @@ megabytes, whatever tenants write: large resources are left as they are.
 """
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -31,6 +31,7 @@ _MOST: Final = 2048
 _encode: Final = msgspec.json.Encoder().encode
 # By what it says: what is absent is equal to what is empty, and says something else.
 _known: dict[tuple[type[Struct], bytes], Struct] = {}
+_texts: dict[str, str] = {}
 
 
 def lean(found: Any, size: int) -> Any:
@@ -42,8 +43,11 @@ def lean(found: Any, size: int) -> Any:
         for name in ("api_version", "kind")
         if (text := getattr(found, name)) is not None
     }
+    if found.metadata.namespace:
+        namespace = _text(found.metadata.namespace)
+        changed["metadata"] = replace(found.metadata, namespace=namespace)
     if found.status is not None:
-        changed["status"] = _shared(found.status)
+        changed["status"] = _shared(found.status, _in_shared_texts)
     member = _ENDPOINTS.get(type(found), "")
     endpoints = getattr(found.spec, member, None)
     if endpoints:
@@ -51,17 +55,58 @@ def lean(found: Any, size: int) -> Any:
     return replace(found, **changed)
 
 
+def of_one_spec(old: Any, new: Any) -> Any:
+    """A later state of a resource, with what it still says as it did taken from the earlier one.
+
+    Whoever judged a resource keeps it as it was judged, while its status changes. That the spec is
+    the same is told by the generation: what is absent equals what is empty.
+    """
+    before, after = old.metadata, new.metadata
+    if (before.uid, before.generation) != (after.uid, after.generation) or not after.generation:
+        return new
+    if old.api_version != new.api_version:
+        return new
+    same = {
+        name: value
+        for name in ("name", "namespace", "uid", "labels", "annotations", "creation_timestamp")
+        if (value := getattr(before, name)) == getattr(after, name)
+    }
+    return replace(new, spec=old.spec, metadata=replace(after, **same))
+
+
 def entries() -> int:
     """How much is remembered, for others to share."""
-    return len(_known)
+    return len(_known) + len(_texts)
 
 
-def _shared(value: S) -> S:
-    """The value that says the same and is known already, or this one from now on."""
+def _shared(value: S, leaner: Callable[[S], S] = lambda value: value) -> S:
+    """The value that says the same and is known already, or this one, made leaner, from now on."""
     key = type(value), _encode(value)
     known = _known.get(key)
     if known is None:
         if len(_known) >= _MOST:
             _known.clear()
-        known = _known[key] = value
+        known = _known[key] = leaner(value)
     return known  # type: ignore[return-value]
+
+
+def _in_shared_texts(value: Any) -> Any:
+    """The same value of texts that others have too: of two seconds, only the time is different."""
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, tuple):
+        return tuple(map(_in_shared_texts, value))
+    if isinstance(value, Struct):
+        fields = ((name, getattr(value, name)) for name in value.__struct_fields__)
+        said = {name: each for name, each in fields if isinstance(each, str | tuple)}
+        return replace(value, **{name: _in_shared_texts(each) for name, each in said.items()})
+    return value
+
+
+def _text(text: str) -> str:
+    """The text that says the same, if one is known; what is absent equals what is empty."""
+    if not text:
+        return text
+    if len(_texts) >= _MOST:
+        _texts.clear()
+    return _texts.setdefault(text, text)

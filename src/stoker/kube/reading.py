@@ -70,6 +70,23 @@ def identity_of(raw: Raw) -> Identity:
     return _IDENTIFIED.decode(raw).metadata
 
 
+def in_words_of(found: Any, identity: Identity) -> Identity:
+    """The same identity in the texts that an object keeps anyway, where it says the same."""
+    metadata = getattr(found, "metadata", None)
+    if not isinstance(metadata, ObjectMeta):
+        return identity
+    return Identity(
+        name=_either(metadata.name, identity.name),
+        namespace=_either(metadata.namespace, identity.namespace),
+        resource_version=_either(metadata.resource_version, identity.resource_version),
+        uid=_either(metadata.uid, identity.uid),
+    )
+
+
+def _either(kept: str | None, said: str) -> str:
+    return kept if kept == said else said
+
+
 def typed(model: type[M]) -> Reader[M]:
     """A reader of objects of a declared kind; `typed(Head)` keeps only the metadata."""
     return slim(partial(decode, model))

@@ -30,7 +30,7 @@ from stoker.kube.reading import Reader
 from stoker.kube.report import WATCH, Report
 from stoker.kube.resources import ApiResource
 from stoker.kube.served import Served
-from stoker.kube.store import IndexKeys, Store
+from stoker.kube.store import IndexKeys, Joined, Store
 from stoker.kube.transcript import Transcript
 from stoker.kube.watch import WatchScope, events
 
@@ -53,11 +53,12 @@ class Reflector(Generic[T]):
         *,
         namespaces: Sequence[str] | None = None,
         indices: Mapping[str, IndexKeys[T]] | None = None,
+        joined: Joined[T] = lambda _, new: new,
         served: Served | None = None,
     ) -> None:
         self.scope = scope
         self._served = served
-        self.store: Store[T] = Store(indices)
+        self.store: Store[T] = Store(indices, joined)
         self._client = client
         self._read = read
         self._parts = [_Part(self.store, each) for each in _scopes(scope, namespaces)]

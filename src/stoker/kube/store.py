@@ -21,6 +21,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from stoker.kube.changes import Applied, Begin, Deleted, Event, Key, Listed, Ready, UnreadableObject
 from stoker.kube.versions import is_older, newest
@@ -30,6 +31,8 @@ Listener: TypeAlias = Callable[[T | None, T | None], None]
 """Called with the old and the new object: None and new, old and new, or old and None."""
 IndexKeys: TypeAlias = Callable[[T], Iterable[Hashable]]
 """The keys under which an object is found; the same for the same object, always."""
+Joined: TypeAlias = Callable[[T, T], T]
+"""A later state of an object, made of the earlier one as far as they are equal."""
 
 
 class _Entry(Struct, Generic[T], frozen=True, gc=False):
@@ -45,7 +48,12 @@ class Store(Generic[T]):
     Nothing changes while the caller does not await, so what is read without awaiting is one state.
     """
 
-    def __init__(self, indices: Mapping[str, IndexKeys[T]] | None = None) -> None:
+    def __init__(
+        self,
+        indices: Mapping[str, IndexKeys[T]] | None = None,
+        joined: Joined[T] = lambda _, new: new,
+    ) -> None:
+        self._joined = joined
         self.ready = asyncio.Event()
         self._spaces: dict[str, dict[str, _Entry[T]]] = {}
         self._indices = dict(indices or {})
@@ -227,6 +235,10 @@ class StoreWriter(Generic[T]):
     def _change(self, key: Key, entry: _Entry[T] | None) -> None:
         if entry and (self._same(key, entry) or self._store._is_past(key, entry)):
             return
+        known = self._store._entry(key)
+        if entry and known:
+            # Who decided by the old one keeps it, maybe for long.
+            entry = replace(entry, object=self._store._joined(known.object, entry.object))
         old = self._store._put(key, entry)
         if old is not None or entry:
             self._store._tell((old, entry.object if entry else None))

@@ -15,7 +15,7 @@ from stoker.errors import DecodeError
 from stoker.kube.changes import Applied, Deleted, Event, Key, Listed, Ready, UnreadableObject
 from stoker.kube.deep import cut
 from stoker.kube.errors import Gone, error_of
-from stoker.kube.reading import Reader, identity_of
+from stoker.kube.reading import Reader, identity_of, in_words_of
 from stoker.kube.versions import is_older
 
 T = TypeVar("T")
@@ -94,9 +94,12 @@ class Transcript(Generic[T]):
         identity = identity_of(raw)
         key = Key(identity.namespace, identity.name)
         try:
-            return Listed(key, identity.resource_version, self._read(raw), len(raw), identity.uid)
+            found = self._read(raw)
         except DecodeError as error:
             return UnreadableObject(key, error)
+        kept = in_words_of(found, identity)
+        key = Key(kept.namespace, kept.name)
+        return Listed(key, kept.resource_version, found, len(raw), kept.uid)
 
     def _event(self, line: _Line) -> Event[T] | None:
         if line.type == "ERROR":

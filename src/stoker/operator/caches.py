@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 
 from stoker.api.core import Object, ObjectMeta
 from stoker.cluster.kinds import RESOURCES, WORKLOADS, ResourceKind
+from stoker.cluster.sharing import of_one_spec
 from stoker.kube import resources as kube
 from stoker.kube.client import Client
 from stoker.kube.endless import Told, endless
@@ -227,6 +228,7 @@ class Caches:
             WatchScope(kind.resource, field_selector=scope.field_selector),
             slim(kind.read),
             namespaces=_names(scope),
+            joined=of_one_spec,
             served=Served(self._client, kind.versions) if several else None,
         )
 

@@ -11,10 +11,11 @@ The outcome is the same as that of matching everything (`stoker.select.choice.ap
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping
-from typing import Generic, TypeAlias, TypeVar
+from typing import Final, Generic, TypeAlias, TypeVar
 
 from stoker.ref import Ref
 from stoker.select.choice import NAMESPACE_NAME, Choice
+from stoker.select.grouped import Grouped
 from stoker.select.labels import EXISTS, IN, Requirement, Selector
 from stoker.select.namespaces import Namespaces
 
@@ -22,43 +23,47 @@ Labels: TypeAlias = Mapping[str, str]
 Pair: TypeAlias = tuple[str, str]
 K = TypeVar("K", bound=Hashable)
 
+_NOBODY: Final[frozenset[Ref]] = frozenset()
+_MOST_SAME: Final = 1024
+_OTHERS: Final = ("", None)
+
 
 class SelectorIndex(Generic[K]):
     """Selectors by key, and which of them match given labels without asking all of them."""
 
     def __init__(self) -> None:
         self._selectors: dict[K, Selector] = {}
-        self._by_pair: defaultdict[Pair, set[K]] = defaultdict(set)
-        self._by_label: defaultdict[str, set[K]] = defaultdict(set)
-        self._others: set[K] = set()
+        # By a label and its value, by a label (without a value), and all others.
+        self._groups: Grouped[tuple[str, str | None], K] = Grouped()
 
     def put(self, key: K, selector: Selector | None) -> None:
         """Set or, with None, remove a selector."""
         old = self._selectors.pop(key, None)
         if old is not None:
-            for group in self._groups(old):
-                group.discard(key)
+            for group in _groups(old):
+                self._groups.discard(group, key)
         if selector is not None and not selector.nothing:
             self._selectors[key] = selector
-            for group in self._groups(selector):
-                group.add(key)
+            for group in _groups(selector):
+                self._groups.add(group, key)
 
     def matching(self, labels: Labels) -> set[K]:
         """The keys of the selectors that match."""
-        candidates = set(self._others)
+        candidates = set(self._groups.get(_OTHERS))
         for pair in labels.items():
-            candidates |= self._by_pair.get(pair, set())
-            candidates |= self._by_label.get(pair[0], set())
+            candidates.update(self._groups.get(pair))
+            candidates.update(self._groups.get((pair[0], None)))
         return {key for key in candidates if self._selectors[key].matches(labels)}
 
-    def _groups(self, selector: Selector) -> list[set[K]]:
-        """Where a selector is kept: under every value of one label, under a label, or apart."""
-        required = telling_requirement(selector)
-        if required is None:
-            return [self._others]
-        if required.operator == EXISTS:
-            return [self._by_label[required.key]]
-        return [self._by_pair[required.key, value] for value in required.values]
+
+def _groups(selector: Selector) -> list[tuple[str, str | None]]:
+    """Where a selector is kept: under every value of one label, under a label, or apart."""
+    required = telling_requirement(selector)
+    if required is None:
+        return [_OTHERS]
+    if required.operator == EXISTS:
+        return [(required.key, None)]
+    return [(required.key, value) for value in required.values]
 
 
 def telling_requirement(selector: Selector) -> Requirement | None:
@@ -80,44 +85,44 @@ class _Kind:
         self.choices: dict[Ref, Choice] = {}
         self.by_labels: SelectorIndex[Ref] = SelectorIndex()
         self.by_namespace_labels: SelectorIndex[Ref] = SelectorIndex()
-        self.by_own_namespace: defaultdict[str, set[Ref]] = defaultdict(set)
-        self.by_name: defaultdict[Pair, set[Ref]] = defaultdict(set)
+        self.by_own_namespace: Grouped[str, Ref] = Grouped()
+        self.by_name: Grouped[Pair, Ref] = Grouped()
         self.labels: dict[Ref, Labels] = {}
-        self.in_namespace: defaultdict[str, set[Ref]] = defaultdict(set)
-        self.with_pair: defaultdict[Pair, set[Ref]] = defaultdict(set)
-        self.with_label: defaultdict[str, set[Ref]] = defaultdict(set)
+        self.in_namespace: Grouped[str, Ref] = Grouped()
+        self.with_pair: Grouped[Pair, Ref] = Grouped()
+        self.with_label: Grouped[str, Ref] = Grouped()
         self.looking_in: dict[str, set[Ref]] = {}
 
     def put_choice(self, key: Ref, wanted: Choice | None) -> None:
         old = self.choices.pop(key, None)
         if old is not None:
-            self.by_own_namespace[old.own_namespace].discard(key)
-            self.by_name[old.own_namespace, old.named].discard(key)
+            self.by_own_namespace.discard(old.own_namespace, key)
+            self.by_name.discard((old.own_namespace, old.named), key)
         self.by_labels.put(key, wanted.labels if wanted else None)
         self.by_namespace_labels.put(key, wanted.namespaces if wanted else None)
         if wanted is not None:
             self.choices[key] = wanted
             if wanted.namespaces is None:
-                self.by_own_namespace[wanted.own_namespace].add(key)
+                self.by_own_namespace.add(wanted.own_namespace, key)
             if wanted.named:
-                self.by_name[wanted.own_namespace, wanted.named].add(key)
+                self.by_name.add((wanted.own_namespace, wanted.named), key)
 
     def put_labels(self, key: Ref, labels: Labels | None) -> None:
         for pair in self.labels.pop(key, {}).items():
-            self.with_pair[pair].discard(key)
-            self.with_label[pair[0]].discard(key)
-        self.in_namespace[key.namespace].discard(key)
+            self.with_pair.discard(pair, key)
+            self.with_label.discard(pair[0], key)
+        self.in_namespace.discard(key.namespace, key)
         if labels is not None:
             self.labels[key] = labels
-            self.in_namespace[key.namespace].add(key)
+            self.in_namespace.add(key.namespace, key)
             for pair in labels.items():
-                self.with_pair[pair].add(key)
-                self.with_label[pair[0]].add(key)
+                self.with_pair.add(pair, key)
+                self.with_label.add(pair[0], key)
 
     def askers(self, key: Ref, looking: set[Ref]) -> set[Ref]:
         """The workloads that ask for a resource; `looking` are those that look where it is."""
         by_labels = self.by_labels.matching(self.labels[key]) & looking
-        return by_labels | self.by_name.get((key.namespace, key.name), set())
+        return by_labels.union(self.by_name.get((key.namespace, key.name)))
 
     def candidates(self, wanted: Choice) -> Iterable[Ref]:
         """At least what a selector takes; little more, where it requires a label."""
@@ -125,14 +130,12 @@ class _Kind:
             return ()
         required = telling_requirement(wanted.labels)
         if required is None:
-            own = self.in_namespace.get(wanted.own_namespace, ())
+            own = self.in_namespace.get(wanted.own_namespace)
             return self.labels if wanted.namespaces is not None else own
         if required.operator == EXISTS:
-            return self.with_label.get(required.key, ())
+            return self.with_label.get(required.key)
         return {
-            key
-            for value in required.values
-            for key in self.with_pair.get((required.key, value), ())
+            key for value in required.values for key in self.with_pair.get((required.key, value))
         }
 
 
@@ -148,7 +151,9 @@ class Members:
         self._kinds: dict[str, _Kind] = {}
         self._namespaces: dict[str, Labels] = {}
         self._members: defaultdict[Ref, set[Ref]] = defaultdict(set)
-        self._users: defaultdict[Ref, set[Ref]] = defaultdict(set)
+        # Most resources are for the same few workloads, and share the set of them.
+        self._users: dict[Ref, frozenset[Ref]] = {}
+        self._same: dict[frozenset[Ref], frozenset[Ref]] = {}
 
     def members(self, workload: Ref) -> frozenset[Ref]:
         """The resources that apply to a workload."""
@@ -156,7 +161,7 @@ class Members:
 
     def users(self, resource: Ref) -> frozenset[Ref]:
         """The workloads that a resource applies to."""
-        return frozenset(self._users.get(resource, ()))
+        return self._users.get(resource, _NOBODY)
 
     def askers(self, kind: str) -> list[Ref]:
         """The workloads that ask for resources of a kind."""
@@ -171,11 +176,11 @@ class Members:
         """A resource was added or changed, or with None deleted; who must wake."""
         kind = self._kind(key.kind)
         kind.put_labels(key, labels)
-        before = self._users.get(key, set())
+        before = self.users(key)
         after: set[Ref] = set()
         if labels is not None:
             after = kind.askers(key, self._looking_in(kind, key.namespace))
-        woken = frozenset(before | after)
+        woken = before | after
         self._set_users(key, after)
         return woken
 
@@ -220,18 +225,18 @@ class Members:
         if known is None:
             labels = self._namespaces.get(namespace, {NAMESPACE_NAME: namespace})
             known = kind.by_namespace_labels.matching(labels)
-            known |= kind.by_own_namespace.get(namespace, set())
+            known.update(kind.by_own_namespace.get(namespace))
             known = known if kind.scope.covers(namespace) else set()
             kind.looking_in[namespace] = known
         return known
 
     def _rejudge_namespace(self, kind: _Kind, namespace: str) -> set[Ref]:
         """Match again what is in a namespace; the workloads that gained or lost something."""
-        looking, woken = self._looking_in(kind, namespace), set()
-        for key in kind.in_namespace.get(namespace, ()):
-            before = set(self._users.get(key, ()))
+        looking = self._looking_in(kind, namespace)
+        woken: set[Ref] = set()
+        for key in kind.in_namespace.get(namespace):
             after = kind.askers(key, looking)
-            woken |= before ^ after
+            woken |= self.users(key) ^ after
             self._set_users(key, after)
         return woken
 
@@ -245,9 +250,9 @@ class Members:
             after |= {called} & kind.labels.keys()
         before = {key for key in self._members[workload] if key.kind == name}
         for key in before - after:
-            self._users[key].discard(workload)
+            self._keep_users(key, self.users(key) - {workload})
         for key in after - before:
-            self._users[key].add(workload)
+            self._keep_users(key, self.users(key) | {workload})
         self._members[workload] = (self._members[workload] - before) | after
         if not self._members[workload]:
             del self._members[workload]
@@ -260,10 +265,17 @@ class Members:
         )
 
     def _set_users(self, key: Ref, after: set[Ref]) -> None:
-        before = self._users.pop(key, set())
+        before = self.users(key)
         for workload in before - after:
             self._members[workload].discard(key)
         for workload in after - before:
             self._members[workload].add(key)
-        if after:
-            self._users[key] = set(after)
+        self._keep_users(key, frozenset(after))
+
+    def _keep_users(self, key: Ref, users: frozenset[Ref]) -> None:
+        if not users:
+            self._users.pop(key, None)
+            return
+        if len(self._same) >= _MOST_SAME:
+            self._same.clear()
+        self._users[key] = self._same.setdefault(users, users)
