@@ -11,10 +11,10 @@ from stoker.cli import flag_values as read
 from stoker.errors import FieldError
 from stoker.operator.reconcile import Operation, removing
 from stoker.select.namespaces import (
+    Namespaces,
     by_label,
     contradiction,
     excluding,
-    merged,
     scope_of,
 )
 from stoker.settings import (
@@ -117,8 +117,13 @@ def watched_namespaces(case: Case, context: Context) -> Outcome:
 @replays("misc-merge-allow-lists")
 def merged_lists(case: Case, context: Context) -> Outcome:
     """Merge two lists of namespaces."""
-    made = list(merged(case.given["a"] or (), case.given["b"] or ()))
-    return outcome_of(differences(sorted(case.expect["merged"] or []), made))
+    both = _of_list(case.given["a"]) | _of_list(case.given["b"])
+    return outcome_of(differences(sorted(case.expect["merged"] or []), list(both.watches)))
+
+
+def _of_list(names: Sequence[str] | None) -> Namespaces:
+    """The namespaces of a list; one without a name stands for all."""
+    return Namespaces() if "" in (names or ()) else Namespaces(frozenset(names or ()))
 
 
 @replays("misc-listwatch")

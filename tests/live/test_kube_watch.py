@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
+import msgspec
 import pytest
 from aiohttp import web
 from msgspec.structs import replace
@@ -22,7 +23,7 @@ from stoker.kube import access, report, transport, watch
 from stoker.kube.changes import Key
 from stoker.kube.client import Client
 from stoker.kube.errors import ApiError, Forbidden, NotFound, Silent, Unavailable
-from stoker.kube.reading import Head, Reader, plain, typed
+from stoker.kube.reading import Head, Reader, typed
 from stoker.kube.reflector import Reflector
 from stoker.kube.report import LIST, WATCH
 from stoker.kube.resources import CONFIG_MAP, SECRET, ApiResource
@@ -97,8 +98,8 @@ async def following(
 ) -> AsyncIterator[Follower[Any]]:
     """Follow a resource by a kubeconfig."""
     async with Client(access.kubeconfig(path)) as client:
-        reader = read or plain(scope.resource)
-        follower = Follower(Reflector(client, scope, reader, namespaces=namespaces), key)
+        reflector = Reflector(client, scope, read or msgspec.json.decode, namespaces=namespaces)
+        follower = Follower(reflector, key)
         try:
             yield follower
         finally:

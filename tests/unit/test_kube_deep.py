@@ -11,8 +11,7 @@ from stoker.kube.changes import Listed
 from stoker.kube.client import ListPage, answer_as
 from stoker.kube.deep import LEVELS, cut
 from stoker.kube.errors import Unavailable
-from stoker.kube.reading import plain
-from stoker.kube.resources import CONFIG_MAP
+from stoker.kube.reading import Head, typed
 from stoker.kube.transcript import Transcript
 
 
@@ -74,7 +73,7 @@ def test_what_may_be_written_back_is_never_cut() -> None:
 
 def test_a_watch_goes_on_after_an_object_that_is_too_deep() -> None:
     """Its event is one like others."""
-    transcript = Transcript("/api/v1/configmaps", plain(CONFIG_MAP))
+    transcript = Transcript("/api/v1/configmaps", typed(Head))
     found = transcript.event(b'{"type":"ADDED","object":' + deep(10_000) + b"}")
     assert isinstance(found, Listed)
     assert found.key.name == "deep"

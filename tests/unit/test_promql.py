@@ -18,13 +18,12 @@ from stoker.promql import (
     enforce_label,
     options_for,
     parse,
-    same,
     to_text,
 )
 from stoker.promql.functions import FUNCTIONS
 from stoker.promql.nodes import Binary, Duration, Number, Signed
 from stoker.promql.numbers import number_of, short_text
-from tests.unit.promql_expressions import FEATURES
+from tests.unit.promql_expressions import FEATURES, same
 
 EVERYTHING = options_for(NEWEST, FEATURES)
 

@@ -14,7 +14,6 @@ from stoker.promql import (
     nodes,
     options_for,
     parse,
-    same,
     shape_of,
     to_text,
 )
@@ -23,7 +22,7 @@ from stoker.promql.nodes import Matcher, Selector, walk
 from stoker.promql.parse import read
 from stoker.promql.syntax import KEYWORDS
 from stoker.promql.tokens import Token, phrases, tokens
-from tests.unit.promql_expressions import FEATURES, Grammar
+from tests.unit.promql_expressions import FEATURES, Grammar, same
 
 EVERYTHING = options_for(NEWEST, FEATURES)
 WORDS = (

@@ -9,7 +9,7 @@ from msgspec import convert
 
 from stoker.targets.discovery import CannotTellError
 from stoker.targets.expressions import Expression, Template
-from stoker.targets.job import Budget, TargetOutcome, job_of, outcomes, unique
+from stoker.targets.job import Budget, TargetOutcome, job_of, outcomes
 from stoker.targets.objects import EndpointSlice, Node, Pod, Service, TargetSources, by_place
 from stoker.targets.steps import dropped_by, step_of
 from stoker.version import parse_version
@@ -210,6 +210,11 @@ def test_pods_of_nodes_that_are_not_seen_are_left_out_in_new_versions() -> None:
     assert {each.discovered["__meta_kubernetes_pod_name"] for each in outcome} == {"a"}
     assert {each.discovered["__meta_kubernetes_node_label_zone"] for each in outcome} == {"a"}
     assert len(found(world, "pod", version=parse_version("3.10.0"), **wanted)) == 4
+
+
+def unique(found: list[TargetOutcome]) -> list[TargetOutcome]:
+    """Targets, each once: Prometheus scrapes one for all that have the same labels."""
+    return list({frozenset(each.labels.items()): each for each in found if each.stays}.values())
 
 
 def test_equal_targets_are_scraped_once() -> None:

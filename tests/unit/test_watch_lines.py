@@ -8,12 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from stoker.api.core import Object
 from stoker.api.monitors import ServiceMonitor
 from stoker.kube.changes import Applied, Deleted, Event, Key, Listed, Ready, UnreadableObject
 from stoker.kube.errors import Forbidden, Gone
-from stoker.kube.reading import LAST_APPLIED, Head, plain, typed
-from stoker.kube.resources import SECRET, STATEFUL_SET
+from stoker.kube.reading import LAST_APPLIED, Head, typed
+from stoker.kube.resources import SECRET
 from stoker.kube.transcript import LineBuffer, Transcript
 
 PATH = "/apis/monitoring.coreos.com/v1/servicemonitors"
@@ -154,14 +153,3 @@ def test_metadata_of_a_secret_holds_none_of_its_data() -> None:
     head: Head = read(Transcript(SECRET.path(None), typed(Head)).listed(raw))
     assert head.metadata.annotations == {"team": "shop"}
     assert "aHVudGVyMg" not in repr(head)
-
-
-def test_plain_objects_say_what_they_are_and_hold_no_bookkeeping() -> None:
-    """Items of a list have no kind; a StatefulSet from a list is as good as from a watch."""
-    found: Object = read(Transcript(PATH, plain(STATEFUL_SET)).listed(Raw(json.dumps(secret()))))
-    assert (found["apiVersion"], found["kind"]) == ("apps/v1", "StatefulSet")
-    assert found["metadata"] == {
-        "name": "web",
-        "namespace": "shop",
-        "annotations": {"team": "shop"},
-    }

@@ -12,11 +12,9 @@ from typing import Any, Final, Protocol, TypeAlias, TypeVar
 import msgspec
 from msgspec import Raw, Struct
 
-from stoker.api.core import Object, ObjectMeta
+from stoker.api.core import ObjectMeta
 from stoker.api.declare import Model
 from stoker.api.decode import decode
-from stoker.errors import DecodeError
-from stoker.kube.resources import ApiResource
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -57,7 +55,6 @@ class _Versioned(Struct, frozen=True, rename="camel", gc=False):
 
 _IDENTIFIED: Final = msgspec.json.Decoder(_Identified)
 _VERSIONED: Final = msgspec.json.Decoder(_Versioned)
-_ANYTHING: Final = msgspec.json.Decoder(dict[str, Any])
 
 
 def api_version_of(raw: Raw) -> str:
@@ -100,22 +97,5 @@ def slim(whole: Reader[M]) -> Reader[M]:
         if found.metadata.annotations:
             found.metadata.annotations.pop(LAST_APPLIED, None)
         return found
-
-    return read
-
-
-def plain(resource: ApiResource) -> Reader[Object]:
-    """A reader of objects as dicts, which say what they are, as those in a list do not."""
-
-    def read(raw: Raw) -> Object:
-        try:
-            found: Object = _ANYTHING.decode(raw)
-        except msgspec.ValidationError as error:
-            raise DecodeError("", str(error)) from None
-        metadata = found.setdefault("metadata", {})
-        metadata.pop("managedFields", None)
-        if annotations := metadata.get("annotations"):
-            annotations.pop(LAST_APPLIED, None)
-        return {**found, "apiVersion": resource.api_version, "kind": resource.kind}
 
     return read

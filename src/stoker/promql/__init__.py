@@ -11,7 +11,7 @@ which says what is wrong and where.
 from stoker.promql.check import check
 from stoker.promql.enforce import enforce_label, nameless_info
 from stoker.promql.errors import ParseError, Problem
-from stoker.promql.nodes import Node, same
+from stoker.promql.nodes import Node
 from stoker.promql.parse import parse
 from stoker.promql.print import to_text
 from stoker.promql.shapes import shape_of
@@ -29,7 +29,6 @@ __all__ = [
     "nameless_info",
     "options_for",
     "parse",
-    "same",
     "shape_of",
     "to_text",
 ]

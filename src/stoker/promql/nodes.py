@@ -233,28 +233,3 @@ def rewritten(node: Node, change: Callable[[Node, Node], Node]) -> Node:
         inner = tuple([done.pop() for _ in children(one)])
         done.append(change(one, _REBUILT[type(one)](one, inner)))
     return done[0]
-
-
-def _ordered(items: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The items; the order of matchers says nothing, that of others does."""
-    by_text = items and isinstance(items[0], Matcher)
-    return tuple(sorted(items, key=repr)) if by_text else items
-
-
-def same(left: Any, right: Any) -> bool:
-    """Whether two trees (or parts of them) say the same; where it stood does not count."""
-    waiting = [(left, right)]
-    while waiting:
-        one, other = waiting.pop()
-        if type(one) is not type(other):
-            return False
-        if isinstance(one, Struct):
-            names = [name for name in one.__struct_fields__ if name not in ("span", "place")]
-            waiting.extend((getattr(one, name), getattr(other, name)) for name in names)
-        elif isinstance(one, tuple):
-            if len(one) != len(other):
-                return False
-            waiting.extend(zip(_ordered(one), _ordered(other), strict=True))
-        elif repr(one) != repr(other):  # NaN is the same as NaN here, and 0 is not -0.
-            return False
-    return True

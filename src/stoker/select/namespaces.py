@@ -92,12 +92,6 @@ def contradiction(settings: NamespaceSettings) -> FieldError | None:
     return None
 
 
-def merged(first: Iterable[str], second: Iterable[str]) -> tuple[str, ...]:
-    """Two lists of allowed namespaces together; one that names everything swallows the other."""
-    both = {*first, *second}
-    return (_EVERYTHING,) if _EVERYTHING in both else tuple(sorted(both))
-
-
 def by_label(label: str, values: Iterable[str], *, exclude: bool = False, besides: str = "") -> str:
     """A label selector for objects with (or without) one of these values, besides another."""
     listed = ",".join(sorted(set(values)))

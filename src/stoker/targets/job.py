@@ -220,11 +220,6 @@ def outcomes_of(job: Job, group: Group) -> Iterator[TargetOutcome]:
         yield outcome if step is not None else _finished(outcome, job.version)
 
 
-def unique(found: Iterable[TargetOutcome]) -> list[TargetOutcome]:
-    """Targets, each once: Prometheus scrapes one for all that have the same labels."""
-    return list({frozenset(each.labels.items()): each for each in found if each.stays}.values())
-
-
 def _finished(outcome: TargetOutcome, version: Version) -> TargetOutcome:
     """A candidate that all steps let pass, with the labels that Prometheus adds, or refused."""
     labels = outcome.labels
