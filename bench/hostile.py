@@ -1,11 +1,11 @@
-r"""What one hostile object costs: CPU and peak memory of `stoker render` for each of T5 to T8.
+r"""What one hostile object costs: CPU and peak memory of `stoker render`.
 
 Each case is a folder with a workload that selects everything and one namespace's objects, at the
 size at which it was found to cost everybody. `quiet` is the same workload with one small monitor.
 
     python -m bench hostile
 
-The goal is the issue's: none over 3 s of CPU or 250 MiB. Below stand objects at the edge of the
+The goal: none over 3 s of CPU or 250 MiB. Below stand objects at the edge of the
 limits, which are used: what a tenant can still make an object cost.
 """
 
@@ -61,19 +61,19 @@ def quiet() -> Iterator[Object]:
 
 
 def patterns_in_relabelings() -> Iterator[Object]:
-    """T5: a monitor of 7 KB with 150 expressions that are dear to compile."""
+    """A monitor of 7 KB with 150 expressions that are dear to compile."""
     steps = [{"regex": f"{index}\\PN{{1000}}", "action": "keep"} for index in range(150)]
     yield _monitor([{"port": "web", "relabelings": steps}])
 
 
 def patterns_in_expressions() -> Iterator[Object]:
-    """T5: the same in the matchers of one PromQL expression."""
+    """The same in the matchers of one PromQL expression."""
     found = ",".join(f'l{index}=~"{index}\\\\PN{{1000}}"' for index in range(150))
     yield _rule([{"record": "a:b", "expr": f"up{{{found}}}"}])
 
 
 def value_named_often() -> Iterator[Object]:
-    """T6: 600 endpoints that name one Secret of 900 KB."""
+    """600 endpoints that name one Secret of 900 KB."""
     data = {"token": "t" * 900_000}
     metadata = {"name": "large", "namespace": "tenant"}
     yield {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data}
@@ -82,29 +82,29 @@ def value_named_often() -> Iterator[Object]:
 
 
 def many_endpoints() -> Iterator[Object]:
-    """T6: 80,000 endpoints in a megabyte."""
+    """80,000 endpoints in a megabyte."""
     yield _monitor([{"port": "a"}] * 80_000)
 
 
 def long_expressions() -> Iterator[Object]:
-    """T7: four rules of 510 KB `a+a+…`."""
+    """Four rules of 510 KB `a+a+…`."""
     for index in range(4):
         yield _rule([{"record": "a:b", "expr": f"{index}" + "+a" * 255_000}], f"long-{index}")
 
 
 def long_annotation() -> Iterator[Object]:
-    """T7: one annotation of 480 KB."""
+    """One annotation of 480 KB."""
     yield _rule([{"alert": "A", "expr": "up", "annotations": {"text": "x" * 480_000}}])
 
 
 def long_grouping() -> Iterator[Object]:
-    """T8: `groupBy` with 40,000 labels."""
+    """`groupBy` with 40,000 labels."""
     labels = [f"l{index}" for index in range(40_000)]
     yield _alerting({"groupBy": labels}, {"webhookConfigs": [{"url": "http://a"}]})
 
 
 def large_configs() -> Iterator[Object]:
-    """T8: 30 AlertmanagerConfigs of 1.2 MB, for which there is no room."""
+    """30 AlertmanagerConfigs of 1.2 MB, for which there is no room."""
     for index in range(30):
         text = "".join(f"{index * 100_003 + at:x}" for at in range(220_000))
         slack = {"apiURL": {"name": "s", "key": "k"}, "text": text[:1_200_000]}
@@ -188,14 +188,14 @@ def most_products() -> Iterator[Object]:
 
 CASES: Final[dict[str, Callable[[], Iterator[Object]]]] = {
     "quiet": quiet,
-    "T5 relabelings": patterns_in_relabelings,
-    "T5 PromQL": patterns_in_expressions,
-    "T6 Secret x 600": value_named_often,
-    "T6 80,000 endpoints": many_endpoints,
-    "T7 long expressions": long_expressions,
-    "T7 long annotation": long_annotation,
-    "T8 groupBy": long_grouping,
-    "T8 no room": large_configs,
+    "relabelings": patterns_in_relabelings,
+    "patterns in PromQL": patterns_in_expressions,
+    "Secret x 600": value_named_often,
+    "80,000 endpoints": many_endpoints,
+    "long expressions": long_expressions,
+    "long annotation": long_annotation,
+    "groupBy": long_grouping,
+    "no room": large_configs,
     "most endpoints": most_endpoints,
     "most relabelings": most_relabelings,
     "most patterns": most_patterns,

@@ -1,4 +1,4 @@
-"""What an agent that ends does not send: by how it ends, where its log was, and its store (D5).
+"""What an agent that ends does not send: by how it ends, where its log was, and its store.
 
 A real agent scrapes one target every second and sends to a real Prometheus, with the queue that
 remote write has if nothing is set. It ends once the store has the first samples; another one begins

@@ -1,4 +1,4 @@
-"""What an agent on every node asks of the API server, by the number of nodes (D3).
+"""What an agent on every node asks of the API server, by the number of nodes.
 
 One real agent, as all are alike, with configurations that we generate (`stoker render`) and
 variations of them. All it asks goes through a proxy that counts: watches, the bytes until it has

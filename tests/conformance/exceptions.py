@@ -26,25 +26,25 @@ class Exempt(Struct, frozen=True):
         return self.suite == suite and fnmatchcase(name, self.case)
 
 
-_ON_NODE: Final = "D3: an agent on every node scrapes ServiceMonitors too; the peer leaves them out"
-_ONE_SELECTOR: Final = "D2: node and labels are one selector; Prometheus refuses the peer's two"
-_OWN_LABELS: Final = "D2: for labels of nodes, an agent on a node watches its own node alone"
+_ON_NODE: Final = "an agent on every node scrapes ServiceMonitors too; the peer leaves them out"
+_ONE_SELECTOR: Final = "node and labels are one selector; Prometheus refuses the peer's two"
+_OWN_LABELS: Final = "for labels of nodes, an agent on a node watches its own node alone"
 _LIBRARY: Final = "inlineTLSConfig is an option of the peer as a library for another project"
-_UNUSED: Final = "G5: a discovery that a ScrapeConfig does not use cannot be too new for it"
-_NO_SERVER: Final = "G5: Prometheus refuses the whole file: HTTP settings need an api_server"
-_PARAMETER: Final = "G6: the peer lets a tenant look into other namespaces from a parameter of topk"
+_UNUSED: Final = "a discovery that a ScrapeConfig does not use cannot be too new for it"
+_NO_SERVER: Final = "Prometheus refuses the whole file: HTTP settings need an api_server"
+_PARAMETER: Final = "the peer lets a tenant look into other namespaces from a parameter of topk"
 _OWN_TARGETS: Final = (
-    "X3: targets of a ScrapeConfig without relabelings get the enforced label too, or `up` may lie"
+    "targets of a ScrapeConfig without relabelings get the enforced label too, or `up` may lie"
 )
-_EMPTY_DURATION: Final = "G6: Prometheus refuses all rules for an empty duration; it is left out"
-_STILL_UNKNOWN: Final = "G2: Alertmanager 0.28 refuses the whole file for `monospace`, false or not"
-_NO_TEMPLATE: Final = "G2: Alertmanager reads templates in URLs since 0.31; 0.26 refuses the file"
+_EMPTY_DURATION: Final = "Prometheus refuses all rules for an empty duration; it is left out"
+_STILL_UNKNOWN: Final = "Alertmanager 0.28 refuses the whole file for `monospace`, false or not"
+_NO_TEMPLATE: Final = "Alertmanager reads templates in URLs since 0.31; 0.26 refuses the file"
 _CONTENT: Final = (
-    "W1: our hash is of content; an API server never shows two specs at one generation, as here"
+    "our hash is of content; an API server never shows two specs at one generation, as here"
 )
-_NO_TIMEOUT: Final = "W2: no Alertmanager starts with a web.timeout that has no unit"
-_NO_SUCH_FLAG: Final = "W2: no Alertmanager has silences.max-per-silence-bytes; it is …-size-bytes"
-_NAMELESS: Final = "W2: no API server takes a volume of a Secret without a name; the file is used"
+_NO_TIMEOUT: Final = "no Alertmanager starts with a web.timeout that has no unit"
+_NO_SUCH_FLAG: Final = "no Alertmanager has silences.max-per-silence-bytes; it is …-size-bytes"
+_NAMELESS: Final = "no API server takes a volume of a Secret without a name; the file is used"
 
 EXCEPTIONS: Final[tuple[Exempt, ...]] = (
     *(
@@ -121,31 +121,31 @@ DELIBERATE: Final = (
     ),
     Deliberate(
         r"^Alertmanager \S+: no pods by the peer: alertmanagerConfig/",
-        "G2: one AlertmanagerConfig that cannot be used does not stop all others",
+        "one AlertmanagerConfig that cannot be used does not stop all others",
     ),
     Deliberate(
         ": begun by the peer, without pods: ",
-        "O6: nothing is written for a workload that cannot be finished",
+        "nothing is written for a workload that cannot be finished",
     ),
     Deliberate(r"\.yaml groups.*\.(interval|for): expected '', got nothing", _EMPTY_DURATION),
     Deliberate(
         r"scrapeConfig/\S+: left out: spec\.scalewaySDConfigs\[\d+\]\.accessKey: is not",
-        "G5: Prometheus refuses the whole file: it looks at the form of the key",
+        "Prometheus refuses the whole file: it looks at the form of the key",
     ),
     Deliberate(
         r"scrapeConfig/\S+: left out: spec\.kubernetesSDConfigs\[\d+\]: settings of", _NO_SERVER
     ),
     Deliberate(
         r"scrapeConfig/\S+: left out: spec\.azureSDConfigs\[\d+\]\.tlsConfig",
-        "G5: the peer drops credentials and TLS of Azure unless one logs in by OAuth",
+        "the peer drops credentials and TLS of Azure unless one logs in by OAuth",
     ),
     Deliberate(
         r"alertmanagerConfig/\S+: left out: \S+: needs `\w+`: there is no global",
-        "G2: Alertmanager refuses the whole file",
+        "Alertmanager refuses the whole file",
     ),
     Deliberate(
         r"external_labels\.\w+: expected '\$\(TOPOLOGY_ZONE\)', got nothing",
-        "G3: without zones nobody fills in the placeholder",
+        "without zones nobody fills in the placeholder",
     ),
     Deliberate(
         r"scrapeConfig/[^\s.]+\.relabel_configs: only ours: \{'target_label': '(?!__)\w+', 'repl",

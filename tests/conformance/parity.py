@@ -1,4 +1,4 @@
-"""Our CustomResourceDefinitions against the peer's: nothing missing, nothing different (K1).
+"""Our CustomResourceDefinitions against the peer's: nothing missing, nothing different.
 
 Each path of the peer's schema must lead to the same constraints in ours, descriptions aside. What
 ours have beyond the peer's is allowed if it is named in `ADDITIONS`; what we leave out on purpose
@@ -21,13 +21,13 @@ from tests.conformance.replay import Context, Outcome, outcome_of, replays
 OMITTED_RULES: Final[dict[str, dict[str, str]]] = {
     "prometheusagents": {
         f"v1alpha1.spec: {field} cannot be set when mode is DaemonSet": (
-            "D4, D3: DaemonSet agents of ours scrape ServiceMonitors, so they may select them"
+            "DaemonSet agents of ours scrape ServiceMonitors, so they may select them"
         )
         for field in ("serviceMonitorSelector", "serviceMonitorNamespaceSelector")
     },
 }
 
-_TARGETS: Final = {"*.status.bindings[].targets": "S6: what is scraped, as a binding counts it"}
+_TARGETS: Final = {"*.status.bindings[].targets": "what is scraped, as a binding counts it"}
 
 # {CRD: {what ours has and the peer's has not: why}}; a `*` stands for any part of a name
 ADDITIONS: Final[dict[str, dict[str, str]]] = {
@@ -36,18 +36,18 @@ ADDITIONS: Final[dict[str, dict[str, str]]] = {
         _TARGETS,
     ),
     "prometheusagents": {
-        "v1alpha1.status.desiredReplicas": "S5: how many pods there should be, in either mode",
-        "v1alpha1.spec.daemonSet": "D5: how agents on every node are updated and keep their log",
-        "v1alpha1.spec: daemonSet can only be set when mode is DaemonSet": "D5, D4",
+        "v1alpha1.status.desiredReplicas": "how many pods there should be, in either mode",
+        "v1alpha1.spec.daemonSet": "how agents on every node are updated and keep their log",
+        "v1alpha1.spec: daemonSet can only be set when mode is DaemonSet": "it is about one",
         "v1alpha1.spec: maxSurge cannot be set with hostNetwork: two agents would want one port of"
-        " a node": "D4: neither could ever make room for the other",
-        "v1alpha1.spec: apiserverConfig cannot be set when daemonSet.discovery is Operator": "Y1:"
+        " a node": "neither could ever make room for the other",
+        "v1alpha1.spec: apiserverConfig cannot be set when daemonSet.discovery is Operator": "such"
         " agents ask no API server then",
     },
     "scrapeconfigs": {
         **_TARGETS,
         **{
-            f"v1alpha1.spec.{name}SDConfigs": "C1: a discovery that the peer lacks"
+            f"v1alpha1.spec.{name}SDConfigs": "a discovery that the peer lacks"
             for name in (
                 "aws",
                 "ecs",
@@ -65,18 +65,18 @@ ADDITIONS: Final[dict[str, dict[str, str]]] = {
                 "vultr",
             )
         },
-        "v1alpha1.spec.ec2SDConfigs[].endpoint": "C1",
-        "v1alpha1.spec.*SDConfigs[].profile": "C1: EC2 and Lightsail",
-        "v1alpha1.spec.*SDConfigs[].externalID": "C1: EC2 and Lightsail",
-        "v1alpha1.spec.digitalOceanSDConfigs[].role": "C1: databases",
+        "v1alpha1.spec.ec2SDConfigs[].endpoint": "Prometheus has it",
+        "v1alpha1.spec.*SDConfigs[].profile": "EC2 and Lightsail have it in Prometheus",
+        "v1alpha1.spec.*SDConfigs[].externalID": "EC2 and Lightsail have it in Prometheus",
+        "v1alpha1.spec.digitalOceanSDConfigs[].role": "databases are found too",
         **{
-            f"v1alpha1.spec.kubernetesSDConfigs[].attachMetadata.{name}": "C1"
+            f"v1alpha1.spec.kubernetesSDConfigs[].attachMetadata.{name}": "Prometheus has it"
             for name in ("namespace", "deployment", "job", "cronJob")
         },
-        "v1alpha1.spec.extraScrapeMetrics": "C2",
-        "v1alpha1.spec.followRedirects": "C2",
+        "v1alpha1.spec.extraScrapeMetrics": "a job of Prometheus has it",
+        "v1alpha1.spec.followRedirects": "a job of Prometheus has it",
         **{
-            f"v1alpha1.spec{where}.{name}": "C1, C2: HTTP clients of Prometheus 2.55 and 3.8"
+            f"v1alpha1.spec{where}.{name}": "HTTP clients of Prometheus 2.55 and 3.8"
             for where in ("", ".*SDConfigs[]")
             for name in (
                 "httpHeaders",

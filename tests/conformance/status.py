@@ -1,6 +1,6 @@
 """Replays the suites about the status of workloads, shards that are too many, and repairs.
 
-Conditions of ours always have a reason and a message (S5), those of the peer often have neither. So
+Conditions of ours always have a reason and a message, those of the peer often have neither. So
 a `reason` or `message` where the recorded condition has none does not count, and a recorded message
 is met when ours has each of its lines, perhaps with more detail. All else must be equal. The peer
 recorded its status before it added `shards` and `selector`, so these are not asked for.

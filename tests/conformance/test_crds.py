@@ -1,4 +1,4 @@
-"""Our CustomResourceDefinitions and the peer's (K1)."""
+"""Our CustomResourceDefinitions and the peer's."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Replays the cases of ScrapeConfigs in the versions that were not recorded (C3).
+"""Replays the cases of ScrapeConfigs in the versions that were not recorded.
 
 The recorded objects are v1alpha1. Here they are written as v1beta1 and as v1 before they are used,
 and what comes out must be what was recorded, to the byte. Cases without a ScrapeConfig would show

@@ -146,7 +146,7 @@ _WRONG: Final[dict[str, tuple[str, Any, str]]] = {
         _rule(alert="A", expr="up", annotations={"a": "{{"}),
         f"{_FIRST}.annotations[a]",
     ),
-    "T1": (
+    "a template with the name of the rules' own": (
         RULES,
         _rule(alert="A", expr="up", annotations={"a": '{{ define "__alert_A" }}x{{ end }}'}),
         f"{_FIRST}.annotations[a]",
@@ -173,7 +173,7 @@ _WRONG: Final[dict[str, tuple[str, Any, str]]] = {
         thing("PrometheusRule", {"groups": [{"name": "g", "limit": 10**30}]}),
         "spec.groups[0].limit",
     ),
-    "T2": (
+    "an action in quotes": (
         ALERTING,
         thing(
             "AlertmanagerConfig",
@@ -187,7 +187,7 @@ _WRONG: Final[dict[str, tuple[str, Any, str]]] = {
         ),
         "spec.receivers[0].webhookConfigs[0].url",
     ),
-    "T3": (
+    "a script that Go does not know": (
         MONITORS,
         thing(
             "ServiceMonitor",

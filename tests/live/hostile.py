@@ -67,7 +67,7 @@ def secret(name: str, text: str) -> Object:
 
 
 def over() -> Iterator[Object]:
-    """What no limit would let pass, or what broke something once (T5 to T9)."""
+    """What no limit would let pass, or what broke something once."""
     yield monitor("unicode", relabeled(150, r"\PN{1000}"))
     yield monitor("nested", relabeled(150, "((a{30}){30}){30}"))
     yield monitor("multiplied", *[token("large")] * 600)

@@ -1,4 +1,4 @@
-"""What an agent still sends when its receiver was away: what the log on the node is good for (D5).
+"""What an agent still sends when its receiver was away: what the log on the node is good for.
 
 Found with the newest Prometheus, and so in its source (`tsdb/wlog/watcher.go`: samples that are
 older than the start of the process are passed over):

@@ -16,7 +16,7 @@ from tests.unit.go_templates import REFUSED, TAKEN
 
 MADE: Final = 400
 AT_ONCE: Final = 40
-# Quotes and comments of the text around an action hide nothing of it (T2).
+# Quotes and comments of the text around an action hide nothing of it.
 AROUND: Final = (
     "'{{ toUpper `a` }}'", '"{{ toUpper 1 }}"', "*{{ humanize 1 }}*/", "/*{{ humanize 1 }}*/",
     "`{{ toUpper 1 }}`", "'{{ 1 }}'", "{{/* toUpper */}}", "{{ `toUpper` }}", "{{ $labels }}",

@@ -81,7 +81,7 @@ def pairs_of(cases: Iterator[Case]) -> tuple[list[Pair], list[Consolidable]]:
 def test_scrape_configs_find_the_targets_of_the_monitors(
     town: Town, cluster: Cluster, tmp_path: Path
 ) -> None:
-    """Prometheus finds the same targets with the same labels, and drops as many (C4)."""
+    """Prometheus finds the same targets with the same labels, and drops as many."""
     pairs, converted = pairs_of(own_cases())
     recorded, more = pairs_of(recorded_cases())
     town.populate(converted + more)
@@ -341,7 +341,7 @@ def account(world: World, tmp_path: Path) -> Path:
 def test_monitors_are_kept_as_scrape_configs_while_the_flag_is_set(
     world: World, account: Path
 ) -> None:
-    """They are written, owned, mended and removed; the job is there at any moment (C4)."""
+    """They are written, owned, mended and removed; the job is there at any moment."""
     world.put(prometheus("main"), *monitors())
     with start(world, account):
         world.until("a configuration", lambda: jobs(world) == SEPARATE)

@@ -1,4 +1,4 @@
-"""Our CustomResourceDefinitions on a real API server (K1, K3)."""
+"""Our CustomResourceDefinitions on a real API server."""
 
 import json
 import subprocess
@@ -54,7 +54,7 @@ def test_all_variants_install_without_a_warning(bare_cluster: Cluster) -> None:
 
 
 def test_client_side_apply_takes_the_small_variant(bare_cluster: Cluster) -> None:
-    """`kubectl apply` works, again and again, with `--no-descriptions` (K3)."""
+    """`kubectl apply` works, again and again, with `--no-descriptions`."""
     small = crds("--no-descriptions")
     first = bare_cluster.kubectl("apply", "-f", "-", input=small)
     assert first.stderr == ""
@@ -85,7 +85,7 @@ def test_kubectl_explains_our_fields(bare_cluster: Cluster) -> None:
 
 
 def test_clusters_without_cel_take_what_cel_would_refuse(bare_cluster: Cluster) -> None:
-    """`--without-cel` really is without: then the operator itself must check (D4)."""
+    """`--without-cel` really is without: then the operator itself must check."""
     agent = {
         "apiVersion": f"{GROUP}/v1alpha1",
         "kind": "PrometheusAgent",

@@ -1,4 +1,4 @@
-"""Agents as a DaemonSet on a real control plane (D1, D4, D6, D7; defects 1, 2, 4, 6)."""
+"""Agents as a DaemonSet on a real control plane."""
 
 import json
 from collections.abc import Iterator
@@ -161,7 +161,7 @@ def _bindings(world: World, kind: str) -> list[str]:
 def test_a_switch_that_is_taken_back_leaves_the_old_agents_alone(
     world: World, operator: Running
 ) -> None:
-    """Nothing of the other mode stays (D7); whole switches are in `test_daemonset_scrapes`."""
+    """Nothing of the other mode stays; whole switches are in `test_daemonset_scrapes`."""
     world.put(on_nodes())
     world.until("the DaemonSet", lambda: settled_in(world, "daemonset"))
     before = _uids(world)
@@ -189,7 +189,7 @@ def _uids(world: World) -> set[str]:
 
 
 def test_what_makes_no_sense_on_every_node_is_refused_by_the_api_server(crds: Cluster) -> None:
-    """Each forbidden field, with the words of its rule (D4).
+    """Each forbidden field, with the words of its rule.
 
     (peer scenario: Prometheus Agent Daemon Set CEL Validations)
     """
@@ -220,7 +220,7 @@ def _refusal(world: World, wanted: Object) -> str:
 
 
 def test_without_cel_the_operator_says_the_same_and_makes_nothing() -> None:
-    """Definitions without rules, as for old clusters: the condition has the rule's words (D4).
+    """Definitions without rules, as for old clusters: the condition has the rule's words.
 
     Nor have they what the peer's have not, and the status goes without that.
     """
@@ -272,7 +272,7 @@ _COUNTS: Final = (None, 0, 1, -1, "0%", "5%", "100%", "101%", "-5%", "abc", "1",
 
 
 def test_a_pace_is_refused_exactly_where_kubernetes_refuses_it(crds: Cluster) -> None:
-    """What we take becomes a DaemonSet that the API server takes; what it refuses, we do (A7, A18).
+    """What we take becomes a DaemonSet that the API server takes; what it refuses, we do.
 
     Its own verdict on each pace is asked as well, so that we refuse nothing without need.
     """

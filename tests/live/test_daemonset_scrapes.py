@@ -1,4 +1,4 @@
-"""Agents, really scraping: each target once per interval, by the right agent (D7, D8)."""
+"""Agents, really scraping: each target once per interval, by the right agent."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_change_of_mode_leaves_no_target_alone_whoever_is_killed(
     """To a DaemonSet and back, each at first taken back, with an operator killed at each write.
 
     No target waits for longer than two intervals, none is scraped by both modes for longer than the
-    hand-over needs, and no agent scrapes for the other mode (D7). `python -m tests.modes` has all
+    hand-over needs, and no agent scrapes for the other mode. `python -m tests.modes` has all
     kinds of change.
     """
     flags = (ALONE, *RELOADERS[reloader])

@@ -1,4 +1,4 @@
-"""Agents on nodes whose targets the operator finds, really scraping (issue 20, point 5).
+"""Agents on nodes whose targets the operator finds, really scraping.
 
 Each target is scraped once in each interval by the agent of its node, by agents that may ask the
 API server nothing, whoever comes, goes, moves or is killed, and while the discovery changes.

@@ -1,4 +1,4 @@
-"""Nothing is written when there is nothing to write (O7)."""
+"""Nothing is written when there is nothing to write."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.live.replicas import Replica, reconciles, writes
 
 WORKLOADS = 20
 RESOURCES = 500
-# As O7 is to be shown. Other tests run meanwhile (tools/lanes.py): this one only waits.
+# Other tests run meanwhile (tools/lanes.py): this one only waits.
 IDLE_SECONDS = 180.0
 
 

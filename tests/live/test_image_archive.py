@@ -277,7 +277,7 @@ def _reviewed(port: int, authority: Path) -> dict[str, Any]:
 
 
 def test_the_reloader_is_small(image: Image) -> None:
-    """It writes a configuration with its variables filled in, in at most 20 MiB (W3)."""
+    """It writes a configuration with its variables filled in, in at most 20 MiB."""
     (image.work / "in.yaml").write_text(
         "global:\n  external_labels:\n    prometheus_replica: $(POD_NAME)\n"
     )

@@ -1,4 +1,4 @@
-"""List and watch on a real API server, while connections, answers and servers fail (O2).
+"""List and watch on a real API server, while connections, answers and servers fail.
 
 Every test follows a resource with a `Follower`, which checks each change against those before it:
 nothing told twice, nothing skipped. In the end it must know what the server has.

@@ -113,7 +113,7 @@ def test_a_change_is_held_where_old_and_new_pods_exclude_each_other(
 ) -> None:
     """Before anything is made it says why and what to do; old pods learn of monitors meanwhile.
 
-    Whoever deletes the old set goes on (A3, A20).
+    Whoever deletes the old set goes on.
     """
     old = OTHER[mode]
     world.put(login("first"), agent(old, hostNetwork=True))
@@ -181,7 +181,7 @@ def small_world(small_cluster: Cluster) -> World:
 
 
 def test_conditions_tell_the_truth_at_every_step(small_world: World) -> None:
-    """Through all states of the table in the guide, to a DaemonSet and back (A9, A22, A26)."""
+    """Through all states of the table in the guide, to a DaemonSet and back."""
     world = small_world
     with Running.start(world.cluster, f"--namespaces={world.namespace}", PATIENCE):
         world.put(agent("StatefulSet"))
@@ -215,7 +215,7 @@ def test_conditions_tell_the_truth_at_every_step(small_world: World) -> None:
 
 
 def test_a_rollout_that_is_stuck_beside_ready_pods_is_told(small_world: World) -> None:
-    """Each new pod wants the port of the old one, which goes when the new one is ready (A26)."""
+    """Each new pod wants the port of the old one, which goes when the new one is ready."""
     world = small_world
     web = {"name": "web", "containerPort": 9090, "hostPort": 19090}
     surge = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}

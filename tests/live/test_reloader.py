@@ -272,7 +272,7 @@ LARGE = "".join(
 
 @pytest.mark.parametrize("tls", [False, True], ids=["http", "https"])
 def test_it_takes_at_most_20_mib(tls: bool, started: Started, tmp_path: Path) -> None:
-    """Whatever the size of the configuration, and with TLS on both sides too (W3)."""
+    """Whatever the size of the configuration, and with TLS on both sides too."""
     (tmp_path / "in.gz").write_bytes(gzip.compress(f"scrape_configs:\n{LARGE}".encode(), 1))
     port, scheme = held_port(), "https" if tls else "http"
     words = [f"--config-file={tmp_path}/in.gz", f"--config-envsubst-file={tmp_path}/out"]
@@ -296,7 +296,7 @@ def test_it_takes_at_most_20_mib(tls: bool, started: Started, tmp_path: Path) ->
 
 
 def test_it_takes_at_most_20_mib_with_a_portion(started: Started, tmp_path: Path) -> None:
-    """A thousand files, and one that is larger than all the memory it may have (W3)."""
+    """A thousand files, and one that is larger than all the memory it may have."""
     files = {f"targets/pod-monitor-{number}.json": b"[]" for number in range(500)}
     files |= {f"jobs/pod-monitor-{number}.yaml": b"scrape_configs: []\n" for number in range(500)}
     files["targets/large.json"] = b"[" + b" " * (50 << 20) + b"]"

@@ -1,4 +1,4 @@
-"""ScrapeConfigs in three versions on a real API server, converted by the webhook (C3)."""
+"""ScrapeConfigs in three versions on a real API server, converted by the webhook."""
 
 from __future__ import annotations
 

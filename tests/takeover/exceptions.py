@@ -11,51 +11,51 @@ from tests.conformance.exceptions import Deliberate, is_deliberate
 ELSEWHERE: Final = (
     Deliberate(
         r"^services/\S+-operated spec\.ports",
-        "W3: workloads that share a Service: all their ports, not those of whoever wrote last",
+        "workloads that share a Service: all their ports, not those of whoever wrote last",
     ),
     Deliberate(
         r"^secrets/\S+-tls-assets-\d+ \S+ the certificate or key of what is left out",
-        "G5: as a ScrapeConfig that Prometheus would refuse is left out, so are its files",
+        "as a ScrapeConfig that Prometheus would refuse is left out, so are its files",
     ),
     Deliberate(
         r"scrapeConfig/\S+: left out: spec\.(fileSDConfigs|\w+\.host).*files of the container",
-        "G5: arbitraryFSAccessThroughSMs holds for ScrapeConfigs, too",
+        "arbitraryFSAccessThroughSMs holds for ScrapeConfigs, too",
     ),
     Deliberate(
         r": left out: \S+targetLabel: `[^`]+` is not the name of a label",
-        "G5: Prometheus refuses the whole file under nameValidationScheme Legacy",
+        "Prometheus refuses the whole file under nameValidationScheme Legacy",
     ),
     Deliberate(
         r"scrapeConfig/[^\s.]+\.relabel_configs: only ours: .*__tmp_(hash|current_shard)",
-        "G3: shards that are retained scrape nothing, ScrapeConfigs neither",
+        "shards that are retained scrape nothing, ScrapeConfigs neither",
     ),
     Deliberate(
         r"Probe\.exec\.command\[2\]: expected .*curl --fail http:.*, got .*curl --fail https:",
-        "W2: listenLocal with TLS: the peer's pods never become ready",
+        "listenLocal with TLS: the peer's pods never become ready",
     ),
     Deliberate(
         r"^services/\S+-operated metadata\.ownerReferences\[\d\]: expected nothing, got",
-        "O6: a workload that the peer cannot finish, and we can, owns the Service as well",
+        "a workload that the peer cannot finish, and we can, owns the Service as well",
     ),
     Deliberate(
         r"remote-write\.yaml .*tls_config\.\w+_file: expected '/etc/prometheus/certs/",
-        "W2: pods of a ThanosRuler have these files in another folder",
+        "pods of a ThanosRuler have these files in another folder",
     ),
     Deliberate(
         r"^secrets/prom-agent-\S+ prometheus\.yaml\.gz the order .*'- job_name: ",
-        "W1: additional jobs come last, with agents too; the jobs are the same",
+        "additional jobs come last, with agents too; the jobs are the same",
     ),
     Deliberate(
         "no pods by the peer: .* we: (?!nothing)",
-        "O6: a workload that nobody can finish keeps what it has",
+        "a workload that nobody can finish keeps what it has",
     ),
     Deliberate(
         r"podMonitor/\S+\.kubernetes_sd_configs\[0\]\.selectors",
-        "D2: node and labels are one selector; Prometheus refuses the peer's two",
+        "node and labels are one selector; Prometheus refuses the peer's two",
     ),
     Deliberate(
         r"scrapeConfig/[^\s.]+\.honor_timestamps: expected nothing, got False",
-        "G5: overrideHonorTimestamps holds for ScrapeConfigs that say nothing, too",
+        "overrideHonorTimestamps holds for ScrapeConfigs that say nothing, too",
     ),
 )
 

@@ -42,7 +42,7 @@ TAKEN: Final = (
 )  # fmt: skip
 
 REFUSED: Final = (
-    # As they were found to be taken (T1).
+    # As they were found to be taken.
     "{{ 1e999 }}", "{{ .x½ }}", "{{ $.x² }}", "{{ .Ⅷ }}", "{{ 0xp11+2i }}", "{{ 0b11+2i }}",
     # Actions, pipelines, operands.
     "{{", "{{}}", "{{ 1 }", "{{-1-}}", "{{- -}}", "{{|1}}", "{{1||2}}", "{{1|2}}", "{{1|.}}",

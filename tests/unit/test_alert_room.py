@@ -114,7 +114,7 @@ def test_the_namespace_that_takes_most_gives_way() -> None:
 
 
 def test_what_is_left_out_is_compressed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """T8: somebody else's change does not pay for it again."""
+    """Somebody else's change does not pay for it again."""
     made = kept()
     made.put_all(
         {Ref(KIND, *name.split("/")): config(name, text) for name, text in LARGE.items()}, Nothing()

@@ -325,7 +325,7 @@ class Counted:
 
 
 def test_a_large_value_is_not_multiplied() -> None:
-    """T6: what 600 endpoints would read is counted, and nothing is built of it."""
+    """What 600 endpoints would read is counted, and nothing is built of it."""
     large = AssetsAtHand({Ref("Secret", "tenant", "s"): {"k": "t" * 900_000}})
     given = monitor(*[{"port": "web", "bearerTokenSecret": TOKEN}] * 600)
     (finding,) = verdict(given, workload(), large)

@@ -768,7 +768,7 @@ def test_settings_for_every_node_that_make_no_sense_are_refused(
     ],
 )
 def test_a_pace_that_kubernetes_refuses_is_refused_with_its_path(pace: Object, valid: bool) -> None:
-    """By the definition and, where that has no rules, by the operator (A7, A25)."""
+    """By the definition and, where that has no rules, by the operator."""
     spec = {"mode": "DaemonSet", "daemonSet": {"updateStrategy": on_pace(pace)}}
     found = [*mode_rules(convert(PrometheusAgentSpec, spec))]
     assert [each.path for each in found] == (
@@ -782,7 +782,7 @@ def on_pace(pace: Object) -> Object:
 
 
 def test_no_node_is_without_an_agent_while_more_than_one_may_run() -> None:
-    """Kubernetes fills in one that may be missing, and refuses that beside `maxSurge` (A18)."""
+    """Kubernetes fills in one that may be missing, and refuses that beside `maxSurge`."""
 
     def made(pace: Object) -> Object:
         spec = on_nodes({"daemonSet": {"updateStrategy": on_pace(pace)}})["spec"]
@@ -795,7 +795,7 @@ def test_no_node_is_without_an_agent_while_more_than_one_may_run() -> None:
 
 
 def test_two_agents_cannot_share_the_ports_of_a_node() -> None:
-    """A surge on the host's network would wait for itself (A7)."""
+    """A surge on the host's network would wait for itself."""
     spec = {
         "mode": "DaemonSet",
         "hostNetwork": True,

@@ -114,7 +114,7 @@ def _kept() -> KeptRules:
 
 
 def test_long_expressions_are_not_kept_as_trees() -> None:
-    """T7: four rules of half a megabyte kept 515 MiB; here shorter ones, in proportion."""
+    """Four rules of half a megabyte kept 515 MiB; here shorter ones, in proportion."""
     kept = _kept()
     gc.collect()
     tracemalloc.start()
@@ -132,7 +132,7 @@ def test_long_expressions_are_not_kept_as_trees() -> None:
 
 
 def test_edits_of_a_long_annotation_leave_nothing_behind() -> None:
-    """T7: 200 edits of one with 480 KB left 93 MiB; here 40 of 120 KB."""
+    """200 edits of one with 480 KB left 93 MiB; here 40 of 120 KB."""
     kept = _kept()
     gc.collect()
     tracemalloc.start()

@@ -66,7 +66,7 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[st
 
 
 def test_crds_prints_all_ten(capsys: pytest.CaptureFixture[str]) -> None:
-    """Ten kinds, ten documents (K3)."""
+    """Ten kinds, ten documents."""
     documents = printed(capsys, "crds")
     names = {document["spec"]["names"]["kind"] for document in documents}  # type: ignore[index]
     assert names == {kind.name for kind in KINDS}
@@ -101,7 +101,7 @@ def test_crds_variants_leave_out_what_they_say(capsys: pytest.CaptureFixture[str
 
 
 def test_the_small_variant_fits_into_an_annotation(capsys: pytest.CaptureFixture[str]) -> None:
-    """Client-side `kubectl apply` keeps a copy of at most 262,144 bytes (K3)."""
+    """Client-side `kubectl apply` keeps a copy of at most 262,144 bytes."""
     for document in printed(capsys, "crds", "--no-descriptions"):
         assert len(json.dumps(document, separators=(",", ":"))) < 262_144
 

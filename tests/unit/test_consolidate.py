@@ -1,4 +1,4 @@
-"""ServiceMonitors, PodMonitors and Probes as ScrapeConfigs (C4)."""
+"""ServiceMonitors, PodMonitors and Probes as ScrapeConfigs."""
 
 import io
 import re

@@ -92,7 +92,7 @@ def test_a_wrong_type_is_named_with_its_path(spec: dict[str, Any], path: str, re
 
 
 def test_one_undecodable_object_does_not_sink_the_list() -> None:
-    """The rest of the list loads; the bad one is set aside with name and path (K2)."""
+    """The rest of the list loads; the bad one is set aside with name and path."""
     read, undecodable = decode_page(
         ServiceMonitor, page(monitor("good"), monitor("bad", sampleLimit="x"), monitor("fine"))
     )

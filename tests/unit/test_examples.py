@@ -30,7 +30,7 @@ def world(*paths: Path) -> World:
 
 
 def test_there_is_a_manifest_for_each_scenario() -> None:
-    """All nodes, a pool, a log on the node, each kind of monitor, and an agent beside it (D9)."""
+    """All nodes, a pool, a log on the node, each kind of monitor, and an agent beside it."""
     assert [path.stem for path in SCENARIOS] == [
         "all-nodes",
         "beside-statefulset",

@@ -70,7 +70,7 @@ def test_labels_of_nodes_take_a_permission_whoever_asks_for_them(
 def test_rights_are_judged_by_the_role_that_the_generator_chooses(
     tmp_path: Path, version: str, role: str, reads: str
 ) -> None:
-    """What a version cannot watch, it need not be allowed to (A5)."""
+    """What a version cannot watch, it need not be allowed to."""
     workload = prometheus(serviceAccountName="scraper", version=version, serviceDiscoveryRole=role)
     found = explained(tmp_path, SHOP, workload, monitor()).access[0]
     asked = " ".join((*found.lacks, *found.unknown))

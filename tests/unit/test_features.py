@@ -1,4 +1,4 @@
-"""Feature flags, and what is odd about Prometheus and agents (K4)."""
+"""Feature flags, and what is odd about Prometheus and agents."""
 
 import pytest
 
@@ -116,7 +116,7 @@ def test_versions_in_the_table_can_be_read() -> None:
 
 @pytest.mark.parametrize(("version", "noted"), [("2.31.2", True), ("2.32.0", False)])
 def test_a_prometheus_that_is_no_agent_is_noted(version: str, noted: bool) -> None:
-    """Agents came with 2.32: before, the flag keeps Prometheus from starting (A6)."""
+    """Agents came with 2.32: before, the flag keeps Prometheus from starting."""
     spec = PrometheusAgentSpec(remote_write=(RemoteWrite(url="http://a"),))
     found = [each.path for each in scraper_notes(spec, parse_version(version))]
     assert found == (["spec.version"] if noted else [])
@@ -124,7 +124,7 @@ def test_a_prometheus_that_is_no_agent_is_noted(version: str, noted: bool) -> No
 
 @pytest.mark.parametrize("each", IDLE_ON_NODES, ids=lambda each: each.field)
 def test_a_field_without_effect_on_every_node_is_noted(each: WithoutEffect) -> None:
-    """Only in that mode, and with what does it instead (A11)."""
+    """Only in that mode, and with what does it instead."""
     given = {
         "updateStrategy": {"type": "OnDelete"},
         "podManagementPolicy": "Parallel",

@@ -196,7 +196,7 @@ class Calls:
 
 
 def test_one_change_makes_one_fragment_and_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many resources there are (G3)."""
+    """However many resources there are."""
     calls = Calls(monkeypatch)
     kept = KeptConfiguration(server(), NOTHING)
     kept.put_all(monitors(100), NOTHING)
@@ -410,7 +410,7 @@ NAMESAKE = Additional(scrape_configs=[{"job_name": "serviceMonitor/a/x/0"}, {"jo
 
 
 def test_a_job_that_an_additional_one_has_the_name_of_is_left_out() -> None:
-    """Prometheus would refuse the whole file; so all others load, and the verdict tells (G5)."""
+    """Prometheus would refuse the whole file; so all others load, and the verdict tells."""
     kept = KeptConfiguration(server(), NOTHING, NAMESAKE)
     key = Ref("ServiceMonitor", "a", "x")
     found = monitors(3) | {key: resource(key.kind, key.path, SPECS["ServiceMonitor"][0])}

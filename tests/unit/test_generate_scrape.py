@@ -643,7 +643,7 @@ def test_agents_of_a_daemon_set_keep_the_endpoints_of_their_node() -> None:
 def test_the_node_of_a_target_is_its_endpoints_or_else_its_pods(
     endpoint: str, pod: str, node: str | None
 ) -> None:
-    """Ports that no Service exposes have no endpoint, but a pod (A19)."""
+    """Ports that no Service exposes have no endpoint, but a pod."""
     job = service_job(None, a_draft(daemon_set=True))
     regex = re.compile(job["relabel_configs"][1]["regex"])
     found = regex.fullmatch(f"{endpoint};{pod}")

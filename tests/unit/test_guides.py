@@ -25,7 +25,7 @@ def rows(text: str, head: str) -> Iterator[list[str]]:
 
 
 def test_the_table_of_fields_is_that_of_the_rules() -> None:
-    """A field is refused in a mode if and only if a rule says so, and with its words (D4)."""
+    """A field is refused in a mode if and only if a rule says so, and with its words."""
     found = list(
         rows(AGENTS.read_text(), "| field of `spec` | StatefulSet | DaemonSet | the message |")
     )

@@ -1,4 +1,4 @@
-"""Ports of a node that two pods cannot both have (A3, A20)."""
+"""Ports of a node that two pods cannot both have."""
 
 from typing import Any
 

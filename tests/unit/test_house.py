@@ -1,12 +1,14 @@
-"""The words of the house: a name of a type stands for one thing."""
+"""The words of the house: a name of a type stands for one thing, and a text leads somewhere."""
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-SOURCE: Final = Path(__file__).parents[2] / "src" / "stoker"
+ROOT: Final = Path(__file__).parents[2]
+SOURCE: Final = ROOT / "src" / "stoker"
 
 # Rooms that speak a language of their own, which no other room need speak.
 _APART: Final = {
@@ -39,6 +41,19 @@ def test_no_two_public_types_share_a_name() -> None:
 def test_no_name_is_excused_that_is_not_shared() -> None:
     """The list says nothing that is no longer so."""
     assert _KNOWN.keys() - _shared().keys() == set()
+
+
+def test_no_text_gives_a_number_for_a_reason() -> None:
+    """Numbers of requirements and of issues lead nowhere for who clones the repository."""
+    a_list, begun = r" \([A-Z]\d{1,2}(?:[,–] ?[A-Z]\d{1,2})*\)", r"\"[A-Z]\d{1,2}: "
+    numbered = re.compile(rf"{a_list}|{begun}|\b[Ii]ssues? #?\d+")
+    told = [
+        f"{path.relative_to(ROOT)}: {found[0]}"
+        for path in sorted(ROOT.glob("[a-z]*/**/*"))
+        if path.suffix in (".py", ".md") and path != Path(__file__)
+        for found in numbered.finditer(path.read_text())
+    ]
+    assert told == []
 
 
 def _shared() -> dict[str, list[str]]:

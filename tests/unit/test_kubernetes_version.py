@@ -21,5 +21,5 @@ from stoker.cluster.capabilities import kubernetes_version
     ],
 )
 def test_an_odd_version_stops_nothing(text: str, version: tuple[int, int] | None) -> None:
-    """What says nothing counts as newest (R1, X6)."""
+    """What says nothing counts as newest."""
     assert kubernetes_version(text) == version

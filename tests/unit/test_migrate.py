@@ -1,4 +1,4 @@
-"""`stoker migrate agent-mode`: an agent in its other mode, told before anything is changed (D7)."""
+"""`stoker migrate agent-mode`: an agent in its other mode, told before anything is changed."""
 
 import json
 import re
@@ -194,7 +194,7 @@ def test_a_text_with_the_name_of_the_node_stops_the_way_back(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("mode", [DAEMON_SET, STATEFUL_SET])
 def test_a_change_that_would_be_held_is_a_problem_beforehand(tmp_path: Path, mode: str) -> None:
-    """Old and new pods want the same port of a node: the operator's own words for it (A3, A20)."""
+    """Old and new pods want the same port of a node: the operator's own words for it."""
     before = {DAEMON_SET: {}, STATEFUL_SET: {"mode": DAEMON_SET}}[mode]
     old = {DAEMON_SET: "statefulset", STATEFUL_SET: "daemonset"}[mode]
     web = {"containerPort": 9090, "hostPort": 9090}

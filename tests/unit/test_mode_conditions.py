@@ -1,4 +1,4 @@
-"""What the condition Available says of an agent at each step of a change of mode (A26).
+"""What the condition Available says of an agent at each step of a change of mode.
 
 The table is that of the guide; the same states are walked through in `tests/live`.
 """

@@ -94,7 +94,7 @@ BAD = {
 def test_one_bad_monitor_is_left_out_and_named(
     tmp_path: Path, capsys: Render, mistake: str
 ) -> None:
-    """With the path to the field; the others are generated (G5)."""
+    """With the path to the field; the others are generated."""
     endpoint, reason = BAD[mistake]
     text = WORKLOAD + LOGIN + monitor("bad", endpoint=endpoint) + monitor("good")
     status, output, summary = rendered(tmp_path, capsys, text)
@@ -144,7 +144,7 @@ def test_forbidden_files_are_a_reason(tmp_path: Path, capsys: Render) -> None:
 
 
 def test_what_a_version_does_not_know_is_told(tmp_path: Path, capsys: Render) -> None:
-    """It is left out of the configuration, and the summary says so (G2)."""
+    """It is left out of the configuration, and the summary says so."""
     old = WORKLOAD.replace("v3.5.0", "v2.40.0")
     text = old + monitor("cart", endpoint="port: web, trackTimestampsStaleness: true")
     status, output, summary = rendered(tmp_path, capsys, text)
@@ -214,7 +214,7 @@ def test_additional_jobs_are_appended(tmp_path: Path, capsys: Render) -> None:
 def test_a_job_that_has_the_name_of_an_additional_one_is_left_out(
     tmp_path: Path, capsys: Render
 ) -> None:
-    """Prometheus would refuse both; nobody but the resource is affected (G5)."""
+    """Prometheus would refuse both; nobody but the resource is affected."""
     workload = WORKLOAD.replace(
         "version: v3.5.0", "additionalScrapeConfigs: {name: more, key: jobs}"
     )
@@ -237,7 +237,7 @@ spec:
 
 
 def test_rules_are_judged_and_their_config_maps_are_named(tmp_path: Path, capsys: Render) -> None:
-    """A rule with a mistake is told with the path; the others are used (G5)."""
+    """A rule with a mistake is told with the path; the others are used."""
     workload = WORKLOAD.replace("version: v3.5.0", "version: v3.5.0\n  ruleSelector: {}")
     text = workload + RULE % ("good", "sum(up)") + RULE % ("bad", "sum(up")
     status, output, summary = rendered(tmp_path, capsys, text)
@@ -270,7 +270,7 @@ def test_control_characters_in_names_do_not_reach_the_terminal(
 
 
 def test_an_agent_that_sends_nothing_is_noted(tmp_path: Path, capsys: Render) -> None:
-    """It runs, as with the peer, and the summary says what is odd about it (K4)."""
+    """It runs, as with the peer, and the summary says what is odd about it."""
     agent = """
         apiVersion: monitoring.coreos.com/v1alpha1
         kind: PrometheusAgent

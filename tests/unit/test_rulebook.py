@@ -104,7 +104,7 @@ def made() -> Iterator[list[str]]:
 
 
 def test_a_rule_that_is_rejected_has_a_verdict_and_the_others_have_files() -> None:
-    """The finding names the path; nobody else is affected (G5, S2)."""
+    """The finding names the path; nobody else is affected."""
     kept = KeptRules(terms(), MOUNTED_BY_PROMETHEUS)
     kept.put_all({key_of("good"): rule("good"), key_of("bad"): rule("bad", "up ==")})
     good, bad = kept.verdicts[key_of("good")], kept.verdicts[key_of("bad")]

@@ -115,7 +115,7 @@ def _versions() -> list[Any]:
 
 @pytest.mark.parametrize("version", _versions())
 def test_every_field_of_ours_is_described(version: Any) -> None:
-    """Nobody has to guess what a field is for (K1), except inside Kubernetes' own types."""
+    """Nobody has to guess what a field is for, except inside Kubernetes' own types."""
     embedded = re.compile("|".join(map(re.escape, _embedded_prefixes(version))) or "$^")
     missing = [
         path
@@ -169,7 +169,7 @@ def test_versions_are_found_by_api_version_and_kind() -> None:
 
 
 def test_an_agent_has_none_of_the_servers_fields() -> None:
-    """Requirement K4: what an agent cannot do is not offered."""
+    """What an agent cannot do is not offered."""
     agent = next(kind for kind in KINDS if kind.name == "PrometheusAgent").stored
     offered = set(version_schema(agent)["properties"]["spec"]["properties"])
     servers_own = {

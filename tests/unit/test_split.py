@@ -130,7 +130,7 @@ def test_resources_that_come_and_go_change_two_files_at_most() -> None:
 
 
 def test_the_files_do_not_tell_how_they_came_about() -> None:
-    """A restarted operator makes the same ones and writes nothing (O7)."""
+    """A restarted operator makes the same ones and writes nothing."""
     later = kept_of(ENOUGH + 20)
     for number in (7, 300, 8):
         later.put(*noisy(number, seed=1), NOTHING)

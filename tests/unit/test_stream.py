@@ -100,7 +100,7 @@ def filled(count: int) -> Stream[int]:
 
 
 def test_a_change_rewrites_one_run() -> None:
-    """The cost of a change does not depend on how much else there is (G3)."""
+    """The cost of a change does not depend on how much else there is."""
     kept = filled(1000)
     before = kept.members()
     kept.put(250, "- job_name: changed\n")

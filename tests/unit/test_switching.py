@@ -1,4 +1,4 @@
-"""Where a change of an agent's mode stands (D7), seen from what exists."""
+"""Where a change of an agent's mode stands, seen from what exists."""
 
 from copy import deepcopy
 from typing import Any
@@ -119,7 +119,7 @@ def test_stateful_sets_stay_until_there_is_an_agent_on_every_node() -> None:
 
 @pytest.mark.parametrize("mode", ["DaemonSet", "StatefulSet"])
 def test_new_pods_never_read_what_the_old_ones_read(mode: str) -> None:
-    """Whichever that is: neither mode sees the configuration of the other (A4, A21, A23, A28)."""
+    """Whichever that is: neither mode sees the configuration of the other."""
     wanted = ON_NODES if mode == "DaemonSet" else WANTED
     usual = ["prom-agent-light", "prom-agent-light-scrape-0"]
     for old, apart_now, theirs in (
@@ -136,7 +136,7 @@ def test_new_pods_never_read_what_the_old_ones_read(mode: str) -> None:
 
 @pytest.mark.parametrize("mode", ["DaemonSet", "StatefulSet"])
 def test_a_change_that_is_taken_back_rolls_nothing(mode: str) -> None:
-    """The pods that were there first go on with what they read, and the new ones go (A17)."""
+    """The pods that were there first go on with what they read, and the new ones go."""
     for first, second in ((READY_SET, APART_SET), (APART_SET, READY_SET)):
         found = Found([first], [second], ["prom-agent-light", *OWN])
         wanted = WANTED
@@ -150,7 +150,7 @@ def test_a_change_that_is_taken_back_rolls_nothing(mode: str) -> None:
 
 
 def test_old_pods_stay_while_the_new_ones_are_about_to_roll() -> None:
-    """What they say of themselves is about what they were (A17)."""
+    """What they say of themselves is about what they were."""
     other = deepcopy(WANTED)
     other[1]["spec"]["template"]["spec"]["priorityClassName"] = "high"
     found = Found([READY_SET], [APART_DAEMON], ["prom-agent-light", *OWN])
@@ -244,7 +244,7 @@ def test_all_files_of_a_large_configuration_go_apart() -> None:
 
 @pytest.mark.parametrize("mode", ["DaemonSet", "StatefulSet"])
 def test_a_change_is_held_where_pods_want_the_same_port_of_a_node(mode: str) -> None:
-    """Nothing is begun, the old pods stay, and it says what to do; in both directions (A3, A20)."""
+    """Nothing is begun, the old pods stay, and it says what to do; in both directions."""
     wanted = deepcopy(ON_NODES if mode == "DaemonSet" else WANTED)
     wanted[1]["spec"]["template"]["spec"]["hostNetwork"] = True
     old = running(READY_DAEMON.status or {}, template=wanted[1]["spec"]["template"])
@@ -311,7 +311,7 @@ def test_a_change_waits_for_pods_that_are_rolled_between_the_two_secrets() -> No
 
 
 def test_a_change_goes_on_without_pods_that_are_excused_and_without_no_others() -> None:
-    """Nodes that are lost do not hold it up; a set of which nothing is ready always does (A9)."""
+    """Nodes that are lost do not hold it up; a set of which nothing is ready always does."""
     made = replace(APART_DAEMON.metadata, uid="new")
     for available, excused, kept in ((2, 1, False), (1, 1, True), (2, 0, True), (0, 3, True)):
         status = (READY_DAEMON.status or {}) | {"numberAvailable": available}
@@ -330,7 +330,7 @@ def test_a_change_goes_on_without_pods_that_are_excused_and_without_no_others() 
 
 
 def test_it_says_what_a_change_waits_for() -> None:
-    """Each step in its own words, and whose pods are to be looked at (A22, A26)."""
+    """Each step in its own words, and whose pods are to be looked at."""
     going = replace(READY_DAEMON.metadata, deletion_timestamp="2026-11-16T12:00:00Z", uid="old")
     leaving = replace(READY_DAEMON, metadata=going)
     secrets = ["prom-agent-light", *OWN]

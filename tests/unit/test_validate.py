@@ -654,7 +654,7 @@ def workload_paths(**spec: Any) -> dict[str, Reason]:
 @pytest.mark.parametrize("mode", [None, "StatefulSet", "DaemonSet"])
 @pytest.mark.parametrize("runs", [True, False])
 def test_the_gate_of_agents_on_every_node_does_what_it_says(mode: str | None, runs: bool) -> None:
-    """Turned off, such an agent is not configured and says why; others are (A10)."""
+    """Turned off, such an agent is not configured and says why; others are."""
     gates = f"--feature-gates=PrometheusAgentDaemonSet={str(runs).lower()}"
     facts = capabilities_with(operator_settings([gates]))
     spec = PrometheusAgentSpec(mode=mode)

@@ -1,4 +1,4 @@
-"""Which pods a change of mode waits for, and without which it goes on (A9, A22)."""
+"""Which pods a change of mode waits for, and without which it goes on."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""What the workloads made of each configuration resource, written into its status (S1–S4).
+"""What the workloads made of each configuration resource, written into its status.
 
 The unit is the resource: what its status should say about all workloads of ours is compared with
 what it says, and only the difference is written, each binding by the field manager of its workload.

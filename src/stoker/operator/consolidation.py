@@ -1,4 +1,4 @@
-"""The ScrapeConfigs of monitors, kept in step with them (`--consolidate-monitors`, C4).
+"""The ScrapeConfigs of monitors, kept in step with them (`--consolidate-monitors`).
 
     monitor judged ─────────┐
     its ScrapeConfig changed ┴─> queue ──> what all workloads want of it ──> written, or deleted

@@ -45,7 +45,7 @@ def at(
 
 # --- How many -------------------------------------------------------------------------------------
 
-at("ServiceMonitor", "spec.endpoints", many("endpoints", {"port": "a"}), "endpoints (T6)")
+at("ServiceMonitor", "spec.endpoints", many("endpoints", {"port": "a"}), "endpoints")
 at("PodMonitor", "spec.podMetricsEndpoints", many("endpoints", {}), "endpoints")
 _STEP: Final = {"targetLabel": "a"}
 at("ServiceMonitor", f"{_END}.relabelings", many("relabelings", _STEP), "relabelings")
@@ -68,7 +68,7 @@ at("PrometheusRule", "spec.groups[0].rules", many("rules", {"record": "a", "expr
 _LABELS: Final = {f"l{number}": "x" for number in range(most("members") + 1)}
 at("PrometheusRule", f"{_RULE}.labels", _LABELS, "labels")
 _NAMES: Final = [f"l{number}" for number in range(most("items") + 1)]
-at("AlertmanagerConfig", "spec.route.groupBy", _NAMES, "labels to group by (T8)")
+at("AlertmanagerConfig", "spec.route.groupBy", _NAMES, "labels to group by")
 at("ServiceMonitor", "spec.targetLabels", _NAMES, "labels to copy")
 at("ServiceMonitor", "spec.namespaceSelector.matchNames", _NAMES, "namespaces")
 at("ServiceMonitor", f"{_END}.relabelings[0].sourceLabels", _NAMES, "labels to read", beside=_STEP)
@@ -100,13 +100,13 @@ at(
 )
 _FOUR: Final = text("text-length")[:-2]
 _PARTS: Final = {f"p{number}": _FOUR for number in range(most("object-length") // len(_FOUR) + 1)}
-at("PrometheusRule", f"{_RULE}.annotations", _PARTS, "annotations together (T7)")
+at("PrometheusRule", f"{_RULE}.annotations", _PARTS, "annotations together")
 at("PrometheusRule", f"{_RULE}.expr", text("expression-length", "1 "), "an expression")
 at(
     "PrometheusRule",
     f"{_RULE}.expr",
     "a" + "+a" * (most("expression-tokens") // 2 + 1),
-    "a sum (T7)",
+    "a sum",
 )
 at("PrometheusRule", f"{_RULE}.expr", "(" * most("expression-tokens") + "a", "brackets")
 _SUMMARY: Final = f"{_RULE}.annotations[summary]"
@@ -115,7 +115,7 @@ at("PrometheusRule", _SUMMARY, "{{ 1 }}" + text("template-length"), "a template"
 at("PrometheusRule", _SUMMARY, text("template-length", "{{ 1 }}"), "actions of a template", _BELOW)
 at("PrometheusRule", _SUMMARY, text("template-length", "{{if 1}}"), "blocks of a template", _BELOW)
 at("PrometheusRule", _SUMMARY, "{{ " + text("template-length", "("), "a deep pipeline", _BELOW)
-for _about, _name in {"": text("name-length"), " of a megabyte (T9)": "x" * 400_000}.items():
+for _about, _name in {"": text("name-length"), " of a megabyte": "x" * 400_000}.items():
     _reference = {"name": _name, "key": "a"}
     at("ServiceMonitor", f"{_END}.bearerTokenSecret", _reference, f"the name of a Secret{_about}")
 at(
@@ -135,7 +135,7 @@ _COPIED: Final = r"[\pL\pN]{100}"
 for _about, _pattern, _then in (("shared", _SHARED, USED), ("copied", _COPIED, None)):
     _patterns = [f"{number}{_pattern}" for number in range(150)]
     _steps = [_KEEP | {"regex": each} for each in _patterns]
-    _about = f"150 patterns with {_about} ranges (T5)"
+    _about = f"150 patterns with {_about} ranges"
     at("ServiceMonitor", f"{_END}.relabelings", _steps, _about, _then)
     at("ScrapeConfig", "spec.relabelings", _steps, _about, _then)
     _quoted = [each.replace("\\", "\\\\") for each in _patterns]
@@ -185,14 +185,14 @@ at(
     "ServiceMonitor",
     "spec.endpoints",
     [_LARGE] * _TIMES,
-    "a large Secret many times (T6)",
+    "a large Secret many times",
     over("spec", webhook=False),
 )
 at(
     "ServiceMonitor",
     "spec.endpoints",
     [_LARGE] * 600,
-    "a large Secret 600 times (T6)",
+    "a large Secret 600 times",
     over("spec", webhook=False),
 )
 _HEADER: Final = {"secrets": [key("large")] * _TIMES}

@@ -114,7 +114,7 @@ ATTACK.at(
 )
 ATTACK.at("PrometheusRule", "spec.groups[0].labels", {"namespace": "alice"}, **_IN)
 
-# --- Templates of alerts (T10) --------------------------------------------------------------------
+# --- Templates of alerts --------------------------------------------------------------------------
 
 _SUMMARY: Final = "spec.groups[0].rules[0].annotations[summary]"
 _OUT: Final = LeftOut(webhook=False)

@@ -126,7 +126,7 @@ BAD: Final = (
     "(" * 1001 + ")" * 1001,
     "(" * 999 + "a" + ")*" * 999,
 )
-# RE2 knows these scripts; Go 1.26 does not, by this name or at all (T3).
+# RE2 knows these scripts; Go 1.26 does not, by this name or at all.
 SCRIPTS: Final = (
     r"\p{Old_Italic}",
     r"\p{SignWriting}",

@@ -54,7 +54,7 @@ GOOD: Final = (
     '{{ printf "%100000000d" 1 }}',
 )
 BAD: Final = (
-    # T1.
+    # Prometheus has a template of this name itself.
     '{{ define "__alert_A" }}x{{ end }}',
     '{{ block "__alert_A" . }}x{{ end }}',
     "{{ define `__alert_A` }}x{{ end }}",
@@ -199,7 +199,7 @@ for _function in ("toDuration 1", "now", "urlQueryEscape `a`"):
 
 _URL: Final = "spec.receivers[0].webhookConfigs[0].url"
 URLS: Final = (
-    # T2: the action is one whatever stands around it.
+    # The action is one whatever stands around it.
     "http://a/'{{ toUpper `a` }}'",
     'http://a/"{{ toUpper 1 }}"',
     "http://a/*{{ humanize 1 }}*/",
