@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from stoker.explain.answer import Explanation
+from stoker.offline.surroundings import Directory
+from stoker.targets.objects import Service
 from tests.builders import thing
 from tests.unit.test_explain import (
     SHOP,
@@ -16,6 +18,7 @@ from tests.unit.test_explain import (
     pod_monitor,
     prometheus,
     service,
+    viewed,
 )
 
 # --- Pods -----------------------------------------------------------------------------------------
@@ -127,6 +130,25 @@ def test_the_service_that_the_operator_makes_is_seen(tmp_path: Path) -> None:
     assert [each.object for each in found.searches[0].matches] == [
         "Service monitoring/prometheus-operated"
     ]
+
+
+def test_only_where_targets_are_looked_for_is_anything_made_of_workloads(tmp_path: Path) -> None:
+    """Who asks about one namespace does not wait for what becomes of all others."""
+    asked: list[str | None] = []
+
+    def made(namespace: str | None) -> tuple[Service, ...]:
+        asked.append(namespace)
+        return ()
+
+    directory = Directory((Service(),), made)
+    for namespace in ("shop", "shop", None):
+        directory.services(namespace)
+    assert asked == ["shop", None]
+    view = viewed(tmp_path, SHOP, prometheus(), service(namespace="monitoring"))
+    operated = "prometheus-operated"
+    for place, there in (("shop", False), ("monitoring", True), (None, True)):
+        names = {each.name for each in view.surroundings.services(place).items}
+        assert (operated in names) is there
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ makes of the workloads. In the namespace of Kubernetes itself there are always m
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
-from typing import Any, Final, Generic, TypeVar
+from functools import cached_property, partial
+from typing import Any, Final, TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
@@ -38,6 +38,7 @@ from stoker.view.listing import Listing, Need
 from stoker.view.objects import MODELS, PodGroup, Runs, groups_of, placed
 from stoker.view.view import View
 
+Made: TypeAlias = Callable[[str | None], Iterable[ObjectModel]]
 N = TypeVar("N", bound=ObjectModel)
 T = TypeVar("T", bound=ObjectModel | PodGroup)
 
@@ -57,32 +58,32 @@ _API_SERVER: Final = Service(
 class Directory:
     """What manifests say of Services, pods and permissions.
 
-    `made` gives what the operator adds to them; it is called when that matters.
+    `made` gives what the operator adds to them in a namespace, or in all; it is called where that
+    matters.
     """
 
-    def __init__(
-        self, objects: Iterable[ObjectModel], made: Callable[[], Iterable[ObjectModel]] = tuple
-    ) -> None:
+    def __init__(self, objects: Iterable[ObjectModel], made: Made = lambda _: ()) -> None:
         self._given = tuple(objects)
         self._made = made
-        self._kinds: dict[type[ObjectModel], _Spaces[Any]] = {}
+        self._everything: dict[str | None, tuple[ObjectModel, ...]] = {}
+        self._listings: dict[tuple[str, str | None], Listing[Any]] = {}
 
     @cached_property
-    def _objects(self) -> tuple[ObjectModel, ...]:
-        every = {each.title: each for each in (_API_SERVER, *self._made(), *self._given)}
-        return tuple(every.values())
-
-    @cached_property
-    def _pods(self) -> "_Spaces[PodGroup]":
-        given = any(isinstance(each, Runs) for each in self._given)
-        nodes = self._nodes.items
-        groups = groups_of(self._objects) if given else ()
-        return _Spaces(placed(each, nodes) if nodes else each for each in groups)
+    def _kinds(self) -> frozenset[type[ObjectModel]]:
+        return frozenset(map(type, self._given))
 
     @cached_property
     def _nodes(self) -> Listing[Node]:
         found = tuple(each for each in self._given if isinstance(each, Node))
         return Listing(found, "" if found else _NO_NODES)
+
+    @cached_property
+    def _spaces(self) -> dict[str | None, list[ObjectModel]]:
+        found: defaultdict[str | None, list[ObjectModel]] = defaultdict(list)
+        for each in self._given:
+            found[each.namespace].append(each)
+            found[None].append(each)
+        return found
 
     def services(self, namespace: str | None) -> Listing[Service]:
         """Services."""
@@ -95,7 +96,7 @@ class Directory:
 
     def pods(self, namespace: str | None) -> Listing[PodGroup]:
         """Pods, and what Deployments, CronJobs and the like make."""
-        found = self._pods.listed(namespace, "Pods, Deployments and the like")
+        found = self._once("Pods, Deployments and the like", Runs, namespace, self._groups)
         return _with_more(found, "pods", namespace)
 
     def ingresses(self, namespace: str | None) -> Listing[Ingress]:
@@ -111,26 +112,39 @@ class Directory:
         return allowed_by(self._given, need)
 
     def _listed(self, model: type[N], namespace: str | None) -> Listing[N]:
-        if model not in self._kinds:
-            given = any(isinstance(each, model) for each in self._given)
-            every = self._objects if given else ()
-            self._kinds[model] = _Spaces(each for each in every if isinstance(each, model))
-        return self._kinds[model].listed(namespace, f"{model.__name__} objects")
+        def of_kind(found: Iterable[ObjectModel]) -> Iterator[N]:
+            return (each for each in found if isinstance(each, model))
 
+        return self._once(f"{model.__name__} objects", model, namespace, of_kind)
 
-class _Spaces(Generic[T]):
-    """Objects of a kind, sorted once: thousands of resources ask for those of their namespace."""
+    def _groups(self, found: Iterable[ObjectModel]) -> Iterator[PodGroup]:
+        nodes = self._nodes.items
+        return (placed(each, nodes) if nodes else each for each in groups_of(found))
 
-    def __init__(self, objects: Iterable[T]) -> None:
-        found: defaultdict[str | None, list[T]] = defaultdict(list)
-        for each in objects:
-            found[each.namespace].append(each)
-            found[None].append(each)
-        self._found = {namespace: tuple(some) for namespace, some in found.items()}
+    def _once(
+        self,
+        what: str,
+        kind: Any,
+        namespace: str | None,
+        chosen: Callable[[Iterable[ObjectModel]], Iterator[T]],
+    ) -> Listing[T]:
+        """What is chosen among all, looked for once: thousands of resources ask for it.
 
-    def listed(self, namespace: str | None, what: str) -> Listing[T]:
-        """Those in a namespace or in all; `what` they are called where there are none at all."""
-        return Listing(self._found.get(namespace, ()), "" if self._found else _absent(what))
+        Nothing, and that there may be more, where no object of that kind is given at all.
+        """
+        if (what, namespace) not in self._listings:
+            is_given = any(issubclass(each, kind) for each in self._kinds)
+            items = tuple(chosen(self._all_in(namespace))) if is_given else ()
+            self._listings[what, namespace] = Listing(items, "" if is_given else _absent(what))
+        return self._listings[what, namespace]
+
+    def _all_in(self, namespace: str | None) -> tuple[ObjectModel, ...]:
+        """The objects of a namespace or of all; what is written wins over what would be made."""
+        if namespace not in self._everything:
+            first = (_API_SERVER,) if namespace in (None, _API_SERVER.namespace) else ()
+            found = (*first, *self._made(namespace), *self._spaces.get(namespace, ()))
+            self._everything[namespace] = tuple({each.title: each for each in found}.values())
+        return self._everything[namespace]
 
 
 def _with_more(found: Listing[T], what: str, namespace: str | None) -> Listing[T]:
@@ -153,7 +167,7 @@ def view_of(world: World, settings: OperatorSettings) -> View:
         resources=tuple(world.resources),
         namespaces=world.namespaces,
         assets=world.assets,
-        surroundings=Directory(world.surroundings, lambda: _made(world, settings, capabilities)),
+        surroundings=Directory(world.surroundings, partial(_made, world, settings, capabilities)),
         settings=settings,
         capabilities=capabilities,
         labels_unknown="there is no Namespace manifest, so only its name is known",
@@ -164,10 +178,12 @@ def view_of(world: World, settings: OperatorSettings) -> View:
 
 
 def _made(
-    world: World, settings: OperatorSettings, capabilities: Capabilities
+    world: World, settings: OperatorSettings, capabilities: Capabilities, namespace: str | None
 ) -> Iterator[ObjectModel]:
     """What the operator makes of workloads, as far as it can be scraped: Services and pods."""
     for owner in world.workloads:
+        if namespace is not None and (owner.metadata.namespace or "") != namespace:
+            continue
         # Somebody looks after it, whoever that is.
         custodian = replace(
             settings,
