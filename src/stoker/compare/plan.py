@@ -9,14 +9,13 @@ from stoker.api.core import Object
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.compare.shown import shown_text
 from stoker.plan import Existing, Plan, plan, stand_ins_of_plan
+from stoker.plan.existing import NOTHING
 from stoker.ref import Ref, ref_of
 from stoker.select.assets import Assets
 from stoker.select.workload import Workload
 from stoker.validate.verdicts import Verdict
 from stoker.view.not_ours import why_not_ours
 from stoker.view.view import Noting, View
-
-NOTHING_THERE = Existing()
 
 
 class Planned(Struct, frozen=True, kw_only=True):
@@ -65,7 +64,7 @@ class Planned(Struct, frozen=True, kw_only=True):
 
 
 def planned(
-    view: View, workload: Workload, existing: Existing = NOTHING_THERE, before: Assets | None = None
+    view: View, workload: Workload, existing: Existing = NOTHING, before: Assets | None = None
 ) -> Planned:
     """What an operator makes of a workload, on top of what exists.
 

@@ -77,8 +77,8 @@ class Terms(Struct, frozen=True, kw_only=True):
             excluded_from_enforcement=self.spared,
             scrape_classes=self.classes,
         )
-        facts = Capabilities(endpoint_slices=self.endpoint_slices, shard_retention=False)
-        return Scraper(namespace="", name="", spec=spec, capabilities=facts)
+        capabilities = Capabilities(endpoint_slices=self.endpoint_slices, shard_retention=False)
+        return Scraper(namespace="", name="", spec=spec, capabilities=capabilities)
 
 
 DEFAULT_TERMS: Final = Terms()

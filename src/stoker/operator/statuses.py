@@ -113,7 +113,7 @@ class Statuses:
         if workload is None or attempt is None or not _is_about(attempt, workload):
             # A newer state is about to be reconciled, and then it is looked at again.
             return False
-        facts = await self._facts(key, workload, attempt.outcome)
+        observed = await self._observed(key, workload, attempt.outcome)
         if self._attempts.get(key) is not attempt:
             return False
         # While pods were looked at, something may have been written.
@@ -121,23 +121,25 @@ class Statuses:
         if workload is None or not _is_about(attempt, workload):
             return False
         stored = _stored(workload)
-        status = workload_status(facts, stored, self._now())
-        self._measure(key, workload, facts, status)
+        status = workload_status(observed, stored, self._now())
+        self._measure(key, workload, observed, status)
         is_new = not _is_same(stored, status)
         if is_new and not await self._is_written(key, workload.metadata, status):
             return False
-        await self._repairs.repair(_stateful_sets(facts), facts.pods)
+        await self._repairs.repair(_stateful_sets(observed), observed.pods)
         return is_new
 
-    def _measure(self, key: Ref, workload: Workload, facts: Observations, status: Object) -> None:
+    def _measure(
+        self, key: Ref, workload: Workload, observed: Observations, status: Object
+    ) -> None:
         """Count what is seen, and come back where it may change without an event."""
         metrics = self._metrics[key.kind]
         conditions = {each["type"]: each["status"] for each in status["conditions"]}
         metrics.conditions(key.namespace, key.name, conditions)
-        if any(part.kind == STATEFUL_SET for part in facts.parts):
-            shards = facts.scale.shards if facts.scale else None
+        if any(part.kind == STATEFUL_SET for part in observed.parts):
+            shards = observed.scale.shards if observed.scale else None
             metrics.asks_for(key.namespace, key.name, replicas_of(workload.spec), shards)
-        changing = facts.old_parts or any(map(_is_behind, facts.parts))
+        changing = observed.old_parts or any(map(_is_behind, observed.parts))
         if conditions[AVAILABLE] != TRUE or changing:
             self.queue.add_after(key, _UNAVAILABLE_FOR)
 
@@ -193,7 +195,9 @@ class Statuses:
         answer = await self._client.apply(wanted, manager=FIELD_MANAGER, subresource=_STATUS)
         self._caches.saw(key.kind, answer)
 
-    async def _facts(self, key: Ref, workload: Workload, outcome: Reconciliation) -> Observations:
+    async def _observed(
+        self, key: Ref, workload: Workload, outcome: Reconciliation
+    ) -> Observations:
         outline = self._outline(workload)
         parts = tuple(replace(part, found=self._found(outline, part)) for part in outline.parts)
         old = self._old_parts(workload)
@@ -259,8 +263,8 @@ def _daemon_set(parts: Iterable[PodSet]) -> Object | None:
     return next((part.found for part in parts if part.kind == DAEMON_SET), None)
 
 
-def _stateful_sets(facts: Observations) -> list[Object]:
-    return [part.found for part in facts.parts if part.found and part.kind == STATEFUL_SET]
+def _stateful_sets(observed: Observations) -> list[Object]:
+    return [part.found for part in observed.parts if part.found and part.kind == STATEFUL_SET]
 
 
 def _is_same(stored: Object, status: Object) -> bool:

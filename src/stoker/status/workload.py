@@ -168,24 +168,24 @@ class _Report(Struct, frozen=True):
 
 
 def workload_status(
-    facts: Observations, previous: Mapping[str, Any] | None, now: datetime
+    observed: Observations, previous: Mapping[str, Any] | None, now: datetime
 ) -> Object:
     """The `status` of a workload as JSON; `previous` is the one that is stored."""
     before = (previous or {}).get("conditions") or ()
-    owned = by_owner(facts.pods)
-    reports = [_report(part, owned, facts.namespace) for part in facts.parts]
-    old = [_report(part, owned, facts.namespace) for part in facts.old_parts]
-    conditions = (_available(reports, old, facts), _reconciled(reports, facts))
+    owned = by_owner(observed.pods)
+    reports = [_report(part, owned, observed.namespace) for part in observed.parts]
+    old = [_report(part, owned, observed.namespace) for part in observed.old_parts]
+    conditions = (_available(reports, old, observed), _reconciled(reports, observed))
     # The declared status of agents has all members that the other kinds have too.
     status = PrometheusAgentStatus(
-        desired_replicas=_desired(reports) if facts.tells_desired else None,
-        paused=facts.paused,
+        desired_replicas=_desired(reports) if observed.tells_desired else None,
+        paused=observed.paused,
         replicas=sum(each.census.replicas for each in reports),
         updated_replicas=sum(each.census.updated for each in reports),
         available_replicas=sum(each.census.available for each in reports),
         unavailable_replicas=sum(each.census.unavailable for each in reports),
-        shards=facts.scale.shards if facts.scale else None,
-        selector=facts.scale.selector if facts.scale else None,
+        shards=observed.scale.shards if observed.scale else None,
+        selector=observed.scale.selector if observed.scale else None,
         shard_statuses=tuple(_shard_statuses(reports)) or None,
         conditions=tuple(dated(each, before, now) for each in conditions),
     )
@@ -212,7 +212,7 @@ def _shard_statuses(reports: Sequence[_Report]) -> Iterator[ShardStatus]:
 
 
 def _available(
-    reports: Sequence[_Report], old: Sequence[_Report], facts: Observations
+    reports: Sequence[_Report], old: Sequence[_Report], observed: Observations
 ) -> Condition:
     """Whether the pods are ready: as well as the worst of the parts, of the better mode."""
     status, reasons, lines = _of_mode(reports)
@@ -223,7 +223,7 @@ def _available(
         status=status,
         reason=combined_reason(reasons) or Because.NO_PODS_WANTED.value,
         message=bounded("\n".join(lines)),
-        observed_generation=facts.generation,
+        observed_generation=observed.generation,
     )
 
 
@@ -270,21 +270,21 @@ def _in_numbers(reports: Sequence[_Report]) -> str:
     return f"{sum(each.census.ready for each in reports)} of {wanted} pods are ready"
 
 
-def _reconciled(reports: Sequence[_Report], facts: Observations) -> Condition:
+def _reconciled(reports: Sequence[_Report], observed: Observations) -> Condition:
     """Whether what the workload asks for was brought about."""
     stuck = [f"{each.part.prefix}{line}" for each in reports for line in each.stuck]
-    status, remarks = _outcome(facts, stuck)
+    status, remarks = _outcome(observed, stuck)
     return Condition(
         type=RECONCILED,
         status=status,
         reason=combined_reason(each.reason for each in remarks),
         message=bounded("\n".join(each.message for each in remarks)),
-        observed_generation=facts.generation,
+        observed_generation=observed.generation,
     )
 
 
-def _outcome(facts: Observations, stuck: Sequence[str]) -> tuple[str, tuple[Remark, ...]]:
-    found = facts.reconciliation
+def _outcome(observed: Observations, stuck: Sequence[str]) -> tuple[str, tuple[Remark, ...]]:
+    found = observed.reconciliation
     if found is None:
         return UNKNOWN, (Remark(Because.RECONCILIATION_PENDING, "not reconciled yet"),)
     if found.failure:
@@ -292,11 +292,11 @@ def _outcome(facts: Observations, stuck: Sequence[str]) -> tuple[str, tuple[Rema
     if stuck:
         text = "\n".join(("pods cannot be replaced by new ones:", *stuck))
         return FALSE, (Remark(Because.ROLLOUT_STUCK, text), *found.remarks)
-    if facts.paused:
+    if observed.paused:
         held = Remark(Because.PAUSED, "changes are held back as long as spec.paused is true")
-        return TRUE, (held, *found.remarks, *facts.remarks)
+        return TRUE, (held, *found.remarks, *observed.remarks)
     well = Remark(Because.RECONCILIATION_SUCCEEDED, "all objects are as the specification asks")
-    return TRUE, (*found.remarks, *facts.remarks) or (well,)
+    return TRUE, (*found.remarks, *observed.remarks) or (well,)
 
 
 def _report(part: PodSet, owned: Owned, namespace: str) -> _Report:

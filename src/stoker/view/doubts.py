@@ -22,7 +22,7 @@ from stoker.validate.features import alertmanager_notes, scraper_notes
 from stoker.validate.findings import Finding
 
 _SETTINGS: Final = SOME_OPERATOR
-_FACTS: Final = capabilities_with(_SETTINGS)
+_CAPABILITIES: Final = capabilities_with(_SETTINGS)
 # What is made of a workload that carries nothing: whether it can be is the same.
 _EMPTY: Final[dict[type, Any]] = {
     **dict.fromkeys((Prometheus, PrometheusAgent), Contents(config_files={}, asset_files={})),
@@ -34,7 +34,9 @@ _EMPTY: Final[dict[type, Any]] = {
 def why_not_built(workload: Workload) -> WorkloadError | None:
     """What keeps the operator from making anything of a workload, if it shows in it alone."""
     try:
-        objects_for(with_few_shards(workload), _FACTS, _SETTINGS.objects, _EMPTY[type(workload)])
+        objects_for(
+            with_few_shards(workload), _CAPABILITIES, _SETTINGS.objects, _EMPTY[type(workload)]
+        )
     except WorkloadError as error:
         return error
     return None
@@ -52,7 +54,7 @@ def doubts(workload: Workload) -> Iterator[str]:
 def notes_on(workload: Workload) -> Iterator[Finding]:
     """What is odd about a workload that can be built."""
     if isinstance(workload, AnyPrometheus):
-        yield from scraper_notes(workload.spec, scraper_of(workload, _FACTS).version)
+        yield from scraper_notes(workload.spec, scraper_of(workload, _CAPABILITIES).version)
     if isinstance(workload, Alertmanager):
         version = AlertSite(workload, _SETTINGS.objects).version
         yield from alertmanager_notes(workload.spec.enable_features or (), version)

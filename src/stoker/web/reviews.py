@@ -164,8 +164,8 @@ def _monitor(given: Object, limits: Limits) -> Findings:
     except DecodeError as error:
         yield Finding(error.path, Reason.INVALID_VALUE, error.reason)
         return
-    facts = Capabilities(limits=limits)
-    anyone = Scraper(namespace="", name="", spec=PrometheusSpec(), capabilities=facts)
+    capabilities = Capabilities(limits=limits)
+    anyone = Scraper(namespace="", name="", spec=PrometheusSpec(), capabilities=capabilities)
     verdict = judge(anyone, found, AssetsAtHand())
     yield from (one for one in verdict.findings if one.reason not in _ELSEWHERE)
 
