@@ -21,13 +21,13 @@ from typing import Any, Final, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stoker.api.monitors import ServiceMonitor
 from stoker.api.prometheus_common import PrometheusCommonSpec
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.api.workload import WorkloadSpec
 from stoker.errors import UnknownError, WorkloadError
 from stoker.generate.block import scalar
 from stoker.generate.draft import Ignored
+from stoker.generate.ledger import Ledger, files_differ
 from stoker.generate.nodejobs import NodeJob
 from stoker.generate.prometheus import (
     NOTHING_ADDITIONAL,
@@ -53,7 +53,6 @@ from stoker.generate.stream import Stream, gzip_member
 from stoker.ref import Ref
 from stoker.select.assets import Assets, Noted, Source
 from stoker.select.choice import SELECTORS, Monitor
-from stoker.select.references import References
 from stoker.select.workload import Scraper
 from stoker.validate.budget import stopped
 from stoker.validate.findings import Finding, Reason, nothing_known
@@ -94,7 +93,6 @@ _AT_ONCE: Final = 256
 
 
 _NOTHING: Final = Fragment("")
-_NO_VERDICT: Final = Verdict("", ServiceMonitor())
 
 
 def settings_of_jobs(scraper: Scraper) -> tuple[Any, ...]:
@@ -153,10 +151,7 @@ class KeptConfiguration:
     ) -> None:
         self._stand_ins = stand_ins
         self._jobs: Stream[tuple[int, str]] = Stream()
-        self._verdicts: dict[Ref, Verdict] = {}
-        self._ignored: dict[Ref, tuple[Ignored, ...]] = {}
-        self._references: References[Ref] = References()
-        self._news: set[Ref] = set()
+        self._ledger = Ledger()
         self._asset_files: dict[str, str] | None = None
         self._node_jobs: dict[Ref, tuple[NodeJob, ...]] = {}
         self._files_of_jobs: dict[Ref, Mapping[str, str]] = {}
@@ -190,7 +185,7 @@ class KeptConfiguration:
         if settings != self._settings:
             self._settings = settings
             self._jobs = Stream()
-            self.put_all({key: verdict.resource for key, verdict in self._verdicts.items()}, assets)
+            self.put_all(self._ledger.resources, assets)
 
     def put(self, key: Ref, resource: Monitor, assets: Assets) -> None:
         """Add a resource that applies to the workload, or take another state of it."""
@@ -215,20 +210,15 @@ class KeptConfiguration:
     def touched(self, objects: Iterable[Ref], assets: Assets) -> None:
         """Secrets and ConfigMaps were added, changed or deleted."""
         changed = set(objects)
-        readers = {key for one in changed for key in self._references.readers(one)}
-        if OWN in readers:
-            readers.discard(OWN)
+        if OWN in self._ledger.readers(changed):
             self._set_frame(assets)
-        found = {key: self._verdicts[key] for key in readers}
-        stale = {key: one for key, one in found.items() if _is_stale(one, changed, assets)}
-        self.put_all({key: verdict.resource for key, verdict in stale.items()}, assets)
+        self.put_all(self._ledger.stale(changed, assets), assets)
 
     # --- Answers ----------------------------------------------------------------------------------
 
     def take_news(self) -> set[Ref]:
         """The resources that were judged or dropped since this was asked."""
-        news, self._news = self._news, set()
-        return news
+        return self._ledger.take_news()
 
     def gzip(self) -> bytes:
         """The whole text, compressed; WorkloadError where there is none."""
@@ -254,7 +244,7 @@ class KeptConfiguration:
     @property
     def verdicts(self) -> Mapping[Ref, Verdict]:
         """What became of each resource."""
-        return self._verdicts
+        return self._ledger.verdicts
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -264,12 +254,12 @@ class KeptConfiguration:
     @property
     def ignored(self) -> Mapping[Ref, tuple[Ignored, ...]]:
         """What the version does not know, by resource; the workload's own under `OWN`."""
-        return self._ignored
+        return self._ledger.ignored
 
     @property
     def references(self) -> AbstractSet[Ref]:
         """The Secrets and ConfigMaps that were looked for, whether or not they exist."""
-        return self._references.objects
+        return self._ledger.references.objects
 
     @property
     def asset_files(self) -> Mapping[str, str]:
@@ -283,7 +273,7 @@ class KeptConfiguration:
         if self._workload.portions:
             # What jobs read goes where they go.
             return {name: own[name] for name in self._frame_files if name in own}
-        for verdict in self._verdicts.values():
+        for verdict in self._ledger.verdicts.values():
             own |= verdict.files
         return own
 
@@ -319,8 +309,8 @@ class KeptConfiguration:
             reads |= frame.reads
         except WorkloadError as error:
             self._made_ends = error
-        self._note_ignored(OWN, ignored)
-        self._references.put(OWN, reads)
+        self._ledger.note_ignored(OWN, ignored)
+        self._ledger.references.put(OWN, reads)
 
     def _frame(self, assets: Assets) -> Frame:
         if self._own.findings:
@@ -381,16 +371,9 @@ class KeptConfiguration:
 
     def _note(self, key: Ref, verdict: Verdict | None, made: Fragment) -> None:
         """Keep what became of a resource; nothing for one that is gone."""
-        self._news.add(key)
-        before = self._verdicts.pop(key, _NO_VERDICT)
-        after = verdict or _NO_VERDICT
-        if verdict:
-            self._verdicts[key] = verdict
-        if before.files != after.files:
+        if files_differ(self._ledger.note(key, verdict, made.ignored), verdict):
             self._asset_files = None
         self._note_jobs(key, made)
-        self._references.put(key, after.reads)
-        self._note_ignored(key, made.ignored)
 
     def _note_jobs(self, key: Ref, made: Fragment) -> None:
         """Keep the jobs for nodes; those that are as they were stay the same objects."""
@@ -403,11 +386,6 @@ class KeptConfiguration:
         if made.files:
             self._files_of_jobs[key] = made.files
 
-    def _note_ignored(self, key: Ref, ignored: tuple[Ignored, ...]) -> None:
-        self._ignored.pop(key, None)
-        if ignored:
-            self._ignored[key] = ignored
-
 
 def _taken_names(additional: Additional) -> frozenset[str]:
     """The names of additional jobs that the job of a resource could have too.
@@ -417,12 +395,3 @@ def _taken_names(additional: Additional) -> frozenset[str]:
     jobs = (job for job in additional.scrape_configs or () if isinstance(job, dict))
     names = (str(job.get("job_name")) for job in jobs)
     return frozenset(name for name in names if name.count("/") >= 2)
-
-
-def _is_stale(verdict: Verdict, changed: set[Ref], assets: Assets) -> bool:
-    """Whether a value that a resource was judged or written by is another one now."""
-    return any(
-        assets.value(source) != value
-        for source, value in verdict.reads.items()
-        if source.ref in changed
-    )

@@ -30,6 +30,7 @@ from stoker.api.rules import PrometheusRule
 from stoker.api.thanosruler import ThanosRulerSpec
 from stoker.errors import WorkloadError
 from stoker.generate.draft import Ignored
+from stoker.generate.ledger import Ledger
 from stoker.generate.rules import (
     CONFIG_MAP_LIMIT,
     GROWN_LIMIT,
@@ -92,9 +93,7 @@ class KeptRules:
         """`mounted`: how many ConfigMaps pods mount, whether they exist or not."""
         self._terms = terms
         self._mounted = mounted
-        self._verdicts: dict[Ref, Verdict] = {}
-        self._ignored: dict[Ref, tuple[Ignored, ...]] = {}
-        self._news: set[Ref] = set()
+        self._ledger = Ledger()
         self._shelves: list[_Shelf] | None = None
         # Files that are others since the last answer, or are gone.
         self._pending: dict[str, str | None] = {}
@@ -105,17 +104,14 @@ class KeptRules:
         """Take another state of the workload; rules are judged again if it matters to them."""
         before, self._terms = self._terms, terms
         if before != terms:
-            every = ((key, verdict.resource) for key, verdict in self._verdicts.items())
+            every = self._ledger.resources.items()
             self.put_all({key: rule for key, rule in every if _is_other(rule, before, terms)})
 
     def put(self, key: Ref, rule: PrometheusRule) -> None:
         """Add a PrometheusRule that applies to the workload, or take another state of it."""
         made = self._made(rule)
-        self.remove(key)
+        self._note(key, Verdict(RULE_KIND.name, rule, made.findings), made.ignored)
         self._pending[made.name] = None if made.findings else made.text
-        self._verdicts[key] = Verdict(RULE_KIND.name, rule, made.findings)
-        if made.ignored:
-            self._ignored[key] = made.ignored
 
     def _made(self, rule: PrometheusRule) -> RuleFile:
         """The file of a PrometheusRule, even of one that we fail on."""
@@ -131,9 +127,10 @@ class KeptRules:
 
     def remove(self, key: Ref) -> None:
         """Drop a PrometheusRule that is gone or no longer applies; an unknown one is fine."""
-        self._news.add(key)
-        before = self._verdicts.pop(key, None)
-        self._ignored.pop(key, None)
+        self._note(key, None)
+
+    def _note(self, key: Ref, verdict: Verdict | None, ignored: tuple[Ignored, ...] = ()) -> None:
+        before = self._ledger.note(key, verdict, ignored)
         if before is not None:
             self._pending[file_name(before.resource.metadata)] = None
 
@@ -157,18 +154,17 @@ class KeptRules:
 
     def take_news(self) -> set[Ref]:
         """The PrometheusRules that were judged or dropped since this was asked."""
-        news, self._news = self._news, set()
-        return news
+        return self._ledger.take_news()
 
     @property
     def verdicts(self) -> Mapping[Ref, Verdict]:
         """What became of each PrometheusRule."""
-        return self._verdicts
+        return self._ledger.verdicts
 
     @property
     def ignored(self) -> Mapping[Ref, tuple[Ignored, ...]]:
         """What the version does not know, by PrometheusRule."""
-        return self._ignored
+        return self._ledger.ignored
 
 
 def _is_other(rule: PrometheusRule, before: RuleTerms, after: RuleTerms) -> bool:

@@ -38,11 +38,11 @@ from stoker.generate.alertmanager.room import (
 )
 from stoker.generate.draft import Ignored
 from stoker.generate.fragments import OWN
+from stoker.generate.ledger import Ledger, files_differ
 from stoker.generate.stream import Stream, gzip_member
 from stoker.limits import NO_CHANGES, Limits
 from stoker.ref import Ref
 from stoker.select.assets import Assets, Noted
-from stoker.select.references import References
 from stoker.validate.alertmanager.config import Config, alertmanager_config
 from stoker.validate.alertmanager.global_section import global_settings
 from stoker.validate.alertmanager.reading import AlertReading
@@ -74,10 +74,7 @@ class KeptAlerting:
         self._terms = terms_of(alertmanager, deny_files=deny_files, limits=limits)
         self._alertmanager = alertmanager
         self._root = root
-        self._verdicts: dict[Ref, Verdict] = {}
-        self._ignored: dict[Ref, tuple[Ignored, ...]] = {}
-        self._references: References[Ref] = References()
-        self._news: set[Ref] = set()
+        self._ledger = Ledger()
         self._runs: dict[str, Stream[str]] = {gap: Stream() for gap in GAPS}
         self._lengths: dict[Ref, int] = {}
         self._sizes: dict[Ref, Size] = {}
@@ -127,23 +124,15 @@ class KeptAlerting:
     def touched(self, objects: Iterable[Ref], assets: Assets) -> None:
         """Secrets and ConfigMaps were added, changed or deleted."""
         changed = set(objects)
-        readers = {key for one in changed for key in self._references.readers(one)}
-        if OWN in readers:
-            readers.discard(OWN)
+        if OWN in self._ledger.readers(changed):
             self._rebase(assets)
-        stale = {
-            key: self._verdicts[key].resource
-            for key in readers
-            if _is_stale(self._verdicts[key], changed, assets)
-        }
-        self.put_all(stale, assets)
+        self.put_all(self._ledger.stale(changed, assets), assets)
 
     # --- Answers ----------------------------------------------------------------------------------
 
     def take_news(self) -> set[Ref]:
         """The AlertmanagerConfigs that were judged or dropped since this was asked."""
-        news, self._news = self._news, set()
-        return news
+        return self._ledger.take_news()
 
     def text(self) -> str:
         """The whole text; WorkloadError where there is none."""
@@ -165,24 +154,24 @@ class KeptAlerting:
     @property
     def verdicts(self) -> Mapping[Ref, Verdict]:
         """What became of each AlertmanagerConfig."""
-        return self._verdicts
+        return self._ledger.verdicts
 
     @property
     def ignored(self) -> Mapping[Ref, tuple[Ignored, ...]]:
         """What the version does not know, by object; the Alertmanager's own under `OWN`."""
-        return self._ignored
+        return self._ledger.ignored
 
     @property
     def references(self) -> AbstractSet[Ref]:
         """The Secrets and ConfigMaps that were looked for, whether or not they exist."""
-        return self._references.objects
+        return self._ledger.references.objects
 
     @property
     def asset_files(self) -> Mapping[str, str]:
         """The files to mount: name to text."""
         if self._asset_files is None:
             self._asset_files = dict(self._own_files)
-            for verdict in self._verdicts.values():
+            for verdict in self._ledger.verdicts.values():
                 self._asset_files |= verdict.files
         return self._asset_files
 
@@ -206,8 +195,8 @@ class KeptAlerting:
             self._base = error
         made = self._base if isinstance(self._base, Base) else Base()
         self._own_files, self._asset_files = reading.files, None
-        self._references.put(OWN, {*reading.reads, *seen.sources})
-        self._note_ignored(OWN, made.ignored)
+        self._ledger.references.put(OWN, {*reading.reads, *seen.sources})
+        self._ledger.note_ignored(OWN, made.ignored)
         if made.verbatim is None:
             self._frame = frame_of(made.tree)
 
@@ -229,7 +218,7 @@ class KeptAlerting:
         before = self._met()
         self._set_base(assets)
         if again or before != self._met():
-            self.put_all({key: each.resource for key, each in self._verdicts.items()}, assets)
+            self.put_all(self._ledger.resources, assets)
 
     def _met(self) -> Any:
         """All of the base that a piece may clash with."""
@@ -259,21 +248,21 @@ class KeptAlerting:
         while not self._size().fits and any(self._lengths.values()):
             more = without_room(self._sizes_of_all(), self._size())
             self._leave_out(more | self._left_out.keys())
-        self._news |= before ^ self._left_out.keys()
+        self._ledger.news |= before ^ self._left_out.keys()
 
     def _leave_out(self, keys: set[Ref]) -> None:
         """Leave these out and no others."""
         texts: dict[Ref, Texts] = {}
         for key in self._left_out.keys() - keys:
             back = self._left_out.pop(key)
-            self._verdicts[key], texts[key] = back.verdict, back.texts()
+            self._ledger.verdicts[key], texts[key] = back.verdict, back.texts()
         going = keys - self._left_out.keys()
         for key, of_key in self._texts(going).items():
-            verdict = self._verdicts[key]
+            verdict = self._ledger.verdicts[key]
             self._left_out[key] = left_out(verdict, of_key)
             texts[key] = dict.fromkeys(GAPS, "")
             finding = Finding("spec", Reason.CONFLICT, NO_ROOM)
-            self._verdicts[key] = replace(verdict, findings=(finding,), files={})
+            self._ledger.verdicts[key] = replace(verdict, findings=(finding,), files={})
         self._set_texts(texts)
         self._asset_files = None
 
@@ -349,19 +338,8 @@ class KeptAlerting:
         return (key.namespace, key.name) == (self._terms.namespace, name)
 
     def _note(self, key: Ref, verdict: Verdict | None, ignored: tuple[Ignored, ...]) -> None:
-        self._news.add(key)
-        before = self._verdicts.pop(key, None)
-        if verdict:
-            self._verdicts[key] = verdict
-        if (before.files if before else {}) != (verdict.files if verdict else {}):
+        if files_differ(self._ledger.note(key, verdict, ignored), verdict):
             self._asset_files = None
-        self._references.put(key, verdict.reads if verdict else ())
-        self._note_ignored(key, ignored)
-
-    def _note_ignored(self, key: Ref, ignored: tuple[Ignored, ...]) -> None:
-        self._ignored.pop(key, None)
-        if ignored:
-            self._ignored[key] = ignored
 
 
 def judged(resource: Config, terms: AlertTerms, assets: Assets) -> tuple[Verdict, Contribution]:
@@ -390,13 +368,4 @@ def _reading(terms: AlertTerms, assets: Assets, namespace: str) -> AlertReading:
         features=terms.features,
         deny_files=terms.deny_files,
         limits=terms.limits,
-    )
-
-
-def _is_stale(verdict: Verdict, changed: set[Ref], assets: Assets) -> bool:
-    """Whether a value that an object was judged or written by is another one now."""
-    return any(
-        assets.value(source) != value
-        for source, value in verdict.reads.items()
-        if source.ref in changed
     )
