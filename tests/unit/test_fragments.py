@@ -9,13 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
+from stoker.api.declare import OF_JOBS
 from stoker.api.decode import convert
 from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
 from stoker.api.prometheus import PrometheusAgentSpec, PrometheusSpec
+from stoker.api.schema import marked
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.errors import WorkloadError
 from stoker.generate import fragments, stream
-from stoker.generate.fragments import FRAME_ONLY, OWN, KeptConfiguration, settings_of_jobs
+from stoker.generate.fragments import OWN, KeptConfiguration, settings_of_jobs
 from stoker.generate.prometheus import NOTHING_ADDITIONAL, Additional, fragment
 from stoker.ref import Ref
 from stoker.select.assets import SECRET, AssetsAtHand
@@ -299,7 +301,6 @@ def test_files_to_mount_are_those_of_the_accepted(monkeypatch: pytest.MonkeyPatc
 
 # --- The workload ---------------------------------------------------------------------------------
 
-SPEC_FIELDS = set(PrometheusSpec.__struct_fields__) | set(PrometheusAgentSpec.__struct_fields__)
 # What makes the checks and generators look at all settings that they look at.
 THOROUGH: dict[str, list[dict[str, Any]]] = {
     "ServiceMonitor": [
@@ -338,8 +339,8 @@ class Recorded:
         return getattr(self._spec, name)
 
 
-def test_jobs_depend_on_all_settings_that_are_not_the_frames_own() -> None:
-    """A field in the wrong list would keep a wrong text, or make all again for nothing."""
+def test_jobs_depend_on_the_settings_that_are_marked() -> None:
+    """A mark that is missing would keep a wrong text; one too many makes all again for nothing."""
     asked: set[str] = set()
     tenants = {
         "scrapeClasses": [{"name": "fast", "default": True}],
@@ -354,9 +355,8 @@ def test_jobs_depend_on_all_settings_that_are_not_the_frames_own() -> None:
                 for one in (resource(kind, "shop/cart", each) for each in specs):
                     judge(watching, one, secrets("secret"))
                     fragment(one, watching, secrets("secret"))
-    assert asked & FRAME_ONLY == set()
-    assert FRAME_ONLY <= SPEC_FIELDS
-    assert asked == SPEC_FIELDS - FRAME_ONLY
+    declared = (PrometheusSpec, PrometheusAgentSpec)
+    assert asked == {name for spec in declared for name in marked(spec, OF_JOBS)}
 
 
 def test_a_setting_of_the_frame_makes_no_fragment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@
 - `doc(text, **constraints)` describes a field; `rule(**constraints)` constrains a type without
   describing it, as in `Duration = Annotated[str, rule(pattern=…)]`. Constraints use the words of
   OpenAPI (`minLength`, `enum`, …) so that there are no new ones to learn.
+- A `Mark` beside the description says something about a field that is not published.
 - Lists are tuples: an object that was read is never changed in place.
 - JSON names are the camelCase of the attribute; `names(...)` lists the others.
 - `CEL` holds rules on the object as {message: expression}. Subclasses inherit fields and rules.
@@ -25,6 +26,7 @@ was read, and only what was absent stays absent.
 """
 
 from collections.abc import Callable, Mapping
+from enum import Enum
 from typing import Any, ClassVar, Final, TypeAlias, TypedDict, Unpack, dataclass_transform
 
 from msgspec import Struct, StructMeta, field
@@ -70,6 +72,15 @@ def doc(text: str, **constraints: Unpack[Constraints]) -> Doc:
 def rule(**constraints: Unpack[Constraints]) -> Doc:
     """Constrain a type wherever it is used, leaving the description to the field."""
     return Doc("", constraints)
+
+
+class Mark(Enum):
+    """What is said of a field to our own readers, where it is declared."""
+
+    OF_JOBS = "the scrape jobs of every resource depend on it"
+
+
+OF_JOBS: Final = Mark.OF_JOBS
 
 
 def names(**json_names: str) -> Callable[[str], str]:

@@ -27,7 +27,7 @@ from stoker.api.core import (
     VolumeMount,
 )
 from stoker.api.crd import CustomResource, Kind, KindVersion, ScalePaths
-from stoker.api.declare import NO_ITEMS, NO_TEXT, Cel, Model, doc, names
+from stoker.api.declare import NO_ITEMS, NO_TEXT, OF_JOBS, Cel, Model, doc, names
 from stoker.api.prometheus_common import (
     PrometheusAgentStatus,
     PrometheusCommonSpec,
@@ -302,6 +302,7 @@ class PrometheusSpec(PrometheusCommonSpec, rename=names(enable_admin_api="enable
     shard_retention_policy: Annotated[
         ShardRetentionPolicy | None,
         doc("What becomes of shards that are scaled away. Unset: they are deleted."),
+        OF_JOBS,
     ] = None
     disable_compaction: Annotated[
         bool | None,

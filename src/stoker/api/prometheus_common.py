@@ -18,7 +18,7 @@ from stoker.api.common import (
     TlsConfig,
 )
 from stoker.api.core import Int32, LabelSelector, SecretKeySelector
-from stoker.api.declare import NO_NUMBER, NO_TEXT, Cel, Model, doc, names
+from stoker.api.declare import NO_NUMBER, NO_TEXT, OF_JOBS, Cel, Model, doc, names
 from stoker.api.remote import MessageVersion, RemoteWrite
 from stoker.api.workload import (
     ExcludedObject,
@@ -370,10 +370,12 @@ class PrometheusCommonSpec(
             "does not move when the number changes.",
             default=1,
         ),
+        OF_JOBS,
     ] = None
     sharding_strategy: Annotated[
         ShardingStrategy | None,
         doc("How targets are divided among shards. Unset: by a hash of their address."),
+        OF_JOBS,
     ] = None
     topology_spread_constraints: Annotated[
         tuple[SpreadConstraint, ...] | None,
@@ -381,7 +383,7 @@ class PrometheusCommonSpec(
     ] = None
 
     scrape_interval: Annotated[
-        Duration | None, doc("Time between scrapes of a target.", default="30s")
+        Duration | None, doc("Time between scrapes of a target.", default="30s"), OF_JOBS
     ] = None
     scrape_timeout: Annotated[
         Duration | None,
@@ -398,6 +400,7 @@ class PrometheusCommonSpec(
     scrape_classes: Annotated[
         tuple[ScrapeClass, ...] | None,
         doc("Named scrape settings for monitors.", listType="map", listMapKeys=("name",)),
+        OF_JOBS,
     ] = None
     scrape_native_histograms: Annotated[
         bool | None, doc("Take native histograms. Needs Prometheus 3.8 or newer.")
@@ -426,6 +429,7 @@ class PrometheusCommonSpec(
     name_validation_scheme: Annotated[
         NameValidationScheme | None,
         doc("Metric and label names to accept. Unset: `UTF8`. Needs Prometheus 3.0 or newer."),
+        OF_JOBS,
     ] = None
     name_escaping_scheme: Annotated[
         NameEscapingScheme | None,
@@ -441,14 +445,17 @@ class PrometheusCommonSpec(
             "Prometheus 2.21 or newer and the right to list and watch EndpointSlices.",
             enum=("Endpoints", "EndpointSlice"),
         ),
+        OF_JOBS,
     ] = None
     apiserver_config: Annotated[
         ApiServerConfig | None,
         doc("Kubernetes API to discover targets with. Unset: that of the own cluster."),
+        OF_JOBS,
     ] = None
     pod_target_labels: Annotated[
         tuple[str, ...] | None,
         doc("Pod labels to copy to the targets of all ServiceMonitors and PodMonitors."),
+        OF_JOBS,
     ] = None
 
     external_labels: Annotated[
@@ -557,14 +564,17 @@ class PrometheusCommonSpec(
     enforced_sample_limit: Annotated[
         Amount | None,
         doc("Ceiling for `sampleLimit` that no monitor can raise; they can only ask for less."),
+        OF_JOBS,
     ] = None
     enforced_target_limit: Annotated[
         Amount | None,
         doc("Ceiling for `targetLimit` that no monitor can raise. Needs Prometheus 2.21 or newer."),
+        OF_JOBS,
     ] = None
     enforced_label_limit: Annotated[
         Amount | None,
         doc("Ceiling for `labelLimit` that no monitor can raise. Needs Prometheus 2.27 or newer."),
+        OF_JOBS,
     ] = None
     enforced_label_name_length_limit: Annotated[
         Amount | None,
@@ -572,6 +582,7 @@ class PrometheusCommonSpec(
             "Ceiling for `labelNameLengthLimit` that no monitor can raise. "
             "Needs Prometheus 2.27 or newer."
         ),
+        OF_JOBS,
     ] = None
     enforced_label_value_length_limit: Annotated[
         Amount | None,
@@ -579,12 +590,14 @@ class PrometheusCommonSpec(
             "Ceiling for `labelValueLengthLimit` that no monitor can raise. "
             "Needs Prometheus 2.27 or newer."
         ),
+        OF_JOBS,
     ] = None
     enforced_body_size_limit: Annotated[
         ByteSize | None,
         doc(
             "Ceiling for `bodySizeLimit` that no monitor can raise. Needs Prometheus 2.28 or newer."
         ),
+        OF_JOBS,
     ] = None
     enforced_keep_dropped_targets: Annotated[
         Amount | None,
@@ -592,6 +605,7 @@ class PrometheusCommonSpec(
             "Ceiling for `keepDroppedTargets` that no monitor can raise. "
             "Needs Prometheus 2.47 or newer."
         ),
+        OF_JOBS,
     ] = None
     enforced_namespace_label: Annotated[
         str | None,
@@ -599,26 +613,32 @@ class PrometheusCommonSpec(
             "Label that is given the namespace of the monitor or rule on all its samples, rules "
             "and alerts, so that tenants see and alert on their own."
         ),
+        OF_JOBS,
     ] = None
     excluded_from_enforcement: Annotated[
         tuple[ExcludedObject, ...] | None,
         doc("Resources that `enforcedNamespaceLabel` does not apply to."),
+        OF_JOBS,
     ] = None
     ignore_namespace_selectors: Annotated[
         bool | None,
         doc("Look for the targets of monitors in the monitor's own namespace only."),
+        OF_JOBS,
     ] = None
     override_honor_labels: Annotated[
         bool | None,
         doc("Ignore `honorLabels` of monitors: labels of the target win over those it exposes."),
+        OF_JOBS,
     ] = None
     override_honor_timestamps: Annotated[
         bool | None,
         doc("Ignore timestamps that targets expose, whatever monitors say."),
+        OF_JOBS,
     ] = None
     arbitrary_fs_access_through_sms: Annotated[
         FileAccess | None,
         doc("Whether monitors and ScrapeConfigs may name files of the container. Unset: they may."),
+        OF_JOBS,
     ] = None
 
     tsdb: Annotated[Tsdb | None, doc("Settings of the time series database.")] = None

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from stoker.api.declare import Cel, Constraints, Doc, Model
+from stoker.api.declare import Cel, Constraints, Doc, Mark, Model
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -54,6 +54,12 @@ def fields_of(model: type[Model]) -> tuple[Field, ...]:
         for f in msgspec.structs.fields(model)
     )
     return tuple(sorted(found, key=lambda field: field.name))
+
+
+@cache
+def marked(model: type[Model], mark: Mark) -> tuple[str, ...]:
+    """The attributes of a declared object that have a mark."""
+    return tuple(each.attribute for each in fields_of(model) if mark in typing.get_args(each.type))
 
 
 def rules_of(model: type[Model]) -> Cel:

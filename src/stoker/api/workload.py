@@ -33,7 +33,7 @@ from stoker.api.core import (
     VolumeMount,
 )
 from stoker.api.crd import Column
-from stoker.api.declare import NO_ITEMS, NO_TEXT, Cel, Model, doc, names
+from stoker.api.declare import NO_ITEMS, NO_TEXT, OF_JOBS, Cel, Model, doc, names
 
 
 class Argument(Model):
@@ -192,6 +192,7 @@ class WorkloadSpec(Model):
             "Version to run; decides which settings and flags are used. Unset: the operator's "
             "default."
         ),
+        OF_JOBS,
     ] = None
     image: Annotated[
         str | None,

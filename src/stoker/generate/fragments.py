@@ -21,9 +21,10 @@ from typing import Any, Final, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from stoker.api.declare import OF_JOBS
 from stoker.api.prometheus_common import PrometheusCommonSpec
+from stoker.api.schema import marked
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
-from stoker.api.workload import WorkloadSpec
 from stoker.errors import UnknownError, WorkloadError
 from stoker.generate.block import scalar
 from stoker.generate.draft import Ignored
@@ -52,7 +53,7 @@ from stoker.generate.split import (
 from stoker.generate.stream import Stream, gzip_member
 from stoker.ref import Ref
 from stoker.select.assets import Assets, Noted, Source
-from stoker.select.choice import SELECTORS, Monitor
+from stoker.select.choice import Monitor
 from stoker.select.workload import Scraper
 from stoker.validate.budget import stopped
 from stoker.validate.findings import Finding, Reason, nothing_known
@@ -65,29 +66,6 @@ OWN: Final = Ref("", "", "")
 StandIns: TypeAlias = Callable[[Monitor, Scraper], Sequence[ScrapeConfig]]
 """The ScrapeConfigs whose jobs are used in place of a monitor's own; none: its own are."""
 
-# What the jobs of resources do not depend on: what is about pods, …
-_ABOUT_PODS: Final = frozenset(WorkloadSpec.__struct_fields__) - {"version"}
-# … and what is found in other sections, in arguments of Prometheus, or chooses resources. A field
-# that is missing here costs time when it changes; one too many would keep a text that is wrong.
-FRAME_ONLY: Final = _ABOUT_PODS | set(SELECTORS) | {
-    "additional_alert_manager_configs", "additional_alert_relabel_configs",
-    "additional_scrape_configs", "alerting", "allow_overlapping_blocks",
-    "automount_service_account_token", "base_image", "body_size_limit", "config_maps",
-    "convert_classic_histograms_to_nhcb", "daemon_set", "disable_compaction", "enable_admin_api",
-    "enable_features", "enable_otlp_receiver", "enable_remote_write_receiver",
-    "evaluation_interval", "exemplars", "external_labels", "external_url", "host_network",
-    "keep_dropped_targets", "label_limit", "label_name_length_limit", "label_value_length_limit",
-    "maximum_startup_duration_seconds", "mode", "name_escaping_scheme", "otlp",
-    "persistent_volume_claim_retention_policy", "prometheus_external_label_name",
-    "prometheus_rules_excluded_from_enforce", "query", "query_log_file", "reload_strategy",
-    "remote_read", "remote_write", "remote_write_receiver_message_versions",
-    "replica_external_label_name", "retention", "retention_percentage", "retention_size",
-    "rule_query_offset", "rules", "runtime", "sample_limit", "scrape_classic_histograms",
-    "scrape_failure_log_file", "scrape_native_histograms", "scrape_protocols", "scrape_timeout",
-    "secrets", "sha", "tag", "target_limit", "thanos", "topology_spread_constraints",
-    "tracing_config", "tsdb", "wal_compression", "web",
-}  # fmt: skip
-
 _AT_ONCE: Final = 256
 """How many texts there may be beside the compressed ones while many are made."""
 
@@ -98,9 +76,9 @@ _NOTHING: Final = Fragment("")
 def settings_of_jobs(scraper: Scraper) -> tuple[Any, ...]:
     """All of a workload that the jobs of resources depend on."""
     spec: PrometheusCommonSpec = scraper.spec
-    names = (name for name in spec.__struct_fields__ if name not in FRAME_ONLY)
     fixed = (scraper.namespace, scraper.agent, scraper.daemon_set, scraper.portions)
-    return *fixed, scraper.capabilities, *((name, getattr(spec, name)) for name in names)
+    said = ((name, getattr(spec, name)) for name in marked(type(spec), OF_JOBS))
+    return *fixed, scraper.capabilities, *said
 
 
 def jobs_of(
