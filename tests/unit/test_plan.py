@@ -13,11 +13,13 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from stoker.api.alertmanager import Alertmanager
+from stoker.api.amconfig.v1alpha1 import AlertmanagerConfig
 from stoker.api.core import Object
 from stoker.api.decode import convert
 from stoker.api.monitors import PodMonitor, ServiceMonitor
 from stoker.api.prometheus import Prometheus, PrometheusAgent
 from stoker.api.rules import PrometheusRule
+from stoker.api.thanosruler import ThanosRuler
 from stoker.build.remembered import Built
 from stoker.compare.plan import planned
 from stoker.consolidate import manifest_of
@@ -26,6 +28,7 @@ from stoker.explain.workload import explained_workload
 from stoker.offline.objects import rendered
 from stoker.offline.surroundings import view_of
 from stoker.offline.world import World
+from stoker.page.decided import decided
 from stoker.plan import Existing, Memory, Plan, kept_of, plan, stand_ins_of_plan
 from stoker.ref import Ref, ref_of, ref_of_manifest
 from stoker.select.choice import Resource
@@ -33,10 +36,13 @@ from stoker.select.workload import CONTROLLER_ID, Workload
 from stoker.settings import NamespaceSettings, OperatorSettings, SelectorSettings
 
 NAMESPACES = ("shop", "team", "far")
+CONFIG = "AlertmanagerConfig"
 MODELS: dict[str, Any] = {
     "Prometheus": Prometheus,
     "PrometheusAgent": PrometheusAgent,
     "Alertmanager": Alertmanager,
+    "ThanosRuler": ThanosRuler,
+    "AlertmanagerConfig": AlertmanagerConfig,
     "ServiceMonitor": ServiceMonitor,
     "PodMonitor": PodMonitor,
     "PrometheusRule": PrometheusRule,
@@ -46,7 +52,7 @@ MODELS: dict[str, Any] = {
 def made(kind: str, namespace: str, name: str, spec: Object, **metadata: Any) -> Any:
     """An object of one of our kinds."""
     named = {"namespace": namespace, "name": name, "uid": f"{kind}-{namespace}-{name}"}
-    api = "v1alpha1" if kind == "PrometheusAgent" else "v1"
+    api = "v1alpha1" if kind in ("PrometheusAgent", "AlertmanagerConfig") else "v1"
     return convert(
         MODELS[kind],
         {
@@ -69,20 +75,28 @@ def rarely(draw: st.DrawFn) -> bool:
     return draw(st.integers(0, 7)) == 7
 
 
+SELECTED_BY = {
+    "Prometheus": ("serviceMonitor", "podMonitor", "rule"),
+    "PrometheusAgent": ("serviceMonitor", "podMonitor"),
+    "Alertmanager": ("alertmanagerConfig",),
+    "ThanosRuler": ("rule",),
+}
+
+
 @st.composite
 def workloads(draw: st.DrawFn, kind: str) -> Any:
     """A workload, of any operator."""
     spec: Object = {"paused": True} if rarely(draw) else {}
     if draw(st.booleans()):
         spec["portName"] = draw(st.sampled_from(["web", "other"]))
-    if kind != "Alertmanager":
-        for member in ("serviceMonitor", "podMonitor"):
-            selector = draw(SELECTORS)
-            spec |= {} if selector is None else {f"{member}Selector": selector}
-            spec |= {f"{member}NamespaceSelector": {}} if draw(st.booleans()) else {}
-        spec |= {"version": "v2.x"} if rarely(draw) else {}
+    for member in SELECTED_BY[kind]:
+        selector = draw(SELECTORS)
+        spec |= {} if selector is None else {f"{member}Selector": selector}
+        spec |= {f"{member}NamespaceSelector": {}} if draw(st.booleans()) else {}
+    spec |= {"version": "v2.x"} if rarely(draw) else {}
+    if kind == "ThanosRuler" and not rarely(draw):
+        spec["queryEndpoints"] = ["query:1"]
     if kind == "Prometheus":
-        spec["ruleSelector"] = {}
         spec["shards"] = 5000 if rarely(draw) else draw(st.sampled_from([1, 2]))
     metadata: Object = {"labels": draw(LABELS)}
     if rarely(draw):
@@ -95,11 +109,13 @@ def workloads(draw: st.DrawFn, kind: str) -> Any:
 @st.composite
 def resources(draw: st.DrawFn) -> Any:
     """A resource, good or bad."""
-    kind = draw(st.sampled_from(["ServiceMonitor", "PodMonitor", "PrometheusRule"]))
+    kind = draw(st.sampled_from(["ServiceMonitor", "PodMonitor", "PrometheusRule", CONFIG]))
     bad = rarely(draw)
-    if kind == "PrometheusRule":
+    if kind == CONFIG:
+        spec: Object = {"route": {"receiver": "a"}, "receivers": [] if bad else [{"name": "a"}]}
+    elif kind == "PrometheusRule":
         rule = {"record": "a", "expr": "up ==" if bad else "up"}
-        spec: Object = {"groups": [{"name": "g", "rules": [rule]}]}
+        spec = {"groups": [{"name": "g", "rules": [rule]}]}
     else:
         endpoint = {"port": "web", "interval": "soon" if bad else "30s"}
         member = "endpoints" if kind == "ServiceMonitor" else "podMetricsEndpoints"
@@ -122,7 +138,7 @@ SETTINGS = st.builds(
     ),
 )
 WORKLOADS = st.lists(
-    st.one_of(workloads("Prometheus"), workloads("PrometheusAgent"), workloads("Alertmanager")),
+    st.one_of(*map(workloads, SELECTED_BY)),
     min_size=1,
     max_size=4,
     unique_by=ref_of,
@@ -145,7 +161,7 @@ def as_written(found: Iterable[Object]) -> dict[Ref, str]:
 
 @given(WORKLOADS, RESOURCES, SETTINGS)
 @settings(max_examples=80)
-def test_render_diff_and_explain_read_the_same_plan(
+def test_render_diff_explain_and_the_page_read_the_same_plan(
     found: list[Workload], others: list[Resource], flags: OperatorSettings
 ) -> None:
     """Objects, what becomes of resources, and whether a workload is looked after at all."""
@@ -169,6 +185,12 @@ def test_render_diff_and_explain_read_the_same_plan(
         assert planned(view, each).problem.startswith("not looked after") == bool(ours.not_ours)
         told = explained_workload(view, each).headline
         assert told.startswith("not looked after") == bool(ours.not_ours)
+    desk = decided(view)
+    for ours in plans.values():
+        shown_there = desk.judged[str(ref_of(ours.workload))]
+        verdicts = {} if ours.not_ours else ours.verdicts
+        assert {key: found for key, (found, _) in shown_there.verdicts.items()} == verdicts
+        assert bool(shown_there.problem) == bool(ours.error and not ours.not_ours)
 
 
 def fed(view: Any, workload: Workload, members: list[Resource], order: list[int]) -> Memory | None:
