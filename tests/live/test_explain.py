@@ -91,7 +91,9 @@ def test_a_monitor_is_explained_with_its_targets(shop: World, capsys: Output) ->
     status, first, *_ = explain(shop, capsys, "servicemonitor cart")
     assert status == "1"
     account = f"service account {shop.namespace}/default"
-    assert f"{account} of Prometheus {shop.namespace}/main may not list and watch" in first
+    assert (
+        f"{account} of Prometheus {shop.namespace}/main is not allowed to list and watch" in first
+    )
 
     allow(shop, "default", rule("", "services", "endpoints", "pods"))
 

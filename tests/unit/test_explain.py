@@ -716,8 +716,8 @@ def test_a_permission_that_prometheus_lacks_is_named(tmp_path: Path) -> None:
         tmp_path, SHOP, workload, monitor(), service(), deployment(), *bound("services", "pods")
     )
     assert found.headline == (
-        "selected, but service account monitoring/scraper of Prometheus monitoring/main may not "
-        "list and watch endpoints in namespace shop"
+        "selected, but service account monitoring/scraper of Prometheus monitoring/main is not "
+        "allowed to list and watch endpoints in namespace shop"
     )
     assert found.access[0].lacks == ("list and watch endpoints in namespace shop",)
 

@@ -365,7 +365,7 @@ def test_a_narrow_agent_is_no_safe_change_where_nodes_or_pods_are_not_known(tmp_
     assert found.needs_care
     everywhere = plan(tmp_path, agent(), POD_MONITOR)
     assert not everywhere.needs_care
-    assert "which nodes have no agent is told where Nodes are" in str(everywhere.notes)
+    assert "with Nodes among the manifests this says which have no agent" in str(everywhere.notes)
     # Nothing that it takes is there.
     assert not plan(tmp_path, narrow, POD_MONITOR, *POOLS, pod("a", "infra-1")).needs_care
 
@@ -487,7 +487,7 @@ def test_a_manifest_that_cannot_be_edited_is_written_anew(
     (tmp_path / "agent.yaml").write_text(head + spec)
     _, output, report = called(capsys, "--to", "DaemonSet", tmp_path)
     assert yaml.safe_load(output)["spec"] == {"mode": "DaemonSet", "podMonitorSelector": {}}
-    assert "written anew, without your comments" in report
+    assert "written again, without your comments" in report
 
 
 def test_a_mode_is_replaced_where_it_stands() -> None:

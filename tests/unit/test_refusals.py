@@ -51,11 +51,11 @@ OWNED = {
         (
             "cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set"
             " finalizers on: , <nil>",
-            ": it may not update prometheuses.monitoring.coreos.com/finalizers",
+            ": it is not allowed to update prometheuses.monitoring.coreos.com/finalizers",
         ),
         (
             "cannot set an ownerRef on a resource you can't delete: , <nil>",
-            ": it may not delete secrets",
+            ": it is not allowed to delete secrets",
         ),
         ('User "a" cannot patch resource "secrets"', 'cannot patch resource "secrets"'),
     ],

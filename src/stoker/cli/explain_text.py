@@ -191,5 +191,5 @@ def _access(each: AccountRights, paint: _Paint) -> Iterator[str]:
         yield paint(f"{who}: may see all that it needs", _GREEN)
         return
     yield paint(who)
-    yield from (f"  {paint(f'may not {need}', _RED)}" for need in each.lacks)
+    yield from (f"  {paint(f'is not allowed to {need}', _RED)}" for need in each.lacks)
     yield from (f"  {paint(f'not known whether it may {need}', _YELLOW)}" for need in each.unknown)

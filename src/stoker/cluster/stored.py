@@ -39,7 +39,7 @@ async def _events(client: Client, ref: Ref) -> tuple[tuple[Object, ...], str]:
     try:
         found = await client.ask(dict[str, list[Object] | None], "GET", path, query=query)
     except Forbidden:
-        return (), f"the operator may not list {EVENT.name}"
+        return (), f"the operator is not allowed to list {EVENT.name}"
     except ApiError as error:
         return (), f"the API server does not tell: {error}"
     return tuple(found.get("items") or ()), ""

@@ -77,7 +77,7 @@ class PortionServer:
             raise
         except Exception as error:
             self.answers[HTTPStatus.INTERNAL_SERVER_ERROR.value] += 1
-            self._log.error("a portion could not be told", err=words(error))
+            self._log.error("a portion could not be sent", err=words(error))
 
     async def _answer(self, visitor: Visitor) -> None:
         """Find out who it is before anything of the body is taken, and then serve it."""

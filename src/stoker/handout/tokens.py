@@ -125,7 +125,7 @@ class Tokens:
             self._said = now + _SAID_AGAIN
             said = type(error).__name__
             if isinstance(error, Forbidden):
-                said = f"the operator may not {error.verb} {error.resource}"
+                said = f"the operator is not allowed to {error.verb} {error.resource}"
             self._log.warn("tokens of agents cannot be reviewed", err=said)
 
     def _remember(self, key: bytes, found: TokenOwner | None, until: float) -> None:

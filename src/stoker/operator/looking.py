@@ -45,7 +45,7 @@ from stoker.view.view import View
 T = TypeVar("T")
 
 _AT_ONCE: Final = 64
-_NOT_ALLOWED: Final = "the operator may not read it, so only its name is known"
+_NOT_ALLOWED: Final = "the operator is not allowed to read it, so only its name is known"
 
 
 class Inside(Struct, frozen=True, kw_only=True):

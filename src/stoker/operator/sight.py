@@ -184,7 +184,7 @@ def _obstacle(error: ApiError) -> str:
     target = Target.of(error.path)
     where = f" in namespace {target.namespace}" if target.namespace else ""
     if isinstance(error, Forbidden):
-        return f"may not {error.verb} {target.resource}{where}"
+        return f"is not allowed to {error.verb} {target.resource}{where}"
     return f"does not find {target.resource}"
 
 

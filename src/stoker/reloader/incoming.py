@@ -84,7 +84,7 @@ class Incoming:
                 counted.update(piece)
                 file.write(piece)
         if counted.hexdigest()[:_DIGITS] != digest:
-            raise BadPortionError(f"{name} is not the file that was told")
+            raise BadPortionError(f"{name} is not the file that was announced")
         self.parts[name] = (part, digest)
         self.gone.discard(name)
 

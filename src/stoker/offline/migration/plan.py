@@ -247,7 +247,7 @@ def _notes_on_nodes(agent: PrometheusAgent, nodes: OnNodes) -> Iterator[str]:
             yield "nodeSelector and affinity say which nodes have an agent; others are not scraped"
         if not spec.tolerations:
             yield "without tolerations nodes with taints have no agent and are not scraped"
-        yield "which nodes have no agent is told where Nodes are among the manifests"
+        yield "with Nodes among the manifests this says which have no agent"
     scraper = scraper_of(agent, Capabilities())
     if not scraper.portions:
         yield "every node gets the credentials of every monitor, unless discovery is Operator"

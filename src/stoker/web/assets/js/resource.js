@@ -226,7 +226,7 @@ function account({ workload, account, lacks, unknown }) {
     h("p", { class: "standing-top" },
       permitted(lacks, unknown),
       h("span", {}, "service account ", h("code", {}, account), ` of ${workload}`)),
-    lacks.map((lack) => h("p", {}, `It may not ${lack}.`)),
+    lacks.map((lack) => h("p", {}, `It is not allowed to ${lack}.`)),
     unknown.length ? h("p", { class: "aside" }, doubt) : null);
 }
 
