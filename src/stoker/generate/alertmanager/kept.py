@@ -43,8 +43,7 @@ from stoker.generate.stream import Stream, gzip_member
 from stoker.limits import NO_CHANGES, Limits
 from stoker.ref import Ref
 from stoker.select.assets import Assets, Noted
-from stoker.validate.alertmanager.config import Config, alertmanager_config
-from stoker.validate.alertmanager.global_section import global_settings
+from stoker.validate.alertmanager.config import Config, alertmanager_config, global_settings
 from stoker.validate.alertmanager.reading import AlertReading
 from stoker.validate.budget import Meter, stopped
 from stoker.validate.findings import Finding, Reason, nothing_known

@@ -1,11 +1,13 @@
 """What Alertmanager would refuse of an AlertmanagerConfig, with the path to each fault.
 
 `alertmanager_config` is for an Alertmanager that selects the object: it knows the version and reads
-the values behind references. `settings_of` is of the object alone, as a webhook sees it.
+the values behind references. `settings_of` is of the object alone, as a webhook sees it, and
+`global_settings` of what stands beside a global one (`spec.alertmanagerConfiguration.global`).
 """
 
 from typing import Any, TypeAlias
 
+from stoker.api.alertmanager import GlobalSettings
 from stoker.api.amconfig import v1alpha1, v1beta1
 from stoker.errors import OverBudgetError, below
 from stoker.limits import NO_CHANGES
@@ -13,8 +15,10 @@ from stoker.validate.alertmanager import receivers as amreceivers
 from stoker.validate.alertmanager import routes as amroutes
 from stoker.validate.alertmanager.reading import AlertReading
 from stoker.validate.budget import over_budget, stopped
-from stoker.validate.findings import Findings
+from stoker.validate.findings import Finding, Findings, Reason
+from stoker.validate.http import http_client, tls_config
 from stoker.validate.intervals import time_intervals
+from stoker.validate.syntax import milliseconds
 
 Config: TypeAlias = v1alpha1.AlertmanagerConfig | v1beta1.AlertmanagerConfig
 
@@ -52,3 +56,18 @@ def _findings(spec: Any, reading: AlertReading | None) -> Findings:
         yield from amroutes.routes(spec.route, names, "spec.route")
     yield from amroutes.inhibit_rules(spec.inhibit_rules, names, "spec.inhibitRules")
     yield from time_intervals(given, below("spec", shown))
+
+
+# --- What lies beside a global one ----------------------------------------------------------------
+
+
+def global_settings(settings: GlobalSettings, reading: AlertReading, path: str) -> Findings:
+    """The HTTP client, TLS for mail, and durations; the rest is checked as it is written."""
+    text = settings.resolve_timeout
+    if text and milliseconds(text) is None:
+        where = below(path, "resolveTimeout")
+        yield Finding(where, Reason.INVALID_VALUE, f"`{text[:40]}` is not a duration such as 5m")
+    if settings.http_config is not None:
+        yield from http_client(settings.http_config, reading, below(path, "httpConfig"))
+    if settings.smtp is not None:
+        yield from tls_config(settings.smtp.tls_config, reading, below(path, "smtp.tlsConfig"))
