@@ -30,13 +30,13 @@ LOCK = ROOT / "requirements" / "dev.txt"
 # The suites by the version of Python that is theirs, the newest last.
 SUITES = {"3.13": "trixie", "3.14": "forky"}
 *_, NEWEST = SUITES
-# What the oldest could not read, and an argument that it does not know.
-NOT_YET = "UP,B912"
+# What the oldest could not read, an argument that it does not know, and what says so of a line.
+NOT_YET = "UP,B912,RUF100"
 PACKAGES = ("python3", "git", "openssl", "openssh-client", "ca-certificates")
 TREE = "stoker"
 # Where Debian's Python looks for what does not come from Debian.
 WHEELS = "usr/local/lib/python{version}/dist-packages"
-ENVIRONMENT = {"PATH": "/usr/bin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8"}
+ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8"}
 # The mounts are gone with the namespace.
 _ENTER = f"""
 set -eu
@@ -87,9 +87,15 @@ def _install(packages: Path, version: str) -> None:
     """The locked wheels, and stoker as an editable install has it: what it is, and where."""
     root.install_wheels(packages, LOCK, version)
     (packages / "stoker.pth").write_text(f"/{TREE}/src\n")
-    about = packages / f"stoker-{metadata.version('stoker')}.dist-info" / "METADATA"
+    describe(packages)
+
+
+def describe(packages: Path) -> None:
+    """What is installed is known by a file, as it stands: read and written it may be another."""
+    itself = metadata.distribution("stoker")
+    about = packages / f"stoker-{itself.version}.dist-info" / "METADATA"
     about.parent.mkdir()
-    about.write_text(str(metadata.metadata("stoker")))
+    about.write_text(itself.read_text("METADATA") or "")
 
 
 def tried(version: str, words: list[str]) -> int:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import shutil
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 
-from tools import golang, kubernetes, lock, matrix
+from stoker import __version__
+from tools import golang, kubernetes, lock, matrix, pythons
 from tools.build import BuildError
 
 THEIRS = """
@@ -68,6 +71,20 @@ def test_the_core_is_made_of_files_that_there_are() -> None:
     """A renamed file would be left out otherwise."""
     for name in matrix.CORE:
         assert (matrix.ROOT / "tests" / "live" / f"test_{name}.py").exists(), name
+
+
+def test_another_python_knows_what_is_installed(tmp_path: Path) -> None:
+    """Name, version and page, whatever stands in that page."""
+    pythons.describe(tmp_path)
+    [there] = metadata.distributions(path=[str(tmp_path)])
+    assert (there.name, there.version) == ("stoker", __version__)
+    assert there.read_text("METADATA") == metadata.distribution("stoker").read_text("METADATA")
+
+
+def test_what_enters_another_debian_is_found_there() -> None:
+    """Some of it is for administrators, so it is not where other programs are."""
+    for name in ("sh", "mount", "chroot", "env"):
+        assert shutil.which(name, path=pythons.ENVIRONMENT["PATH"]), name
 
 
 def test_a_dry_run_of_the_lock_says_what_changes() -> None:
