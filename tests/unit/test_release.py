@@ -51,6 +51,41 @@ def test_fragments_become_a_section(tmp_path: Path) -> None:
     )
 
 
+def test_what_is_more_of_something_follows_it(tmp_path: Path) -> None:
+    """`lint-formats` comes after `lint`, though a hyphen comes before a dot."""
+    folder = folder_of(tmp_path, **{"lint-formats_added": "More.", "lint_added": "Lint."})
+    assert changelog.fragments(folder)["added"] == ["Lint.", "More."]
+
+
+def test_a_section_begins_with_what_it_is_about(tmp_path: Path) -> None:
+    """In words before all lists."""
+    folder = folder_of(tmp_path, b_added="It is new.\n", a_summary="All about\nit.\n")
+    made = changelog.section("1.2.0", "2026-11-18", changelog.fragments(folder))
+    assert made == "## 1.2.0 (2026-11-18)\n\nAll about it.\n\n### Added\n\n- It is new.\n"
+
+
+def test_the_first_release_says_what_there_is(tmp_path: Path) -> None:
+    """And not what was mended or changed on the way; the second release says that, too."""
+    release.copy(tmp_path)
+    for version, mended in (("98.7.6", False), ("98.7.7", True)):
+        for kind in changelog.KINDS:
+            fragment = tmp_path / changelog.FOLDER / f"a.{kind}.md"
+            fragment.write_text(f"This is {kind} in {version}.\n")
+        release.prepare(tmp_path, version, "2026-01-02")
+        text = (tmp_path / changelog.FILE).read_text()
+        for kind in ("fixed", "changed", "removed"):
+            assert (f"This is {kind} in {version}." in text) == mended
+        for kind in ("summary", "security", "added"):
+            assert f"This is {kind} in {version}." in text
+
+
+def test_fragments_are_for_those_who_have_nothing_but_a_release() -> None:
+    """What only makers know, such as the numbers of what is asked for, is not in them."""
+    numbered = re.compile(r"\((?:.* )?[A-Z]\d{1,2}[–,)]|defect \d")
+    sentences = changelog.fragments(ROOT / changelog.FOLDER)
+    assert [one for each in sentences.values() for one in each if numbered.search(one)] == []
+
+
 @pytest.mark.parametrize(
     ("name", "text"), [("a_new", "A."), ("a", "A."), ("a_added", " \n"), ("A_added", "A.")]
 )

@@ -70,6 +70,8 @@ def prepare(tree: Path, version: str, date: str) -> list[Path]:
             raise LookupError(f"{version} is in the changelog, and {len(waiting)} fragments wait")
         return places
     sentences = changelog.fragments(tree / changelog.FOLDER)
+    if not text:
+        sentences = changelog.of_the_first(sentences)
     file.write_text(changelog.with_section(text, changelog.section(version, date, sentences)))
     for path in waiting:
         path.unlink()

@@ -8,14 +8,18 @@ from pathlib import Path
 
 FILE = Path("CHANGELOG.md")
 FOLDER = Path("changelog.d")
-# In the order of reading: first what somebody has to do something about.
+# In the order of reading: first what it is all about, and what somebody has to do something about.
+SUMMARY = "summary"
 KINDS = {
+    SUMMARY: "",
     "removed": "Removed",
     "changed": "Changed",
     "security": "Security",
     "added": "Added",
     "fixed": "Fixed",
 }
+# Before the first release nobody had anything that changes or is mended.
+FIRST = (SUMMARY, "security", "added")
 TITLE = "# Changelog\n\nWhat users notice, the newest version first.\n"
 _NAME = re.compile(r"^(?P<what>[a-z0-9-]+)\.(?P<kind>[a-z]+)\.md$")
 
@@ -27,7 +31,7 @@ class FragmentError(ValueError):
 def fragments(folder: Path) -> dict[str, list[str]]:
     """The sentences of each kind, by the names of their files."""
     found: dict[str, list[str]] = {kind: [] for kind in KINDS}
-    for path in fragment_files(folder):
+    for path in sorted(fragment_files(folder), key=lambda each: each.name.split(".")):
         match = _NAME.match(path.name)
         if match is None or match["kind"] not in KINDS:
             raise FragmentError(f"{path.name}: not <what>.<kind>.md with one of {', '.join(KINDS)}")
@@ -45,11 +49,16 @@ def fragment_files(folder: Path) -> list[Path]:
 
 def section(version: str, date: str, sentences: Mapping[str, list[str]]) -> str:
     """A version's part of the changelog."""
-    parts = [f"## {version} ({date})"]
+    parts = [f"## {version} ({date})", *sentences.get(SUMMARY, ())]
     for kind, title in KINDS.items():
-        if sentences.get(kind):
+        if title and sentences.get(kind):
             parts.append(f"### {title}\n\n" + "\n".join(f"- {each}" for each in sentences[kind]))
     return "\n\n".join(parts) + "\n"
+
+
+def of_the_first(sentences: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """What the first release says: not what became of anything on the way to it."""
+    return {kind: sentences[kind] for kind in FIRST if kind in sentences}
 
 
 def with_section(text: str, made: str) -> str:
