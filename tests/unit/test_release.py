@@ -67,6 +67,7 @@ def test_a_section_begins_with_what_it_is_about(tmp_path: Path) -> None:
 def test_the_first_release_says_what_there_is(tmp_path: Path) -> None:
     """And not what was mended or changed on the way; the second release says that, too."""
     release.copy(tmp_path)
+    (tmp_path / changelog.FILE).unlink(missing_ok=True)
     for version, mended in (("98.7.6", False), ("98.7.7", True)):
         for kind in changelog.KINDS:
             fragment = tmp_path / changelog.FOLDER / f"a.{kind}.md"
