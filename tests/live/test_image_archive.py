@@ -13,6 +13,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 import tarfile
 import time
 from collections.abc import Iterator
@@ -31,6 +32,7 @@ from tools.cluster import Cluster
 from tools.ports import held_port
 from tools.waiting import until
 
+ROOT = Path(__file__).parents[2]
 DIST = os.environ.get("STOKER_IMAGE", "")
 pytestmark = pytest.mark.skipif(not DIST, reason="an image is made by `make image-test`")
 
@@ -52,7 +54,7 @@ class Image:
     """The image's file system and settings, and how a command of it is run."""
 
     def __init__(self, archive: Path, root: Path, work: Path) -> None:
-        self.root, self.work = root, work
+        self.root, self.work, self.archive = root, work, archive
         self.size = archive.stat().st_size
         files = _opened(archive.read_bytes())
         [described] = json.loads(files["index.json"])["manifests"]
@@ -137,7 +139,7 @@ def cluster() -> Iterator[Cluster]:
 def test_it_is_nobody_and_nothing_else(image: Image) -> None:
     """Not root, no shell, no package manager, nothing that gives rights to who runs it."""
     assert image.config["config"]["User"] == f"{USER}:{USER}"
-    names = {path.name for path in image.root.rglob("*") if "bin" in path.parts[-2]}
+    names = {path.name for path in image.root.rglob("*") if path.parts[-2] in ("bin", "sbin")}
     assert not names & set(TOOLS)
     assert "python3.13" in names
     odd = [path for path in image.root.rglob("*") if path.lstat().st_mode & 0o6000]
@@ -150,6 +152,15 @@ def test_it_is_nobody_and_nothing_else(image: Image) -> None:
     assert anybody == [image.root / "tmp"]
     unpacked = sum(path.lstat().st_size for path in image.root.rglob("*"))
     print(f"\nthe image: {image.size / 1e6:.1f} MB packed, {unpacked / 1e6:.1f} MB unpacked")
+
+
+def test_it_is_the_same_each_time(image: Image, tmp_path: Path) -> None:
+    """In another folder, for somebody with another umask, in another time zone."""
+    settings = os.environ | {"TZ": "Asia/Tokyo", "PYTHONHASHSEED": "1"}
+    command = [sys.executable, "-m", "tools.image", "-o", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, env=settings, umask=0o077, check=True)
+    [again] = tmp_path.glob("*.tar")
+    assert again.read_bytes() == image.archive.read_bytes()
 
 
 MODULES = """\
