@@ -34,15 +34,18 @@ SUITES = {"3.13": "trixie", "3.14": "forky"}
 NOT_YET = "UP,B912,RUF100"
 PACKAGES = ("python3", "git", "openssl", "openssh-client", "ca-certificates")
 TREE = "stoker"
+# What prometheus-operator made of cases and worlds; it is found in there as it is here.
+RECORDED = Path(os.environ.get("STOKER_CONFORMANCE") or ROOT.parent / "shared/conformance").parent
 # Where Debian's Python looks for what does not come from Debian.
 WHEELS = "usr/local/lib/python{version}/dist-packages"
 ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8"}
 # The mounts are gone with the namespace.
 _ENTER = f"""
 set -eu
-tree=$1 system=$2
-shift 2
+tree=$1 system=$2 recorded=$3
+shift 3
 mount --bind "$tree" "$system/{TREE}"
+if [ -d "$recorded" ]; then mkdir -p "$system/shared"; mount --bind "$recorded" "$system/shared"; fi
 mount -t proc proc "$system/proc"
 mount -t tmpfs tmpfs "$system/tmp"
 mount --rbind /dev "$system/dev"
@@ -104,7 +107,7 @@ def tried(version: str, words: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="stoker-python-") as scratch:
         _copy_tree(Path(scratch))
         namespaces = ["unshare", "--mount", "--pid", "--fork", "--kill-child"]
-        command = [*namespaces, "sh", "-c", _ENTER, "sh", scratch, str(system)]
+        command = [*namespaces, "sh", "-c", _ENTER, "sh", scratch, str(system), str(RECORDED)]
         pytest = ["python3", "-m", "pytest", "-m", "not live", *words]
         return subprocess.run([*command, *pytest], env=ENVIRONMENT, check=False).returncode
 

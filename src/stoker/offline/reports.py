@@ -10,7 +10,7 @@ command was called.
 
 import os
 from collections.abc import Iterable
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
@@ -139,7 +139,7 @@ def _uri(file: str) -> str:
     """A file as a relative reference; a first part with a colon would be taken for a scheme."""
     relative = "stdin" if file == STDIN else _relative(file)
     if os.path.isabs(relative):
-        return PurePath(relative).as_uri()
+        return Path(relative).as_uri()
     return quote(os.fsencode(PurePath(relative).as_posix()), safe="/")
 
 
