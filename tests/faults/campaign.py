@@ -199,16 +199,15 @@ def tried(  # noqa: PLR0913, PLR0917 - a plan, and all that it is judged by
     """Do an action with the harm of a plan; what came of it."""
     fault = kind.fault(plan)
     trial = Trial(world, expected, told=kind.told)
-    fault.begin(world)
-    begun = time.monotonic()
     try:
+        fault.begin(world)
+        begun = time.monotonic()
         action.do(world)
         fault.end(world, trial)
         # A change of mode takes ten seconds, whether or not somebody does harm.
         fault.over = max(time.monotonic(), begun + expected.seconds)
     finally:
-        for line in world.lines.values():
-            line.heal()
+        fault.mend(world)
     verdict = trial.verdict(stay)
     problems = [*verdict.problems, *fault.problems(world)]
     outcome = Outcome(plan, problems, fault.seconds_until(verdict.at), fault.done)

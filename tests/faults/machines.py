@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import random
-import signal
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -40,83 +39,41 @@ def nothing(_plant: Plant) -> None:
 class Machine:
     """What may happen to a machine; `is_open`: whether users can act meanwhile.
 
-    `turning`: whether operators are moved from server to server for as long as it lasts.
+    `turning`: whether operators are moved from server to server for as long as it lasts. How it
+    ends is not said here: whatever it was, `Plant.mend` undoes it.
     """
 
     name: str
     begin: Step
-    end: Step
     prepare: Step = nothing
     is_open: bool = False
     turning: bool = False
 
 
-def _machine(name: str, number: signal.Signals) -> Step:
-    return lambda plant: plant.signal(name, number)
-
-
-def _second(number: signal.Signals) -> Step:
-    return lambda plant: plant.second.signal(number)
-
-
-def _lag(seconds: float) -> Step:
-    def step(plant: Plant) -> None:
-        plant.slow.seconds = seconds
-
-    return step
+def _lag(plant: Plant) -> None:
+    plant.slow.seconds = LAG_SECONDS
 
 
 _ALL = (
-    Machine(
-        "the operators' server is killed",
-        lambda plant: plant.second.kill(),
-        lambda plant: plant.second.start(),
-        is_open=True,
-    ),
-    Machine(
-        "the operators' server is frozen",
-        _second(signal.SIGSTOP),
-        _second(signal.SIGCONT),
-        is_open=True,
-    ),
+    Machine("the operators' server is killed", lambda plant: plant.second.kill(), is_open=True),
+    Machine("the operators' server is frozen", lambda plant: plant.second.freeze(), is_open=True),
     Machine(
         "the operators' server does not hear from etcd",
         lambda plant: plant.slow.hold(),
-        lambda plant: plant.slow.release(),
         is_open=True,
     ),
-    Machine(
-        "one of two servers is behind",
-        _lag(LAG_SECONDS),
-        _lag(0.0),
-        is_open=True,
-        turning=True,
-    ),
+    Machine("one of two servers is behind", _lag, is_open=True, turning=True),
     Machine(
         "one of two servers is frozen",
-        _second(signal.SIGSTOP),
-        _second(signal.SIGCONT),
+        lambda plant: plant.second.freeze(),
         is_open=True,
         turning=True,
     ),
-    Machine(
-        "the first server is killed",
-        _machine(SERVER, signal.SIGKILL),
-        lambda plant: plant.restart(SERVER),
-    ),
-    Machine(
-        "the first server is frozen",
-        _machine(SERVER, signal.SIGSTOP),
-        _machine(SERVER, signal.SIGCONT),
-    ),
-    Machine("etcd is killed", _machine(ETCD, signal.SIGKILL), lambda plant: plant.restart(ETCD)),
-    Machine("etcd is frozen", _machine(ETCD, signal.SIGSTOP), _machine(ETCD, signal.SIGCONT)),
-    Machine(
-        "etcd has no room",
-        lambda plant: plant.fill(),
-        lambda plant: plant.widen(),
-        prepare=lambda plant: plant.narrow(),
-    ),
+    Machine("the first server is killed", lambda plant: plant.kill(SERVER)),
+    Machine("the first server is frozen", lambda plant: plant.freeze(SERVER)),
+    Machine("etcd is killed", lambda plant: plant.kill(ETCD)),
+    Machine("etcd is frozen", lambda plant: plant.freeze(ETCD)),
+    Machine("etcd has no room", lambda plant: plant.fill(), prepare=lambda plant: plant.narrow()),
 )
 
 
@@ -146,16 +103,16 @@ class Harmed(Fault):
     def end(self, world: World, trial: Trial) -> None:
         """Let it last, and have it mended."""
         plant = _plant(world)
-        try:
-            if not self._early:
-                world.wait(self._dice.uniform(0.0, _BEGINNING_SECONDS))
-                self._machine.begin(plant)
-            self._last(plant)
-        finally:
-            # Whatever went wrong, others stand on the same machines.
-            self._machine.end(plant)
-            plant.until_well()
+        if not self._early:
+            world.wait(self._dice.uniform(0.0, _BEGINNING_SECONDS))
+            self._machine.begin(plant)
+        self._last(plant)
+        plant.mend()
         self.done[f"{self._machine.name}, {self._seconds:g} s"] += 1
+
+    def mend(self, world: World) -> None:
+        """Whatever went wrong, others stand on the same machines."""
+        _plant(world).mend()
 
     def _last(self, plant: Plant) -> None:
         """Wait; operators may be moved meanwhile."""
@@ -165,8 +122,6 @@ class Harmed(Fault):
             time.sleep(min(left, self._dice.uniform(0.0, _TURN_SECONDS)))
             if self._machine.turning:
                 plant.ways.turn(self._dice.choice(servers))
-        if self._machine.turning:
-            plant.ways.turn(servers[0])
 
 
 def _plant(world: World) -> Plant:

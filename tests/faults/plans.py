@@ -78,6 +78,15 @@ class Fault:
         """Let it happen after the action, and return when it is over: nothing is harmed then."""
         raise NotImplementedError
 
+    def mend(self, world: World) -> None:
+        """See that nothing is harmed any more that others stand on too.
+
+        It is called last and always, wherever in the plan something broke: before `begin` was
+        through, in the action, or in `end`.
+        """
+        for line in world.lines.values():
+            line.heal()
+
     def seconds_until(self, right: float) -> float:
         """How long it took from the end of the harm until the state was right."""
         return max(0.0, right - self.over)

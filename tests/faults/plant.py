@@ -12,13 +12,17 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
+import itertools
 import json
 import signal
+import time
 import urllib.error
 import urllib.request
 from asyncio import StreamReader, StreamWriter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,14 +32,19 @@ from tests.faults.gateway import Gateways, Line
 from tests.faults.mirror import Mirror
 from tests.faults.world import FIRST_VERSION, NODES, Ground
 from tests.live.faults import SecondServer, Wire
+from tools.api import Api
 from tools.cluster import Cluster
 from tools.crds import install_crds
+from tools.waiting import until
 
 SERVER, ETCD = "kube-apiserver", "etcd"
-_ROOM = 4 * 2**20
+_ROOM = 8 * 2**20
 _PIECE = 2**19
 _JUNK, _AFTER_JUNK = b"/junk/", b"/junk0"
 _SECONDS = 30.0
+_REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+_REVIEW = {"spec": {"nonResourceAttributes": {"path": "/", "verb": "get"}}}
+_PROBE = "/api/v1/namespaces/default/configmaps/plant?fieldManager=plant&force=true"
 
 
 class Slow(Wire):
@@ -87,10 +96,19 @@ class Second(SecondServer):
         kept = [each for each in self._command if not each.startswith("--etcd-servers=")]
         self._command = [*kept, f"--etcd-servers={etcd}"]
 
-    def signal(self, number: signal.Signals) -> None:
-        """Freeze it or let it go on."""
+    def freeze(self) -> None:
+        """Let it do nothing until it is told to go on."""
         assert self._process
-        self._process.send_signal(number)
+        self._process.send_signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        """Let it go on, if it is there and was frozen."""
+        if self._process:
+            self._process.send_signal(signal.SIGCONT)
+
+
+class RefusedError(OSError):
+    """What the store says when it does not do what it is asked to."""
 
 
 class Etcd:
@@ -99,32 +117,50 @@ class Etcd:
     def __init__(self, port: int) -> None:
         self._base = f"http://127.0.0.1:{port}/v3"
 
-    def put(self, size: int) -> int:
-        """Write so much, or as much as there is room for; how much that was."""
-        value = _word(b"x" * _PIECE)
-        for written in range(0, size, _PIECE):
-            try:
-                self._ask("kv/put", key=_word(_JUNK + str(written).encode()), value=value)
-            except urllib.error.HTTPError as error:
-                error.close()
-                return written
-        return size
+    def put(self, size: int) -> None:
+        """Write so much."""
+        for number in range(size // _PIECE):
+            self._put(number)
+
+    def fill(self) -> None:
+        """Write until nothing can be written any more, which the store itself says by an alarm.
+
+        What was written stays, each piece under a key of its own. So there is an end to it, however
+        many pages were free before, or become so meanwhile, and whatever else fails.
+        """
+        numbers = itertools.count()
+
+        def is_full() -> bool:
+            with contextlib.suppress(RefusedError):
+                self._put(next(numbers))
+            return bool(self.alarms())
+
+        until("the store to be full", is_full)
 
     def drop(self) -> None:
         """Delete and compact what was put: the store stays as large, with pages that are free."""
-        deleted = self._ask("kv/deleterange", key=_word(_JUNK), range_end=_word(_AFTER_JUNK))
-        self._ask("kv/compaction", revision=deleted["header"]["revision"], physical=True)
+        found = self._ask("kv/deleterange", key=_word(_JUNK), range_end=_word(_AFTER_JUNK))
+        # Where nothing was deleted this version may be compacted already, which is refused.
+        if "deleted" in found:
+            self._ask("kv/compaction", revision=found["header"]["revision"], physical=True)
 
     def defragment(self) -> None:
         """Give back the pages that are free."""
         self._ask("maintenance/defragment")
 
     def free(self) -> None:
-        """Make room, as an administrator would: delete, compact, defragment, and disarm."""
+        """Make room, as an administrator would: delete, compact, defragment, and disarm.
+
+        With a quota that is reached no more; otherwise what is on its way may raise another alarm.
+        """
+        until("room in the store", self._is_freed)
+
+    def _is_freed(self) -> bool:
         self.drop()
         self.defragment()
         for each in self.alarms():
             self._ask("maintenance/alarm", action="DEACTIVATE", **each)
+        return not self.alarms()
 
     def alarms(self) -> list[dict[str, str]]:
         """The alarms that are raised; while there is one, nothing can be written."""
@@ -135,11 +171,19 @@ class Etcd:
         """How large the store is."""
         return int(self._ask("maintenance/status")["dbSize"])
 
+    def _put(self, number: int) -> None:
+        key, value = _JUNK + str(number).encode(), b"x" * _PIECE
+        self._ask("kv/put", key=_word(key), value=_word(value))
+
     def _ask(self, path: str, **body: Any) -> dict[str, Any]:
         data = json.dumps(body).encode()
         request = urllib.request.Request(f"{self._base}/{path}", data)
-        with urllib.request.urlopen(request, timeout=_SECONDS) as answer:
-            found: dict[str, Any] = json.load(answer)
+        try:
+            with urllib.request.urlopen(request, timeout=_SECONDS) as answer:
+                found: dict[str, Any] = json.load(answer)
+        except urllib.error.HTTPError as refused:
+            with refused:
+                raise RefusedError(refused.read().decode()) from None
         return found
 
 
@@ -157,9 +201,13 @@ class Way(Line):
         self.user = ""
 
     def turn(self, url: str) -> None:
-        """Lead to another server from now on; what goes on is cut."""
+        """Lead to a server from now on; what goes on is cut."""
         self.wire._upstream = URL(url)
         self.wire.cut()
+
+    def leads_to(self, url: str) -> bool:
+        """Whether it leads there."""
+        return self.wire._upstream == URL(url)
 
     def kubeconfig(self) -> Path:
         """A kubeconfig of the administrator, perhaps under another name."""
@@ -195,9 +243,15 @@ class Ways(Gateways):
         for each in self.all:
             each.turn(url)
 
+    def turn_back(self) -> None:
+        """Turn those that lead elsewhere to the server of operators."""
+        for each in self.all:
+            if not each.leads_to(self._server):
+                each.turn(self._server)
+
 
 class Plant:
-    """A cluster and what can be done to its machines."""
+    """A cluster, what can be done to its machines, and `mend`, which undoes all of it."""
 
     def __init__(self, cluster: Cluster, slow: Slow, second: Second, ways: Ways) -> None:
         self.cluster = cluster
@@ -205,47 +259,75 @@ class Plant:
         self.second = second
         self.ways = ways
         self.etcd = Etcd(cluster._ports.etcd)
+        self._killed: set[str] = set()
+        self._frozen: set[str] = set()
         self._quota = 0
 
-    def signal(self, name: str, number: signal.Signals) -> None:
-        """Signal etcd or the first server."""
-        self.cluster.signal(name, number)
+    def kill(self, name: str) -> None:
+        """Kill etcd or the first server."""
+        if name not in self._killed:
+            self._killed.add(name)
+            self.cluster.signal(name, signal.SIGKILL)
 
-    def restart(self, name: str) -> None:
-        """Start etcd or the first server after it was killed."""
-        self.cluster.restart(name)
+    def freeze(self, name: str) -> None:
+        """Let etcd or the first server do nothing."""
+        self._frozen.add(name)
+        self.cluster.signal(name, signal.SIGSTOP)
 
     def narrow(self) -> None:
         """Give etcd hardly more room than it needs."""
         self.etcd.defragment()
         self._quota = self.etcd.size() + _ROOM
-        self.signal(ETCD, signal.SIGKILL)
-        self.cluster.restart(ETCD, f"--quota-backend-bytes={self._quota}")
+        self.kill(ETCD)
+        self._start(ETCD, f"--quota-backend-bytes={self._quota}")
         self.until_well()
 
     def fill(self) -> None:
-        """Take the room that is left: nothing can be written from now on.
+        """Take the room that is left: nothing can be written from now on."""
+        self.etcd.fill()
 
-        Pages that a compaction frees meanwhile are room too, so as much is tried as can never fit.
+    def mend(self) -> None:
+        """Undo all that was done, as far as it was, and see that both servers work.
+
+        It goes by what was done, not by what was meant to be: it can be called at any time, where
+        something broke in the middle too, and again.
         """
-        written = self.etcd.put(self._quota)
-        assert written < self._quota, "there still is room"
-
-    def widen(self) -> None:
-        """Make room, and let etcd have as much as it wants."""
-        self.etcd.free()
-        self.signal(ETCD, signal.SIGKILL)
-        self.restart(ETCD)
+        self.slow.seconds = 0.0
+        self.slow.release()
+        self.second.go_on()
+        for name in self._frozen - self._killed:
+            self.cluster.signal(name, signal.SIGCONT)
+        self._frozen.clear()
+        if self._quota:
+            self.kill(ETCD)
+        for name in (ETCD, SERVER):
+            if name in self._killed:
+                self._start(name)
+        if self._quota:
+            self.etcd.free()
+            self._quota = 0
+        self.ways.turn_back()
+        self.until_well()
 
     def until_well(self) -> None:
-        """Wait until both servers do what they are asked to."""
-        review = {"spec": {"nonResourceAttributes": {"path": "/", "verb": "get"}}}
-        path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+        """Wait until both servers do what they are asked to, and keep what they are given."""
         self.cluster.until(
-            "the first API server", lambda: self.cluster.api.request("POST", path, review)
+            "the first API server", lambda: self.cluster.api.request("POST", _REVIEWS, _REVIEW)
         )
         self.cluster.until("it to be ready", lambda: self.cluster.api.get("/readyz") == "ok")
         self.second.start()
+        for api in (self.cluster.api, self.second.api):
+            self.cluster.until("a write", partial(_written, api))
+
+    def _start(self, name: str, *flags: str) -> None:
+        self._killed.discard(name)
+        self.cluster.restart(name, *flags)
+
+
+def _written(api: Api) -> Any:
+    """What comes of a write that changes something."""
+    document = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"at": str(time.monotonic())}}
+    return api.request("PATCH", _PROBE, document, content_type="application/apply-patch+yaml")
 
 
 class PlantGround(Ground):

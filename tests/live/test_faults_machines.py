@@ -6,8 +6,10 @@ frozen are in `test_operator_leadership` and `test_freezing`; here the control p
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Self
 
 import pytest
 
@@ -16,15 +18,16 @@ from tests.faults.kinds import KINDS
 from tests.faults.machines import Machines
 from tests.faults.oracle import expectations
 from tests.faults.plans import Plan
-from tests.faults.plant import PlantGround, new_plant
+from tests.faults.plant import ETCD, SERVER, Plant, PlantGround, new_plant
 from tests.faults.rights import RUNNING, Chapter, strict, tried
 from tests.faults.script import SCRIPT, Action, operate
 from tests.faults.soak import SHORT, soak
 from tests.live.right_cases import CASES
+from tools.api import ApiError
 
 SEED = 17
 DEADLINE = 15 * 60.0
-MUCH = 32 * 2**20
+LITTLE, MUCH = 2**22, 2**25
 START = Action("the operator is started", operate("main"))
 # Each with the machine that is harmed, and for how many seconds.
 PLANS = {
@@ -38,26 +41,108 @@ PLANS = {
 TAKEN = ("watch-selected", "create-sets", "patch-services")
 
 
+class Grounds:
+    """Control planes that nobody else uses: one after the other, as long as each can be mended."""
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        self._now: PlantGround | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def ground(self) -> PlantGround:
+        """The one that there is, or a new one."""
+        if self._now is None:
+            self._now = self._stack.enter_context(new_plant(nodes=2))
+        return self._now
+
+    def mend(self) -> None:
+        """See that what comes next finds it well; another one, if it cannot be mended."""
+        assert self._now
+        try:
+            self._now.plant.mend()
+        except BaseException:
+            self._now = None
+            self._stack.close()
+            raise
+
+
 @pytest.fixture(scope="module")
-def ground() -> Iterator[PlantGround]:
-    """A control plane that nobody else uses."""
-    with new_plant(nodes=2) as made:
+def grounds() -> Iterator[Grounds]:
+    """What tests here stand on."""
+    with Grounds() as made:
         yield made
 
 
+@pytest.fixture
+def ground(grounds: Grounds) -> Iterator[PlantGround]:
+    """A control plane that works, and that a test may leave in any state."""
+    yield grounds.ground()
+    grounds.mend()
+
+
+def full(plant: Plant) -> None:
+    """Let nothing be written any more."""
+    plant.narrow()
+    plant.fill()
+    assert plant.etcd.alarms()
+
+
+def freed_in_part(plant: Plant) -> None:
+    """Be interrupted while room is made."""
+    full(plant)
+    plant.etcd.drop()
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        pytest.param([full, lambda plant: plant.freeze(SERVER)], id="full, and a frozen server"),
+        pytest.param([freed_in_part, lambda plant: plant.kill(ETCD)], id="mended in part"),
+        pytest.param(
+            [
+                lambda plant: plant.ways.open().turn(plant.cluster.url),
+                lambda plant: plant.second.kill(),
+                lambda plant: plant.kill(SERVER),
+                lambda plant: plant.freeze(ETCD),
+            ],
+            id="no server",
+        ),
+        pytest.param(
+            [lambda plant: plant.second.freeze(), lambda plant: plant.slow.hold()], id="silence"
+        ),
+    ],
+)
+def test_machines_can_be_mended_from_any_state(
+    ground: PlantGround, harm: Sequence[Callable[[Plant], None]]
+) -> None:
+    """A fault that breaks off in the middle does not concern what comes after it."""
+    plant = ground.plant
+    for each in harm:
+        each(plant)
+    plant.mend()
+    # It has seen that both servers do what they are asked to; so it does where all is well.
+    plant.mend()
+    assert not plant.etcd.alarms()
+    assert all(each.leads_to(plant.second.url) for each in plant.ways.all)
+
+
 def test_a_store_is_full_whatever_was_deleted_in_it_before(ground: PlantGround) -> None:
-    """Pages that a compaction freed are room, which whoever fills the store must count on."""
+    """Pages that are freed at any time are room, which whoever fills the store must count on."""
     plant = ground.plant
     plant.etcd.put(MUCH)
     plant.etcd.drop()
     plant.narrow()
-    try:
-        plant.fill()
-        assert plant.etcd.alarms()
-    finally:
-        plant.widen()
-        plant.until_well()
-    assert not plant.etcd.alarms()
+    plant.etcd.put(LITTLE)
+    plant.etcd.drop()
+    plant.fill()
+    assert plant.etcd.alarms()
+    with pytest.raises(ApiError):
+        plant.second.api.request("POST", "/api/v1/namespaces", {"metadata": {"name": "more"}})
 
 
 def test_machines_that_fail_leave_no_trace(ground: PlantGround) -> None:

@@ -265,8 +265,11 @@ def without(cluster: Cluster, plural: str) -> Iterator[Callable[[], None]]:
         if name not in {each["metadata"]["name"] for each in cluster.api.get(path)["items"]}:
             cluster.api.request("POST", path, made)
 
-    yield install
-    install()
+    try:
+        yield install
+    finally:
+        # Others use this cluster too, whatever becomes of this test.
+        install()
 
 
 def put_scrape_config(world: World) -> bool:

@@ -11,14 +11,18 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple, cast
 
+import pytest
+
+from tests.faults.campaign import tried
 from tests.faults.crash import Crashes
 from tests.faults.mirror import Change
-from tests.faults.oracle import Expected, load, save
-from tests.faults.plans import Plan
-from tests.faults.script import NAMES, SCRIPT
+from tests.faults.oracle import Expected, Trial, load, save
+from tests.faults.plans import Fault, Kind, Plan
+from tests.faults.script import NAMES, SCRIPT, Action
 from tests.faults.state import Normaliser, Snapshot, differences
 from tests.faults.stirring import is_looked_after, is_users_own, used
 from tests.faults.world import Ground, History, World
+from tools.api import ApiError
 
 Object = dict[str, Any]
 UID = "0b18278d-b712-4fe3-9728-4cdf3af4a2b9"
@@ -171,6 +175,35 @@ def test_what_sets_name_is_found_in_volumes_of_all_kinds() -> None:
     }
     names = ("secrets/a", "configmaps/b", "secrets/c", "configmaps/d", "services/e")
     assert used(found) == {f"w-home/{name}" for name in names}
+
+
+@pytest.mark.parametrize("where", ["begin", "the action", "end"])
+def test_harm_is_mended_wherever_a_plan_breaks_off(where: str) -> None:
+    """What else stands on the same machines finds them well."""
+    row: list[str] = []
+
+    def step(name: str) -> None:
+        row.append(name)
+        if name == where:
+            raise ApiError(500, "away")
+
+    class Breaking(Fault):
+        def begin(self, world: World) -> None:
+            step("begin")
+
+        def end(self, world: World, trial: Trial) -> None:
+            step("end")
+
+        def mend(self, world: World) -> None:
+            step("mend")
+
+    kind = cast("Kind", SimpleNamespace(fault=Breaking, told=True))
+    mirror = SimpleNamespace(mark=lambda: 0, objects=lambda _namespaces: [])
+    world = cast("World", SimpleNamespace(ground=SimpleNamespace(mirror=mirror), namespaces=()))
+    action = Action("a", lambda _world: step("the action"))
+    with pytest.raises(ApiError):
+        tried(kind, world, action, Plan("any", "a"), expected("a"), 0.0)
+    assert row[-2:] == [where, "mend"]
 
 
 def test_a_plan_is_repeated_by_its_command() -> None:
