@@ -1,12 +1,14 @@
 """Values of Secrets that change while they are read."""
 
 import asyncio
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from stoker.cluster.values import Values
-from stoker.kube.errors import Unavailable
+from stoker.kube.backoff import GRANT_SECONDS
+from stoker.kube.errors import Unavailable, error_of
 from stoker.ref import Ref
 from stoker.select.assets import SECRET, Missing, Source
 from tests.unit import virtual_time
@@ -91,6 +93,38 @@ def test_an_object_can_be_had_whole() -> None:
     assert whole == {"password": "first", "picture": b"\xff\xfe"}
     assert isinstance(picture, Missing)
     assert picture.object_exists
+
+
+class Refusing:
+    """Answers each read with the same refusal, for as long as it lasts."""
+
+    def __init__(self, status: int) -> None:
+        self.status = status
+        self.asked: list[float] = []
+
+    async def get(self, *_: object, **__: object) -> dict[str, Any]:
+        """No Secret."""
+        self.asked.append(asyncio.get_running_loop().time())
+        raise error_of("get", "/api/v1/secrets", {"code": self.status, "message": "no"})
+
+
+@pytest.mark.parametrize(
+    ("status", "is_soon"), [(401, True), (409, True), (429, True), (503, True), (500, False)]
+)
+def test_what_the_server_says_of_the_moment_is_asked_again_soon(status: int, is_soon: bool) -> None:
+    """What it says of this one object, as of one that it cannot decrypt, it may say for long."""
+
+    async def longest() -> float:
+        server = Refusing(status)
+        values = Values(server, lambda _: False, lambda: KEY)  # type: ignore[arg-type]
+        view = values.view()
+        view.value(SOURCE)
+        await values.load(view)
+        await asyncio.sleep(300)
+        values.keep_only(lambda _: False)
+        return max(later - sooner for sooner, later in pairwise(server.asked))
+
+    assert (virtual_time.run(longest()) <= GRANT_SECONDS) is is_soon
 
 
 class Failing:

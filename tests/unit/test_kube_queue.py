@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stoker.kube.backoff import GRANT_SECONDS, Backoff
-from stoker.kube.errors import ApiError, Forbidden, TooManyRequests, Unavailable
+from stoker.kube.errors import (
+    ApiError,
+    TooManyRequests,
+    Unavailable,
+    error_of,
+    passes_untold,
+)
 from stoker.kube.queue import KeyedQueue, QueueClosedError
 from tests.unit import virtual_time
 
@@ -109,16 +115,13 @@ def test_a_server_that_asks_for_time_gets_it(asked: float, waited: float) -> Non
     assert virtual_time.run(main()) == waited
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        Forbidden("patch", "/api/v1/secrets", "no", status=403),
-        Unavailable("patch", "/api/v1/secrets", "no answer in time"),
-    ],
-    ids=["a missing right", "a server that is away"],
-)
-def test_what_nobody_tells_the_end_of_is_tried_every_few_seconds(error: ApiError) -> None:
-    """However long it lasts: a right that is granted, or a server that is back, is used soon."""
+@pytest.mark.parametrize("status", [0, 401, 403, 404, 408, 409, 410, 429, 500, 503])
+def test_what_nobody_tells_the_end_of_is_tried_every_few_seconds(status: int) -> None:
+    """However long it lasts: a right that is granted, or a server that is back, is used soon.
+
+    A server that is not well gives answers of all kinds, and the last one may be any of them.
+    """
+    error = refusal(status) if status else Unavailable("patch", "/", "no answer in time")
 
     async def main() -> None:
         queue: KeyedQueue[str] = KeyedQueue()
@@ -132,6 +135,18 @@ def test_what_nobody_tells_the_end_of_is_tried_every_few_seconds(error: ApiError
         assert max(later - sooner for sooner, later in pairwise(turns)) <= GRANT_SECONDS
 
     virtual_time.run(main())
+
+
+def refusal(status: int) -> ApiError:
+    """What is raised where a server answers with this."""
+    return error_of("patch", "/api/v1/secrets", {"code": status, "message": "no"})
+
+
+@pytest.mark.parametrize("status", [400, 413, 422])
+def test_what_is_wrong_with_the_request_itself_is_tried_ever_later(status: int) -> None:
+    """It will hardly be right by itself."""
+    assert not passes_untold(refusal(status))
+    assert not passes_untold(ValueError("a fault of ours"))
 
 
 def test_a_change_ends_the_wait_and_its_history() -> None:

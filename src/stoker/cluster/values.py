@@ -33,7 +33,7 @@ from stoker.cluster.questions import Questions
 from stoker.cluster.turns import Lanes
 from stoker.kube.backoff import GRANT_SECONDS, Backoff
 from stoker.kube.client import METADATA_ONLY, Client
-from stoker.kube.errors import Forbidden, NotFound, Unavailable, asked_wait
+from stoker.kube.errors import Forbidden, NotFound, Unavailable, asked_wait, passes_untold
 from stoker.kube.hedging import sooner_of_two
 from stoker.kube.versions import is_older
 from stoker.logs import logger
@@ -334,8 +334,7 @@ class Values:
                 if self._own is None:
                     raise
                 self._note(key, problem_of(error))
-                away = isinstance(error, Unavailable) and error.status != _INTERNAL
-                wait = (_SOON if away else _AGAIN).delay(self._failures[key])
+                wait = (_SOON if _is_brief(error) else _AGAIN).delay(self._failures[key])
                 asked = asked_wait(error)
             await self._pause(key, asked, wait - asked)
             if key in self._late and not self._is_wanted(key):
@@ -386,6 +385,12 @@ class Values:
             return ABSENT
         except Forbidden as error:
             return Content(problem=str(error), refused=asyncio.get_running_loop().time())
+
+
+def _is_brief(error: Exception) -> bool:
+    """Whether an answer is one of the moment; a failure of the server with this one is not."""
+    internal = isinstance(error, Unavailable) and error.status == _INTERNAL
+    return passes_untold(error) and not internal
 
 
 def _unanswered(keys: Collection[Ref]) -> Unavailable:

@@ -134,6 +134,15 @@ def asked_wait(error: BaseException | None) -> float:
     return error.asked_wait if isinstance(error, ApiError) else 0.0
 
 
+def passes_untold(error: BaseException) -> bool:
+    """Whether an answer is one of the moment, and nobody tells when it would be another.
+
+    It is so for all but what says that the request itself is wrong: what asked comes back within
+    seconds, however often it failed before. A server that fails in many ways gives many answers.
+    """
+    return isinstance(error, ApiError) and type(error) not in (ApiError, Invalid)
+
+
 def error_of(
     verb: str, path: str, status: Mapping[str, Any], *, retry_after: float | None = None
 ) -> ApiError:

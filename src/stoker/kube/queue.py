@@ -5,9 +5,9 @@
 
 A key waits at most once and is never in two hands: what is added while a worker has it comes back
 when the worker is done. A block that raises has failed, and its key comes back by itself, each time
-later, up to a minute; up to a few seconds where we were not allowed to do something or the server
-could not answer, for nobody tells of a right granted, or of a server that is back. It does not come
-before the time that the API server asked for (`Retry-After`). A block that ends well forgets that.
+later, up to a minute; up to a few seconds where the server's answer was one of the moment, for
+nobody tells of a right granted, or of a server that is well again. It does not come before the time
+that the API server asked for (`Retry-After`). A block that ends well forgets that.
 `add` says that something relevant has changed, so it ends any wait of our own and forgets failures;
 what the server asked for holds. Who has waited longest is next.
 
@@ -22,7 +22,7 @@ from typing import Final, Generic, TypeVar
 
 from stoker.errors import StokerError
 from stoker.kube.backoff import GRANT_SECONDS, Backoff
-from stoker.kube.errors import Forbidden, Unavailable, asked_wait
+from stoker.kube.errors import asked_wait, passes_untold
 
 K = TypeVar("K", bound=Hashable)
 
@@ -139,7 +139,7 @@ class KeyedQueue(Generic[K]):
         self.retries += 1
         if asked := asked_wait(error):
             self._asked[key] = _now() + asked
-        retries = UNTOLD if isinstance(error, Forbidden | Unavailable) else RETRIES
+        retries = UNTOLD if passes_untold(error) else RETRIES
         self._schedule(key, _now() + retries.delay(self._failures[key]))
 
     def _put_down(self, key: K) -> None:
