@@ -15,7 +15,7 @@ from stoker.errors import StokerError
 from stoker.kube.backoff import GRANT_SECONDS
 from stoker.kube.client import Client
 from stoker.kube.endless import AGAIN, endless, until_done, words
-from stoker.kube.errors import Unavailable
+from stoker.kube.errors import ApiError, Unauthorized, Unavailable
 from stoker.kube.lease import Leadership
 from stoker.kube.queue import KeyedQueue
 from stoker.operator.leading import lead
@@ -305,14 +305,21 @@ def test_a_task_that_ends_unforeseen_begins_anew_later_and_later(
     assert AGAIN.longest / 2 <= pauses[-1] <= AGAIN.longest
 
 
-def test_a_task_that_a_server_does_not_answer_is_tried_again_soon() -> None:
+@pytest.mark.parametrize(
+    "error",
+    [
+        Unavailable("get", "/", "no answer in time"),
+        Unauthorized("get", "/", "unknown", status=401),
+    ],
+)
+def test_a_task_that_a_server_does_not_answer_is_tried_again_soon(error: ApiError) -> None:
     """However long that lasts: nobody tells of a server that is back."""
     begun: list[float] = []
 
     async def work() -> None:
         begun.append(asyncio.get_running_loop().time())
         if len(begun) < 10:
-            raise Unavailable("get", "/", "no answer in time")
+            raise error
 
     run(until_done(work, lambda _error: None))
     assert max(after - before for before, after in pairwise(begun)) <= GRANT_SECONDS

@@ -11,7 +11,7 @@ from typing import Final, TypeAlias, TypeVar
 
 from stoker.errors import StokerError
 from stoker.kube.backoff import GRANT_SECONDS, Backoff
-from stoker.kube.errors import Unavailable, asked_wait
+from stoker.kube.errors import asked_wait, passes_untold
 
 T = TypeVar("T")
 
@@ -56,8 +56,7 @@ async def until_done(work: EndlessWork, told: Told) -> None:
             # It failed as it was told to end.
             raise asyncio.CancelledError
         failures = 1 if _now() - begun > STEADY_SECONDS else failures + 1
-        # Nobody tells of a server that is back.
-        again = SOON if isinstance(cause, Unavailable) else AGAIN
+        again = SOON if passes_untold(cause) else AGAIN
         await asyncio.sleep(max(again.delay(failures), asked_wait(cause)))
 
 
