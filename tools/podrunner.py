@@ -39,6 +39,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import http.client
+import os
 import shutil
 import signal
 import socket
@@ -139,6 +140,17 @@ class PodRunner:
     def address(self, pod: Object) -> str:
         """The address of a pod; it answers inside the cluster's network only."""
         return str(pod["status"]["podIP"])
+
+    def kill(self, pod: Object, container: str) -> None:
+        """End the process of a container without warning, also while its pod is ending."""
+        uid = pod["metadata"]["uid"]
+        every = (*self._pods.values(), *self._ending)
+        mine = (each for each in every if each.manifest["metadata"]["uid"] == uid)
+        for each in (one for found in mine for one in found.containers if one.name == container):
+            # The pod may be gone meanwhile.
+            with contextlib.suppress(ProcessLookupError):
+                if number := each.number:
+                    os.kill(number, signal.SIGKILL)
 
     def logs(self, pod: Object, container: str) -> str:
         """What a container has said, in all its lives; also when the pod is gone."""

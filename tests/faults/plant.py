@@ -15,6 +15,7 @@ import base64
 import contextlib
 import itertools
 import json
+import os
 import signal
 import time
 import urllib.error
@@ -44,7 +45,8 @@ _JUNK, _AFTER_JUNK = b"/junk/", b"/junk0"
 _SECONDS = 30.0
 _REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _REVIEW = {"spec": {"nonResourceAttributes": {"path": "/", "verb": "get"}}}
-_PROBE = "/api/v1/namespaces/default/configmaps/plant?fieldManager=plant&force=true"
+_PROBE = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "plant"}}
+_PROBED = "/api/v1/namespaces/default/configmaps/plant?fieldManager=plant&force=true"
 
 
 class Slow(Wire):
@@ -98,13 +100,19 @@ class Second(SecondServer):
 
     def freeze(self) -> None:
         """Let it do nothing until it is told to go on."""
-        assert self._process
-        self._process.send_signal(signal.SIGSTOP)
+        self._signal(signal.SIGSTOP)
 
     def go_on(self) -> None:
         """Let it go on, if it is there and was frozen."""
-        if self._process:
-            self._process.send_signal(signal.SIGCONT)
+        if self._process and self._process.poll() is None:
+            self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        """Signal the server itself: whoever put it beside the cluster passes nothing on of this."""
+        assert self._process
+        own = self._process.pid
+        for child in Path(f"/proc/{own}/task/{own}/children").read_text().split():
+            os.kill(int(child), number)
 
 
 class RefusedError(OSError):
@@ -326,8 +334,8 @@ class Plant:
 
 def _written(api: Api) -> Any:
     """What comes of a write that changes something."""
-    document = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"at": str(time.monotonic())}}
-    return api.request("PATCH", _PROBE, document, content_type="application/apply-patch+yaml")
+    changed = {**_PROBE, "data": {"at": str(time.monotonic())}}
+    return api.request("PATCH", _PROBED, changed, content_type="application/apply-patch+yaml")
 
 
 class PlantGround(Ground):

@@ -338,7 +338,7 @@ class SecondServer:
     def __init__(self, cluster: Cluster, *flags: str) -> None:
         self._cluster = cluster
         layout = cluster._layout()
-        port = held_port()
+        self.port = port = held_port()
         ports = dataclasses.replace(layout.ports, server=port)
         layout = dataclasses.replace(layout, ports=ports)
         commands = components.command_lines(cluster._binaries, layout)

@@ -18,11 +18,8 @@ the agent that comes next, on the same node, and grows there rather than in the 
 from __future__ import annotations
 
 import json
-import os
-import signal
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -41,7 +38,6 @@ from tests.live.scraping import (
     target,
 )
 from tests.live.stage import RECEIVER, receiver
-from tests.live.test_cluster import processes_with
 from tools.podrunner import PodRunner
 
 Object = dict[str, Any]
@@ -111,7 +107,7 @@ def test_what_was_not_sent_is_sent_later_by_the_same_agent_and_by_no_other(
     down = time.time()
     scraped(world, pods, agent)
     world.delete("pods", agent["metadata"]["name"])
-    kill(agent)
+    pods.kill(agent, "prometheus")
     world.until("another pod", lambda: _others(world, agent))
     [successor] = pods.until_running(world.namespace, AGENT)
     runtime = json.loads(pods.page(pods.address(successor), 9090, "/api/v1/status/runtimeinfo"))
@@ -125,15 +121,6 @@ def test_what_was_not_sent_is_sent_later_by_the_same_agent_and_by_no_other(
     assert min(later) > started.timestamp()
     # What the new agent scraped while there was no receiver is there.
     assert len([each for each in later if each < up]) >= OUTAGE - 1
-
-
-def kill(agent: Object) -> None:
-    """End the process of an agent without warning."""
-    for each in processes_with(f"HOSTNAME={agent['metadata']['name']}\0"):
-        # The runner ends it too.
-        with suppress(FileNotFoundError, ProcessLookupError):
-            if Path(f"/proc/{each}/comm").read_text() == "prometheus\n":
-                os.kill(each, signal.SIGKILL)
 
 
 def _others(world: World, agent: Object) -> list[Object]:

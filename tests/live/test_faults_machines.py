@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -23,10 +24,14 @@ from tests.faults.rights import RUNNING, Chapter, strict, tried
 from tests.faults.script import SCRIPT, Action, operate
 from tests.faults.soak import SHORT, soak
 from tests.live.right_cases import CASES
+from tests.live.test_cluster import processes_with
 from tools.api import ApiError
+from tools.waiting import until
 
 SEED = 17
 DEADLINE = 15 * 60.0
+# As the kernel shortens them.
+_NAMES = (ETCD, SERVER[:15])
 LITTLE, MUCH = 2**22, 2**25
 START = Action("the operator is started", operate("main"))
 # Each with the machine that is harmed, and for how many seconds.
@@ -129,6 +134,32 @@ def test_machines_can_be_mended_from_any_state(
     plant.mend()
     assert not plant.etcd.alarms()
     assert all(each.leads_to(plant.second.url) for each in plant.ways.all)
+
+
+def test_what_is_frozen_does_nothing_and_goes_on_when_it_is_mended(ground: PlantGround) -> None:
+    """The process itself, and not what started it."""
+    plant = ground.plant
+    ports = plant.cluster._ports
+    frozen: dict[str, Callable[[], None]] = {
+        f"--secure-port={plant.second.port}": plant.second.freeze,
+        f"--secure-port={ports.server}": partial(plant.freeze, SERVER),
+        f"--listen-client-urls=http://127.0.0.1:{ports.etcd}": partial(plant.freeze, ETCD),
+    }
+    for words, freeze in frozen.items():
+        freeze()
+        until(f"{words} to be frozen", partial(is_frozen, words))
+    plant.mend()
+    assert not any(map(is_frozen, frozen))
+
+
+def is_frozen(words: str) -> bool:
+    """Whether a process of the control plane that was started with these words is stopped."""
+    [state] = [
+        stat.rpartition(") ")[2][0]
+        for each in processes_with(words)
+        if (stat := Path(f"/proc/{each}/stat").read_text()).partition("(")[2].startswith(_NAMES)
+    ]
+    return state == "T"
 
 
 def test_a_store_is_full_whatever_was_deleted_in_it_before(ground: PlantGround) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import secrets
-import signal
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -191,12 +189,7 @@ def test_a_container_that_ends_is_started_again(world: World, pods: PodRunner) -
     [pod] = pods.until_running(world.namespace, SERVER)
     address = pods.address(pod)
     started = _runtime(pods, address)["startTime"]
-    [process] = [
-        each
-        for each in processes_with(f"HOSTNAME={pod['metadata']['name']}\0")
-        if Path(f"/proc/{each}/comm").read_text() == "prometheus\n"
-    ]
-    os.kill(process, signal.SIGKILL)
+    pods.kill(pod, "prometheus")
     world.until("a new process", lambda: _runtime(pods, address)["startTime"] != started)
     assert pods.logs(pod, "prometheus").count("TSDB started") == 2
 

@@ -71,6 +71,18 @@ class Container:
         return self.process is not None and self.process.poll() is None
 
     @property
+    def number(self) -> int | None:
+        """The number of its process on this machine, which is a child of what put it there."""
+        if self.process is None:
+            return None
+        starter = self.process.pid
+        try:
+            children = Path(f"/proc/{starter}/task/{starter}/children").read_text().split()
+        except FileNotFoundError:
+            return None
+        return next(map(int, children), None)
+
+    @property
     def succeeded(self) -> bool:
         """Whether its process ended well."""
         return self.process is not None and self.process.poll() == 0
