@@ -40,15 +40,9 @@ class Api:
         headers = self._headers | {"Content-Type": content_type}
         connection = self._connection()
         try:
-            connection.request(method, path, content, headers)
-            response = connection.getresponse()
-            text = response.read().decode()
+            return _answer(connection, method, path, content, headers)
         finally:
             connection.close()
-        if response.status >= 400:
-            raise ApiError(response.status, text.strip())
-        is_json = response.headers.get_content_type() == "application/json"
-        return json.loads(text) if is_json else text
 
     def get(self, path: str) -> Any:
         """Return what is at a path."""
@@ -59,6 +53,50 @@ class Api:
         return http.client.HTTPSConnection(
             host, self._address.port, context=self._context, timeout=TIMEOUT
         )
+
+
+class KeptApi(Api):
+    """The same over a connection that is kept, for one thread that asks again and again.
+
+    What is asked over one that was closed meanwhile is asked once more: twice, perhaps.
+    """
+
+    def __init__(self, url: str, token: str, ca_file: Path) -> None:
+        super().__init__(url, token, ca_file)
+        self._kept = self._connection()
+
+    def request(
+        self, method: str, path: str, body: Any = None, content_type: str = "application/json"
+    ) -> Any:
+        """Return the answer, decoded; as text where it is not JSON."""
+        content = None if body is None else json.dumps(body)
+        headers = self._headers | {"Content-Type": content_type}
+        try:
+            return _answer(self._kept, method, path, content, headers)
+        except (OSError, http.client.HTTPException):
+            # It opens by itself when it is used.
+            self._kept.close()
+            return _answer(self._kept, method, path, content, headers)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._kept.close()
+
+
+def _answer(
+    connection: http.client.HTTPSConnection,
+    method: str,
+    path: str,
+    content: str | None,
+    headers: dict[str, str],
+) -> Any:
+    connection.request(method, path, content, headers)
+    response = connection.getresponse()
+    text = response.read().decode()
+    if response.status >= 400:
+        raise ApiError(response.status, text.strip())
+    is_json = response.headers.get_content_type() == "application/json"
+    return json.loads(text) if is_json else text
 
 
 def kubeconfig(url: str, token: str, ca_file: Path) -> str:

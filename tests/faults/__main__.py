@@ -185,7 +185,7 @@ def _summarise(
     say(f"failures: {len(results.failures)}, broken off: {len(results.broken)}")
     for each in reached:
         if each.is_late and not each.problems:
-            say(f"- after {each.seconds:.1f} s: {each.plan}")
+            say("\n  ".join([f"- after {each.seconds:.1f} s: {each.plan}", *each.awaited]))
     more = "" if version == FIRST_VERSION else f" --scrapeconfig-version {version}"
     for each in results.failures:
         command = each.plan.command(histories.get(id(each)))
@@ -205,7 +205,8 @@ def _keep(name: str, results: Results, report: str) -> None:
     if logged:
         folder = Path(tempfile.mkdtemp(prefix="stoker-faults-"))
         for number, each in enumerate(logged):
-            head = (str(each.plan), f"right after {each.seconds:.1f} s", *each.problems)
+            late = f"right after {each.seconds:.1f} s"
+            head = (str(each.plan), late, *each.awaited, *each.problems)
             (folder / f"{name}-{number}.log").write_text("\n".join([*head, "", each.log]))
         say(f"logs of failures and of what was late: {folder}")
     if report:
@@ -214,6 +215,7 @@ def _keep(name: str, results: Results, report: str) -> None:
                 **each.plan._asdict(),
                 "problems": each.problems,
                 "seconds": each.seconds,
+                "awaited": each.awaited,
                 "faults": each.faults,
             }
             for each in results.outcomes

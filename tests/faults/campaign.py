@@ -211,6 +211,8 @@ def tried(  # noqa: PLR0913, PLR0917 - a plan, and all that it is judged by
     verdict = trial.verdict(stay)
     problems = [*verdict.problems, *fault.problems(world)]
     outcome = Outcome(plan, problems, fault.seconds_until(verdict.at), fault.done)
+    if outcome.is_late and not problems:
+        outcome.awaited = trial.awaited()
     if problems or outcome.is_late:
         outcome.log = "\n".join(each.log() for each in world.operators.values())
     return outcome

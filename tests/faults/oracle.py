@@ -37,6 +37,7 @@ STAY_SECONDS = 10.0
 DEADLINE = 90.0
 """After how many seconds a state that did not come is a failure."""
 _SHOWN = 12
+_SHOWN_LATE = 3
 _DONE = range(200, 300)
 _LOOK = 0.05
 
@@ -225,6 +226,10 @@ class Trial:
         self._excused: set[str] = set()
         self._looked_at: Snapshot | None = None
         self._is_same = False
+        # What was not right when it was looked at last, and where the audit log was when the harm
+        # was over, and when that was.
+        self._missed: Snapshot | None = None
+        self._over = (0, 0.0)
 
     def excuse(self, kind: str, found: Object) -> None:
         """Somebody deletes or damages this by hand: that it is made anew is as it should be."""
@@ -246,11 +251,14 @@ class Trial:
             wanted = self._wanted
             self._is_same = found.objects == wanted.objects and found.events >= wanted.events
             self._looked_at = found
+            if not self._is_same:
+                self._missed = found
         return self._is_same and all(each.is_ready() for each in self._world.operators.values())
 
     def verdict(self, stay: float = STAY_SECONDS, deadline: float = DEADLINE) -> Verdict:
         """Wait for the state, see that it stays for so many seconds, and look at what happened."""
         limit = time.monotonic() + deadline + self._expected.seconds
+        self._over = self._world.ground.mark(), time.time()
         right_since, mark = 0.0, 0
         while True:
             if not self.is_right():
@@ -295,6 +303,18 @@ class Trial:
         ]
         self.forget()
         return problems
+
+    def awaited(self) -> list[str]:
+        """What came right last, and how long after the end of the harm operators still wrote.
+
+        What they had done by then waited for others: Kubernetes has controllers of its own, which
+        try again later and later.
+        """
+        mark, over = self._over
+        written = filter(counts, self._world.ground.writes(mark, self._world.namespaces))
+        last = max((each.done - over for each in written), default=0.0)
+        found = differences(self._wanted, self._missed) if self._missed else []
+        return [f"operators wrote until {max(last, 0.0):.1f} s after it", *found[:_SHOWN_LATE]]
 
     def forget(self) -> None:
         """Nobody will ask what happened."""

@@ -124,7 +124,8 @@ class Kind:
 class Outcome:
     """What came of a plan.
 
-    `reached`: whether any harm was done. `seconds`: from its end until the state was right.
+    `reached`: whether any harm was done. `seconds`: from its end until the state was right, and
+    `awaited`: what came last, where that was late.
     """
 
     plan: Plan
@@ -132,6 +133,7 @@ class Outcome:
     seconds: float = 0.0
     faults: Counter[str] = field(default_factory=Counter)
     log: str = ""
+    awaited: list[str] = field(default_factory=list)
 
     @property
     def reached(self) -> bool:

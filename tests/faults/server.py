@@ -37,7 +37,12 @@ from tests.faults.stirring import stir
 from tests.faults.world import World
 
 RATES = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
-STIR_SECONDS = (2.0, 5.0)
+STIR_SECONDS, LONG_STIR_SECONDS = (2.0, 5.0), (6.0, 15.0)
+"""How long operators are kept busy in the first walk, and in all later ones.
+
+What it takes to act, and to see that all is right and stays so, is the same for many faults as for
+few.
+"""
 _LONGEST_DELAY = 1.5
 _PAGE = "<html><body>{} the upstream server is not there</body></html>"
 
@@ -129,8 +134,10 @@ class ServerFault(Fault):
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
         self._dice = plan.dice
-        self.rate = self._dice.choice(RATES)
-        self._seconds = self._dice.uniform(*STIR_SECONDS)
+        first, *_ = rates = [self._dice.choice(RATES) for _ in range(2)]
+        # The first walk is as gentle as it comes; then the harsher of two.
+        self.rate = max(rates) if plan.round else first
+        self.seconds = self._dice.uniform(*(LONG_STIR_SECONDS if plan.round else STIR_SECONDS))
 
     def begin(self, world: World) -> None:
         """Let requests fail from now on."""
@@ -139,7 +146,7 @@ class ServerFault(Fault):
 
     def end(self, world: World, trial: Trial) -> None:
         """Keep the operators busy for a while; then all is well."""
-        stir(world, trial, self._dice, self._seconds)
+        stir(world, trial, self._dice, self.seconds)
         for line in world.lines.values():
             line.heal()
 

@@ -10,15 +10,16 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 
 from tests.faults.mirror import Object
 from tests.faults.oracle import Trial
 from tests.faults.state import CONTENTS, SETS
 from tests.faults.world import World
-from tools.api import ApiError
+from tools.api import ApiError, KeptApi
 
 _PAUSE = 0.15
+_AT_ONCE = 4
 _KINDS = CONTENTS | {"services"}
 _OURS = "stoker"
 _SELECTORS = frozenset(
@@ -27,16 +28,18 @@ _SELECTORS = frozenset(
 
 
 def stir(world: World, trial: Trial, dice: random.Random, seconds: float) -> int:
-    """Delete and damage for so many seconds; how often something was."""
+    """Delete and damage for so many seconds, a few at a time; how often something was."""
     end, count = time.monotonic() + seconds, 0
-    while time.monotonic() < end:
-        found = list(_made(world, trial))
-        if found:
-            kind, chosen = dice.choice(found)
-            trial.excuse(kind, chosen)
-            _harm(world, kind, chosen, dice)
-            count += 1
-        world.wait(_PAUSE)
+    cluster = world.cluster
+    with closing(KeptApi(cluster.url, cluster.token, cluster.ca_file)) as hand:
+        while time.monotonic() < end:
+            found = list(_made(world, trial))
+            for kind, chosen in dice.sample(found, min(len(found), dice.randint(1, _AT_ONCE))):
+                trial.excuse(kind, chosen)
+                path = world.at(world.place(chosen)).path(kind, chosen["metadata"]["name"])
+                _harm(hand, path, chosen, dice)
+                count += 1
+            world.wait(_PAUSE)
     return count
 
 
@@ -104,15 +107,16 @@ def is_looked_after(owner: Object | None) -> bool:
     return not spec.get("paused") and not failed
 
 
-def _harm(world: World, kind: str, found: Object, dice: random.Random) -> None:
-    place = world.at(world.place(found))
-    name, version = found["metadata"]["name"], found["metadata"]["resourceVersion"]
+def _harm(hand: KeptApi, path: str, found: Object, dice: random.Random) -> None:
+    """Delete an object that is at a path, or damage it."""
+    version = {"resourceVersion": found["metadata"]["resourceVersion"]}
+    damage: Object = {"metadata": {**version, "labels": None}}
+    if "data" in found:
+        damage = {"metadata": version, "data": None}
     # Somebody may have written to it since, or it may be gone already.
     with suppress(ApiError):
         if dice.random() < 0.5:
-            only = {"preconditions": {"resourceVersion": version}}
-            world.cluster.api.request("DELETE", place.path(kind, name), only)
-        elif kind in CONTENTS:
-            place.patch(kind, name, {"metadata": {"resourceVersion": version}, "data": None})
+            hand.request("DELETE", path, {"preconditions": version})
         else:
-            place.patch(kind, name, {"metadata": {"resourceVersion": version, "labels": None}})
+            words = f"{path}?fieldManager=kubectl-edit"
+            hand.request("PATCH", words, damage, "application/merge-patch+json")

@@ -94,8 +94,9 @@ def ground(cluster: Cluster, version: str = FIRST_VERSION) -> Iterator[Ground]:
 
 @contextmanager
 def new_ground(nodes: int = NODES, version: str = FIRST_VERSION) -> Iterator[Ground]:
-    """A cluster of its own."""
-    with Cluster.start(nodes=nodes) as cluster, ground(cluster, version) as made:
+    """A cluster of its own, whose API server is reached without anything between."""
+    started = Cluster.start(nodes=nodes, namespaces=False)
+    with started as cluster, ground(cluster, version) as made:
         yield made
 
 

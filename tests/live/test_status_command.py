@@ -35,13 +35,13 @@ def test_what_is_not_well_in_a_cluster_is_told(
     config = world.cluster.kubeconfig
     code, found = status(world, capsys, config)
     assert (code, found["headline"]) == (2, f"There is nothing in namespace {world.namespace}")
+    mark = world.cluster.audit.mark()
     world.put(
         prometheus("main", serviceMonitorSelector={"matchLabels": {"team": "shop"}}),
         service_monitor("other"),
         resource("PrometheusRule", "wrong", alert("g", "up ==")),
         resource("PrometheusRule", "fine", alert("g")),
     )
-    mark = world.cluster.audit.mark()
     code, found = status(world, capsys, config)
     wanted = [("problem", "main"), ("rejected", "wrong"), ("not selected", "other")]
     assert (code, troubles(found)) == (1, wanted)

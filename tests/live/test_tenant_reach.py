@@ -267,7 +267,7 @@ def test_what_the_page_says_a_tenant_reaches_is_reached(
         until("all ways", lambda: Reached.asked.keys() >= WAYS)
         until("another job's name", lambda: series(port, "reached{job='apiserver'}"))
         until("what is elsewhere", lambda: series(port, "reached{service='kubernetes'}"))
-        found = series(port, "reached")
+        found = until("an answer", lambda: series(port, "reached"))
     assert {each["namespace"] for each in found} == {namespace}
     lent = {path for path, credentials in Reached.asked.items() if credentials == f"Bearer {TOKEN}"}
     # An endpoint with credentials of its own, and what asks for targets, have none of the owner's.

@@ -14,6 +14,7 @@ from tests.faults.oracle import Expected, counts
 from tests.faults.plans import Plan
 from tests.faults.replicas import unled
 from tests.faults.rights import chapters, named
+from tests.faults.server import LONG_STIR_SECONDS, RATES, STIR_SECONDS, ServerFault
 from tests.faults.soak import BOUND_MIB, MARGINS, Sample, growth
 from tests.faults.state import Snapshot
 from tests.faults.steady import KEPT, Request, Tenant
@@ -162,6 +163,17 @@ def test_each_fault_comes_to_machines_as_often_as_the_others() -> None:
     assert [list(each) for each in Machines().lanes(expected, 1, 2)] == [names, names]
     for plan in first.values():
         Machines().fault(plan)
+
+
+def test_later_walks_do_more_harm_at_each_place_than_the_first() -> None:
+    """For longer, and more of it; what a plan does follows from its seed alone."""
+    plans = [[Plan("server", f"action {n}", 1, walk) for n in range(200)] for walk in (0, 1)]
+    first, later = ([ServerFault(each) for each in row] for row in plans)
+    for row, (least, most) in ((first, STIR_SECONDS), (later, LONG_STIR_SECONDS)):
+        assert all(least <= each.seconds <= most for each in row)
+        assert {each.rate for each in row} == set(RATES)
+    assert sum(each.rate for each in later) > sum(each.rate for each in first)
+    assert [ServerFault(each.plan).rate for each in later] == [each.rate for each in later]
 
 
 def test_each_right_has_a_namespace_of_its_own_and_no_name_is_in_another() -> None:
