@@ -134,10 +134,11 @@ def _run(
     rounds = max(options.rounds, (options.round or 0) + 1)
     lanes = _chosen(kind.lanes(expected, options.seed, rounds), options)
     worlds = min(options.worlds, kind.worlds)
-    say(f"{name}: {sum(map(len, lanes))} plans in {len(lanes)} walks, {worlds} worlds")
+    together = min(options.worlds, kind.together)
+    say(f"{name}: {sum(map(len, lanes))} plans in {len(lanes)} walks, {worlds * together} worlds")
     with kind.ground(options.scrapeconfig_version) as ground:
         campaign = Campaign(ground, script, expected, say)
-        results = campaign.run(KINDS, lanes, worlds, options.minutes * 60)
+        results = campaign.run(KINDS, lanes, worlds, options.minutes * 60, together)
         histories = {
             id(each): campaign.shortest(kind, each, options.shrink) if options.shrink else None
             for each in _distinct(results.failures)

@@ -11,8 +11,11 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from itertools import repeat
+from typing import NamedTuple
 
 from tests.faults.oracle import (
     STAY_SECONDS,
@@ -67,9 +70,18 @@ class Campaign:
         self._deadline = 0.0
 
     def run(
-        self, kinds: Mapping[str, Kind], lanes: Sequence[Lane], worlds: int, seconds: float
+        self,
+        kinds: Mapping[str, Kind],
+        lanes: Sequence[Lane],
+        worlds: int,
+        seconds: float,
+        together: int = 1,
     ) -> Results:
-        """Run all plans, or as many as there is time for, in so many worlds at once."""
+        """Run all plans, or as many as there is time for, in so many worlds at once.
+
+        `together`: in how many worlds each lane is walked, each with a part of its actions, where
+        the same harm comes to all of them.
+        """
         results = Results(sum(map(len, lanes)))
         waiting: queue.SimpleQueue[Lane] = queue.SimpleQueue()
         for lane in lanes:
@@ -83,7 +95,7 @@ class Campaign:
                 except queue.Empty:
                     return
                 try:
-                    self._walk(kinds, lane, results)
+                    self._walked(kinds, lane, results, together)
                 except Exception:
                     with self._lock:
                         results.broken.append(traceback.format_exc())
@@ -101,6 +113,14 @@ class Campaign:
                 thread.join()
             raise
         return results
+
+    def _walked(
+        self, kinds: Mapping[str, Kind], lane: Lane, results: Results, together: int
+    ) -> None:
+        if together > 1:
+            self._walk_together(kinds, lane, results, together)
+        else:
+            self._walk(kinds, lane, results)
 
     def _walk(self, kinds: Mapping[str, Kind], lane: Lane, results: Results) -> None:
         """Go through the script with the plans of a lane."""
@@ -131,10 +151,49 @@ class Campaign:
                 return number + 1
         return len(self._script)
 
+    def _walk_together(
+        self, kinds: Mapping[str, Kind], lane: Lane, results: Results, worlds: int
+    ) -> None:
+        """Go through the script in several worlds, each through a part of what has a plan."""
+        meant = [number for number, each in enumerate(self._script) if each.name in lane]
+        size = -(-len(meant) // worlds)
+        kind = kinds[lane[self._script[meant[0]].name].kind]
+        with ExitStack() as stack:
+            parts = [meant[begin : begin + size] for begin in range(0, len(meant), size)]
+            walkers = [Walker(self, stack, part) for part in parts]
+            pool = stack.enter_context(ThreadPoolExecutor(len(walkers)))
+            for step in range(size):
+                if time.monotonic() > self._deadline:
+                    return
+                going = [each for each in walkers if step < len(each.part)]
+                worlds_now = list(pool.map(Walker.bring, going, repeat(step)))
+                attempts = [
+                    self._attempt(world, lane, walker.part[step])
+                    for world, walker in zip(worlds_now, going, strict=True)
+                ]
+                outcomes = tried_together(kind, attempts, _stay(attempts[0].plan))
+                for walker, outcome in zip(going, outcomes, strict=True):
+                    walker.place = walker.part[step] + 1
+                    with self._lock:
+                        results.outcomes.append(outcome)
+                        self._say(results, outcome)
+                    if outcome.problems:
+                        walker.leave()
+
+    def _attempt(self, world: World, lane: Lane, number: int) -> Attempt:
+        action = self._script[number]
+        return Attempt(world, action, lane[action.name], self._expected[action.name])
+
+    def world_at(self, stack: ExitStack, world: World | None, begin: int, end: int) -> World:
+        """A world that was at a place of the script, or a new one, at another; without harm."""
+        if world is None:
+            world, begin = stack.enter_context(self._ground.world()), 0
+        self._forward(world, self._script[begin:end])
+        return world
+
     def _tried(self, kind: Kind, world: World, action: Action, plan: Plan) -> Outcome:
-        expected = self._expected[action.name]
-        whole = plan.dice.randrange(WHOLE_STAY_EVERY) == 0
-        return tried(kind, world, action, plan, expected, STAY_SECONDS if whole else SHORT_STAY)
+        attempt = Attempt(world, action, plan, self._expected[action.name])
+        return tried(kind, attempt, _stay(plan))
 
     def _forward(self, world: World, actions: Sequence[Action]) -> None:
         for action in actions:
@@ -187,35 +246,84 @@ class Campaign:
                     trial = Trial(world, wanted)
                     each.do(world)
                     forwarded(world, trial, each)
-                again = tried(kind, world, action, failed.plan, expected[-1], SHORT_STAY)
+                again = tried(kind, Attempt(world, action, failed.plan, expected[-1]), SHORT_STAY)
         except (ApiError, DisagreementError, NotInTimeError, KeyError):
             return False
         return bool(again.problems)
 
 
-def tried(  # noqa: PLR0913, PLR0917 - a plan, and all that it is judged by
-    kind: Kind, world: World, action: Action, plan: Plan, expected: Expected, stay: float
-) -> Outcome:
-    """Do an action with the harm of a plan; what came of it."""
-    fault = kind.fault(plan)
-    trial = Trial(world, expected, told=kind.told)
-    try:
-        fault.begin(world)
-        begun = time.monotonic()
-        action.do(world)
-        fault.end(world, trial)
+class Walker:
+    """One of several who walk together: its world, and the part of the script that is its own."""
+
+    def __init__(self, campaign: Campaign, stack: ExitStack, part: Sequence[int]) -> None:
+        self._campaign = campaign
+        self._stack = stack.enter_context(ExitStack())
+        self.part = part
+        self._world: World | None = None
+        self.place = 0
+
+    def bring(self, step: int) -> World:
+        """Go on, without harm, to an action of its part; the world before that."""
+        end = self.part[step]
+        self._world = self._campaign.world_at(self._stack, self._world, self.place, end)
+        self.place = end
+        return self._world
+
+    def leave(self) -> None:
+        """Leave a world in which a plan failed."""
+        self._world, self.place = None, 0
+        self._stack.close()
+
+
+def _stay(plan: Plan) -> float:
+    """For how long it is looked at that a state stays."""
+    return STAY_SECONDS if plan.dice.randrange(WHOLE_STAY_EVERY) == 0 else SHORT_STAY
+
+
+class Attempt(NamedTuple):
+    """An action in a world, the plan of harm to it, and what must come of it."""
+
+    world: World
+    action: Action
+    plan: Plan
+    expected: Expected
+
+
+def tried(kind: Kind, attempt: Attempt, stay: float) -> Outcome:
+    """Do an action with the harm of its plan; what came of it."""
+    return tried_together(kind, [attempt], stay)[0]
+
+
+def tried_together(kind: Kind, attempts: Sequence[Attempt], stay: float) -> list[Outcome]:
+    """Do actions side by side, with the harm of the first one's plan to all; what came of each.
+
+    All worlds but the first have nothing to do with the harm but that they stand in it.
+    """
+    first = attempts[0]
+    fault = kind.fault(first.plan)
+    trials = [Trial(each.world, each.expected, told=kind.told) for each in attempts]
+    with ThreadPoolExecutor(len(attempts)) as pool:
+        try:
+            fault.begin(first.world)
+            begun = time.monotonic()
+            list(pool.map(lambda each: each.action.do(each.world), attempts))
+            fault.end(first.world, trials[0])
+            over = time.monotonic()
+        finally:
+            fault.mend(first.world)
+        verdicts = list(pool.map(lambda trial: trial.verdict(stay), trials))
+    outcomes = []
+    for each, trial, verdict in zip(attempts, trials, verdicts, strict=True):
         # A change of mode takes ten seconds, whether or not somebody does harm.
-        fault.over = max(time.monotonic(), begun + expected.seconds)
-    finally:
-        fault.mend(world)
-    verdict = trial.verdict(stay)
-    problems = [*verdict.problems, *fault.problems(world)]
-    outcome = Outcome(plan, problems, fault.seconds_until(verdict.at), fault.done)
-    if outcome.is_late and not problems:
-        outcome.awaited = trial.awaited()
-    if problems or outcome.is_late:
-        outcome.log = "\n".join(each.log() for each in world.operators.values())
-    return outcome
+        fault.over = max(over, begun + each.expected.seconds)
+        problems = [*verdict.problems, *fault.problems(each.world)]
+        outcome = Outcome(each.plan, problems, fault.seconds_until(verdict.at), fault.done)
+        if outcome.is_late and not problems:
+            outcome.awaited = trial.awaited()
+        if problems or outcome.is_late:
+            outcome.log = "\n".join(one.log() for one in each.world.operators.values())
+        outcomes.append(outcome)
+    return outcomes
 
 
 def forwarded(world: World, trial: Trial, action: Action) -> None:

@@ -86,7 +86,8 @@ class Harmed(Fault):
 
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
-        self._dice = plan.dice
+        # Of all worlds that stand in it, each can repeat it alone.
+        self._dice = plan._replace(action=plan.at).dice if plan.at else plan.dice
         names = list(MACHINES)
         name, _, seconds = plan.at.rpartition(", ")
         self._machine = MACHINES[name or self._dice.choice(names)]
@@ -135,6 +136,7 @@ class Machines(Kind):
     name: ClassVar[str] = "machines"
     help: ClassVar[str] = "servers and etcd are killed, frozen, away, behind, or full"
     worlds: ClassVar[int] = 1
+    together: ClassVar[int] = 4
     told: ClassVar[bool] = False
 
     def ground(self, version: str) -> AbstractContextManager[Ground]:
@@ -142,7 +144,10 @@ class Machines(Kind):
         return new_plant(version=version)
 
     def lanes(self, expected: Sequence[Expected], seed: int, rounds: int) -> list[Lane]:
-        """Walks with another fault at each action; each fault comes as often as the others."""
+        """Walks with another fault at each step; each fault comes as often as the others.
+
+        A step is an action in each of so many parts of the script as can be walked together.
+        """
         lanes: list[Lane] = []
         for number in range(rounds):
             dice = random.Random(f"{seed}/{number}")
@@ -151,8 +156,9 @@ class Machines(Kind):
                 for name, seconds in itertools.product(MACHINES, DURATIONS)
                 if seconds < LONGEST or not number
             ]
-            aims = _dealt(row, len(expected), dice)
-            plans = zip(expected, aims, strict=True)
+            steps = -(-len(expected) // self.together)
+            aims = _dealt(row, steps, dice) * self.together
+            plans = zip(expected, aims, strict=False)
             lanes.append(
                 {each.name: Plan(self.name, each.name, seed, number, aim) for each, aim in plans}
             )

@@ -104,6 +104,8 @@ class Kind:
     help: ClassVar[str]
     worlds: ClassVar[int] = 100
     """How many worlds can be harmed at once."""
+    together: ClassVar[int] = 1
+    """How many worlds may stand in the same harm at once; plans of one step aim at the same."""
     told: ClassVar[bool] = True
     """Whether each event must be there: it is a courtesy, and gone with who was about to tell."""
 

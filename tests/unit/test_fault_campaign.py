@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast
 
 import pytest
 
-from tests.faults.campaign import tried
+from tests.faults.campaign import Attempt, tried, tried_together
 from tests.faults.crash import Crashes
 from tests.faults.mirror import Change
 from tests.faults.oracle import Expected, Trial, load, save
@@ -202,8 +202,66 @@ def test_harm_is_mended_wherever_a_plan_breaks_off(where: str) -> None:
     world = cast("World", SimpleNamespace(ground=SimpleNamespace(mirror=mirror), namespaces=()))
     action = Action("a", lambda _world: step("the action"))
     with pytest.raises(ApiError):
-        tried(kind, world, action, Plan("any", "a"), expected("a"), 0.0)
+        tried(kind, Attempt(world, action, Plan("any", "a"), expected("a")), 0.0)
     assert row[-2:] == [where, "mend"]
+
+
+def test_worlds_that_stand_in_one_harm_are_each_judged_for_themselves() -> None:
+    """The harm is done once, and what came of it is told of each."""
+    row: list[str] = []
+
+    class Once(Fault):
+        def begin(self, world: World) -> None:
+            row.append(f"begin in {world.prefix}")
+
+        def end(self, world: World, trial: Trial) -> None:
+            self.done["harm"] += 1
+
+        def mend(self, world: World) -> None:
+            row.append("mend")
+
+        def problems(self, world: World) -> list[str]:
+            return ["wrong"] if world.prefix == "b" else []
+
+    def acted(name: str) -> Action:
+        return Action(name, lambda world: row.append(f"{name} in {world.prefix}"))
+
+    plans = {name: Plan("any", name, at="harm") for name in ("one", "two")}
+    worlds = [cast("World", Quiet(prefix)) for prefix in ("a", "b")]
+    attempts = [
+        Attempt(world, acted(name), plan, expected(name))
+        for world, (name, plan) in zip(worlds, plans.items(), strict=True)
+    ]
+    kind = cast("Kind", SimpleNamespace(fault=Once, told=True))
+    outcomes = tried_together(kind, attempts, 0.0)
+    assert (row[0], row[-1], set(row[1:-1])) == ("begin in a", "mend", {"one in a", "two in b"})
+    assert [each.plan for each in outcomes] == list(plans.values())
+    assert [each.problems for each in outcomes] == [[], ["wrong"]]
+    assert all(each.reached for each in outcomes)
+
+
+class Quiet:
+    """A world in which nothing is and nothing happens."""
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
+        self.namespaces = ()
+        self.operators: Object = {}
+        mirror = SimpleNamespace(
+            mark=lambda: 0, objects=lambda _namespaces: [], forget=lambda *_: None
+        )
+        self.ground = SimpleNamespace(mirror=mirror, mark=lambda: 0, writes=lambda *_: [])
+
+    def snapshot(self) -> Snapshot:
+        """Nothing."""
+        return Snapshot({}, frozenset())
+
+    def history(self, *_: object) -> History:
+        """Nothing either."""
+        return History(Counter(), Counter(), {}, frozenset())
+
+    def wait(self) -> None:
+        """Do not."""
 
 
 def test_a_plan_is_repeated_by_its_command() -> None:

@@ -153,7 +153,8 @@ def test_each_fault_comes_to_machines_as_often_as_the_others() -> None:
     """And for each of the times that it may last, a minute only once."""
     nothing = Snapshot({}, frozenset())
     history = History(Counter(), Counter(), {}, frozenset())
-    count = len(MACHINES) * len(DURATIONS)
+    steps = len(MACHINES) * len(DURATIONS)
+    count = Machines.together * steps
     names = [f"action {number}" for number in range(count)]
     expected = [Expected(name, nothing, history, (), 0.0) for name in names]
     first, second = Machines().lanes(expected, seed=1, rounds=2)
@@ -163,6 +164,8 @@ def test_each_fault_comes_to_machines_as_often_as_the_others() -> None:
     assert [list(each) for each in Machines().lanes(expected, 1, 2)] == [names, names]
     for plan in first.values():
         Machines().fault(plan)
+    parts = [list(first.values())[begin : begin + steps] for begin in range(0, count, steps)]
+    assert all(len({plan.at for plan in step}) == 1 for step in zip(*parts, strict=True))
 
 
 def test_later_walks_do_more_harm_at_each_place_than_the_first() -> None:
