@@ -12,6 +12,7 @@ from msgspec import convert
 
 from stoker.generate.nodejobs import NodeJob
 from stoker.portions.packed import Packed, packed, unpacked
+from stoker.portions.placed import digest_of
 from stoker.portions.portions import Portions
 from stoker.portions.strays import Agents
 from stoker.portions.whereabouts import Whereabouts
@@ -229,6 +230,7 @@ def test_what_is_kept_up_is_what_would_be_built_anew(seed: int) -> None:
         for node in NODES:
             now = portions.digests(node)
             assert now == anew.digests(node)
+            assert now == {path: digest_of(portions.text(node, path)) for path in now}
             assert node in nodes or now == before[node]
             before[node] = now
 

@@ -155,7 +155,7 @@ class PackedObjects(Mapping[str, Mapping[str, N]], Generic[N]):
     def packed(self, place: Place) -> Packed | None:
         """An object as it is kept."""
         space = self._spaces.get(place[0])
-        return space.packed.get(place[1]) if space else None
+        return space.packed.get(place[1]) if space is not None else None
 
     def __getitem__(self, namespace: str) -> Mapping[str, N]:
         return self._spaces[namespace]

@@ -14,11 +14,14 @@ from stoker.portions.placed import Known, PlacedJob, Shared, digest_of, targets_
 from stoker.portions.strays import Agents, Moved, Strays
 from stoker.portions.whereabouts import SourceObject, Touched, Whereabouts
 from stoker.ref import Ref
-from stoker.targets.discovery import CannotTellError, Group
+from stoker.targets.discovery import CannotTellError, Group, Labels
 from stoker.targets.job import NO_DEFAULTS, Defaults
 from stoker.version import Version
 
 _NEVER: Final = 0
+# What is remembered for a moment because it is wanted again at once: candidates of so many parts,
+# so many of each, and files up to this size.
+_MOST_PARTS, _MOST_OF_PART, _MOST_TEXT = 1000, 10, 128 * 1024
 
 
 class _Part(NamedTuple):
@@ -36,11 +39,15 @@ class _Targets(Struct):
 
 
 class _OnNode(Struct):
-    """What is known of a node: since which state of the jobs, and what changed since."""
+    """What is known of a node: since which state of the jobs, and what changed since.
+
+    `kept` is what jobs keep of what is being looked at, by their stems, until files are made of it.
+    """
 
     as_of: int = _NEVER
     touched: dict[_Part, bool] = field(default_factory=dict)
     found: dict[str, _Targets] = field(default_factory=dict)
+    kept: dict[tuple[str, Shared, _Part], list[Labels]] = field(default_factory=dict)
 
 
 class Portions:
@@ -62,6 +69,8 @@ class Portions:
         self._files: dict[str, tuple[str, bytes]] = {}
         self._by_space: dict[tuple[str, str], list[Shared]] = {}
         self._nodes: dict[str, _OnNode] = {}
+        # The files that were made last, and for which node: whoever has them digested wants them.
+        self._made: tuple[str, dict[str, bytes]] = ("", {})
 
     def set_jobs(
         self, jobs: Mapping[Ref, tuple[NodeJob, ...]], files: Mapping[str, str]
@@ -136,8 +145,12 @@ class Portions:
         if folder == "tls":
             return self._files[name][1]
         stem = name.rpartition(".")[0]
-        targets = known.found[stem]
-        return self._jobs[stem].text if folder == "jobs" else self._file_of(node, stem, targets)
+        if stem not in known.found:
+            raise KeyError(path)
+        if folder == "jobs":
+            return self._jobs[stem].text
+        made = self._made[1].get(stem)
+        return self._file_of(node, stem, known) if made is None else made
 
     def forget(self, node: str) -> None:
         """Nobody asks for this node any longer."""
@@ -177,6 +190,8 @@ class Portions:
     def _brought_up(self, node: str) -> _OnNode:
         """What is known of a node, after a look at all that changed since the last one."""
         known = self._nodes.setdefault(node, _OnNode())
+        if self._made[0] != node:
+            self._made = node, {}
         moved: set[str] = set()
         if known.as_of != self._state:
             for stem in known.found.keys() - self._jobs.keys():
@@ -189,6 +204,7 @@ class Portions:
                 moved |= self._look(node, known, part, shared, shared.jobs.values())
         for stem in moved:
             self._settle(node, known, stem)
+        known.kept = {}
         return known
 
     def _look_for_new(self, node: str, known: _OnNode) -> set[str]:
@@ -228,7 +244,10 @@ class Portions:
         for job in jobs:
             stem = job.job.stem
             found = known.found.get(stem)
-            if group and next(job.keeps(group), None):
+            labels = list(job.keeps(group)) if group else []
+            if labels:
+                if len(labels) <= _MOST_OF_PART and len(known.kept) < _MOST_PARTS:
+                    known.kept[stem, shared, part] = labels
                 found = found or known.found.setdefault(stem, _Targets())
                 found.sources.add((shared, part))
                 moved.add(stem)
@@ -240,14 +259,24 @@ class Portions:
     def _settle(self, node: str, known: _OnNode, stem: str) -> None:
         found = known.found.get(stem)
         if found and found.sources:
-            found.digest = digest_of(self._file_of(node, stem, found))
+            text = self._file_of(node, stem, known)
+            found.digest = digest_of(text)
+            if len(text) <= _MOST_TEXT:
+                self._made[1][stem] = text
+            else:
+                self._made[1].pop(stem, None)
         else:
             known.found.pop(stem, None)
 
-    def _file_of(self, node: str, stem: str, targets: _Targets) -> bytes:
-        job = self._jobs[stem]
-        groups = (self._group(node, part, shared) for shared, part in targets.sources)
-        return targets_file(found for group in groups if group for found in job.keeps(group))
+    def _file_of(self, node: str, stem: str, known: _OnNode) -> bytes:
+        parts = known.found[stem].sources
+        every = (known.kept.get((stem, *each)) or self._kept(node, stem, *each) for each in parts)
+        return targets_file(labels for found in every for labels in found)
+
+    def _kept(self, node: str, stem: str, shared: Shared, part: _Part) -> Iterable[Labels]:
+        """What a job keeps of a part of a source."""
+        group = self._group(node, part, shared)
+        return self._jobs[stem].keeps(group) if group else ()
 
     def _group(self, node: str, part: _Part, shared: Shared) -> Group | None:
         version = self._known.version

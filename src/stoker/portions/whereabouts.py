@@ -80,7 +80,8 @@ class KeyIndex(Generic[K, V]):
 class _Of(NamedTuple):
     """What an EndpointSlice refers to; `shown` are nodes that are themselves behind endpoints.
 
-    `apart` are the nodes that endpoints name, of pods that are not there.
+    `apart` are the nodes that endpoints name, of pods that are not there, and `at` the endpoints
+    that have to do with each of the nodes, by their numbers.
     """
 
     nodes: frozenset[str] = frozenset()
@@ -88,6 +89,7 @@ class _Of(NamedTuple):
     services: frozenset[Place] = frozenset()
     shown: frozenset[str] = frozenset()
     apart: Mapping[Place, frozenset[str]] = {}
+    at: Mapping[str, tuple[int, ...]] = {}
 
 
 _NOTHING: Final = _Of()
@@ -142,10 +144,10 @@ class Whereabouts:
         return iter(self._on)
 
     def part(self, found: EndpointSlice, node: str) -> EndpointSlice:
-        """A slice with the endpoints that have to do with a node."""
-        of = found.namespace
-        kept = (each for each in found.endpoints or () if node in self.nodes_of(each, of))
-        return replace(found, endpoints=tuple(kept))
+        """A slice that is known, with the endpoints that have to do with a node."""
+        source = SourceObject(ENDPOINT_SLICE, found.namespace, found.name)
+        every, numbers = found.endpoints or (), self._refers.get(source, _NOTHING).at.get(node, ())
+        return replace(found, endpoints=tuple(every[number] for number in numbers))
 
     def nodes_of(self, endpoint: Endpoint, namespace: str) -> Iterator[str]:
         """The node that an endpoint of a slice names, and that of the pod behind it.
@@ -222,7 +224,7 @@ class Whereabouts:
         """Enter under which keys a slice is found; None if it is gone."""
         before = self._refers.pop(source, _NOTHING)
         now = self._references(found) if found else _NOTHING
-        for index, was, are in zip(self._indices, before[:-1], now[:-1], strict=True):
+        for index, was, are in zip(self._indices, before, now, strict=False):
             if was != are:
                 index.move(source, was, are)
         if found:
@@ -232,12 +234,17 @@ class Whereabouts:
         every = found.endpoints or ()
         refs = [each.target_ref for each in every if each.target_ref]
         service = found.labels.get(SERVICE_NAME)
+        at: dict[str, tuple[int, ...]] = {}
+        for number, each in enumerate(every):
+            for node in set(self.nodes_of(each, found.namespace)):
+                at[node] = (*at.get(node, ()), number)
         return _Of(
-            nodes=frozenset(n for each in every for n in self.nodes_of(each, found.namespace)),
+            nodes=frozenset(at),
             pods=frozenset((r.namespace or "", r.name or "") for r in refs if r.kind == "Pod"),
             services=frozenset(((found.namespace, service),) if service else ()),
             shown=frozenset(r.name for r in refs if r.kind == "Node" and r.name),
             apart=self._apart(every),
+            at=at,
         )
 
     def _apart(self, endpoints: Iterable[Endpoint]) -> dict[Place, frozenset[str]]:
