@@ -6,12 +6,13 @@ import asyncio
 import json
 import time
 from collections.abc import Iterable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from random import Random
 from typing import Any
 
 import pytest
 
+from stoker.handout.door import DoorLimits
 from stoker.handout.request import MOST_BODY, MOST_HEAD, RefusedError
 from stoker.handout.tokens import Tokens
 from stoker.kube.access import kubeconfig
@@ -367,6 +368,39 @@ def test_a_token_is_good_for_as_long_as_it_says(world: World) -> None:
             return owner.uid, tokens.reviews, refused.value.status
 
     assert asyncio.run(asked()) == (pod["metadata"]["uid"], 1, 401)
+
+
+def test_a_stream_ends_with_its_pod(world: World) -> None:
+    """Whoever has its token may listen no longer than it is there."""
+    make_account(world)
+    with Running.start(world.cluster, *flags_of(world)) as operator:
+        world.put(shop("a", "node-0"), pod_monitor(), on_nodes())
+        pod, server = pods_on(world)["node-0"], served_at(operator, world)
+        with Asking(server, token_of(world, pod)) as asking:
+            until_named(asking, ["a"])
+            world.delete("pod", pod["metadata"]["name"])
+            asking.until_end()
+
+
+def test_a_node_has_few_places_for_what_it_has_not_said_yet(world: World) -> None:
+    """However many begin to say how much they have, and do not go on: no more bodies are kept."""
+    make_account(world)
+    with Running.start(world.cluster, *flags_of(world)) as operator, ExitStack() as begun:
+        world.put(shop("a", "node-0"), pod_monitor(), on_nodes())
+        pods, server = pods_on(world), served_at(operator, world)
+        token, other = (token_of(world, pods[node]) for node in ("node-0", "node-1"))
+        world.until("an answer", lambda: _status(server, token) == 200)
+        head, _, body = request_of(token).partition(b"\r\n\r\n")
+        length = b"Content-Length: "
+        more = head.replace(length + b"%d" % len(body), length + b"%d" % MOST_BODY)
+        assert more != head
+        for _ in range(DoorLimits().of_a_node):
+            connection = begun.enter_context(server.connected())
+            connection.sendall(more + b"\r\n\r\n" + b" " * 100_000)
+        world.until("no more places", lambda: _status(server, token) == 429)
+        assert _status(server, other) == 200
+        # They are not waited for, either.
+        world.until("an answer", lambda: _status(server, token) == 200)
 
 
 # --- Requests that are none -----------------------------------------------------------------------

@@ -16,6 +16,7 @@ from stoker.handout.connection import TlsConnection
 from stoker.handout.door import DoorLimits, PortionDoor, Serve, Visitor, listening_on
 from stoker.handout.identity import context_of
 from stoker.handout.issued import renewed
+from stoker.handout.seldom import Seldom
 from stoker.logs import logger
 
 MADE = renewed(
@@ -187,3 +188,36 @@ def test_nobody_is_let_in_without_a_certificate() -> None:
             assert await said(port, "a") == b"in\n"
 
     asyncio.run(work())
+
+
+def test_who_cannot_be_accepted_is_told_of_once_a_minute() -> None:
+    """Such as when there are no open files left, for as long as that is so; and how often."""
+
+    async def work() -> None:
+        async def refuse(*_: object) -> None:
+            tries.append(1)
+            if len(tries) == 4:
+                raise asyncio.CancelledError
+            raise OSError(24, "Too many open files")
+
+        tries = list[int]()
+        door = PortionDoor(asked, logger("test"))
+        door._not_accepted = Seldom(lambda *said, **_: lines.append(said), "not accepted")
+        asyncio.get_running_loop().sock_accept = refuse  # type: ignore[assignment,method-assign]
+        with socket.socket() as listening, suppress(asyncio.CancelledError):
+            await door.run(listening)
+        assert len(tries) == 4
+
+    lines = list[object]()
+    asyncio.run(work())
+    assert lines == [("not accepted",)]
+
+
+def test_what_strangers_cause_is_said_once_a_minute() -> None:
+    """With the number of times."""
+    lines, clock = list[tuple[str, int]](), [1000.0]
+    seldom = Seldom(lambda said, count: lines.append((said, count)), "refused", lambda: clock[0])
+    for seconds in (0, 1, 58, 1, 5, 56):
+        clock[0] += seconds
+        seldom.tell()
+    assert lines == [("refused", 1), ("refused", 3), ("refused", 2)]

@@ -442,6 +442,27 @@ def test_a_server_says_when_to_ask_again(folder: Path, server: PortionServer) ->
     assert max(pauses_of(folder, server, status("503 x", "Retry-After: 999999999"))) <= 300
 
 
+def test_a_server_that_is_back_is_asked_again_soon(folder: Path, server: PortionServer) -> None:
+    """Long pauses are for one that does not answer; what says that it is not ready will be soon."""
+    pauses: list[float] = []
+
+    def rest(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 7:
+            answers(server, status("503 Unavailable", "Retry-After: 1"))
+        if len(pauses) == 12:
+            end(seconds)
+
+    answers(server, b"")
+    node = Node(folder, server)
+    node.subscription.rest = rest
+    node.start()
+    until("an end", lambda: len(pauses) == 12)
+    assert min(pauses[5:7]) >= 16
+    assert max(pauses[7:9]) <= 2
+    assert min(pauses[10:]) >= 4
+
+
 # --- The container that begins --------------------------------------------------------------------
 
 

@@ -17,6 +17,7 @@ from typing import Final
 from msgspec import Struct
 
 from stoker.handout.connection import TlsConnection
+from stoker.handout.seldom import Seldom
 from stoker.logs import Logger
 
 _PAUSE_SECONDS: Final = 0.1
@@ -64,7 +65,7 @@ class PortionDoor:
         self.limits = limits or DoorLimits()
         self.turned_away = 0
         self._serve = serve
-        self._log = log
+        self._not_accepted = Seldom(log.warn, "cannot accept a connection")
         self._arriving: dict[Visitor, float] = {}
         self._staying: dict[Visitor, str] = {}
         self._of_node: Counter[str] = Counter()
@@ -78,7 +79,7 @@ class PortionDoor:
                 try:
                     plain, address = await loop.sock_accept(listening)
                 except OSError as error:
-                    self._log.warn("cannot accept a connection", err=error.strerror or str(error))
+                    self._not_accepted.tell(err=error.strerror or str(error))
                     await asyncio.sleep(_PAUSE_SECONDS)
                     continue
                 self._let_in(plain, str(address[0]))

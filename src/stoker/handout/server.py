@@ -1,7 +1,6 @@
 """Serves portions: from a connection to what its pod is told."""
 
 import asyncio
-import time
 from collections import Counter
 from http import HTTPStatus
 from typing import Final
@@ -20,15 +19,15 @@ from stoker.handout.request import (
     head_of,
     not_yet,
 )
+from stoker.handout.seldom import Seldom
 from stoker.handout.stream import PortionStream, StreamCounts
 from stoker.handout.tokens import Tokens
 from stoker.kube.client import Client
 from stoker.kube.endless import words
-from stoker.logs import Logger, logger
+from stoker.logs import logger
 
 _FLAG: Final = "--node-discovery-address"
 _END: Final = b"\r\n\r\n"
-_SAID_AGAIN: Final = 60.0
 
 
 class PortionServer:
@@ -51,7 +50,8 @@ class PortionServer:
         self.tokens = Tokens(client)
         self._keeper = keeper
         self._pods = PodLookup(client, agent_of)
-        self._turned_away = _TurnedAway(self._log)
+        self._not_answered = Seldom(self._log.warn, "agents were not answered")
+        self._failed = Seldom(self._log.error, "a portion could not be told")
 
     async def run(self, host: str, port: int) -> None:
         """Listen and serve until cancelled; FieldError where one cannot listen there."""
@@ -71,13 +71,14 @@ class PortionServer:
             await self._answer(visitor)
         except RefusedError as error:
             self.answers[error.status.value] += 1
-            self._turned_away.tell(visitor.address, error)
+            fields = {"status": error.status.value, "err": error, "from": visitor.address}
+            self._not_answered.tell(**fields)
             await connection.write(answer_of(error))
         except (OSError, TimeoutError):
             raise
         except Exception as error:
             self.answers[HTTPStatus.INTERNAL_SERVER_ERROR.value] += 1
-            self._log.error("a portion could not be sent", err=words(error))
+            self._failed.tell(err=words(error))
 
     async def _answer(self, visitor: Visitor) -> None:
         """Find out who it is before anything of the body is taken, and then serve it."""
@@ -86,9 +87,11 @@ class PortionServer:
         if why := self._keeper.why_not:
             raise not_yet(why)
         subscriber = await self._pods.subscriber(await self.tokens.owner(head.token))
-        have = have_of(await _body(connection, head, rest))
+        # A node has few places, and a body is kept in one of them: so it keeps few bodies.
         if not visitor.stay(subscriber.node):
             raise RefusedError(HTTPStatus.TOO_MANY_REQUESTS, "too many connections", after=10)
+        async with asyncio.timeout(self.door.limits.seconds):
+            have = have_of(await _body(connection, head, rest))
         stream = PortionStream(self._keeper, subscriber, connection, self.counts)
         await stream.run(have)
 
@@ -115,21 +118,3 @@ async def _body(connection: TlsConnection, head: RequestHead, begun: bytes) -> b
     if len(data) > head.length:
         raise RefusedError(HTTPStatus.BAD_REQUEST, "more than the body")
     return bytes(data)
-
-
-class _TurnedAway:
-    """Says in the log who was not answered: a line a minute, with the number of all."""
-
-    def __init__(self, log: Logger) -> None:
-        self._log = log
-        self._count = 0
-        self._said = float("-inf")
-
-    def tell(self, address: str, error: RefusedError) -> None:
-        """Somebody was not answered, for this reason."""
-        self._count += 1
-        now = time.monotonic()
-        if now - self._said >= _SAID_AGAIN:
-            fields = {"status": error.status.value, "err": error, "from": address}
-            self._log.warn("agents were not answered", count=self._count, **fields)
-            self._count, self._said = 0, now

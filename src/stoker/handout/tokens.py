@@ -18,6 +18,7 @@ from msgspec import Struct, field
 
 from stoker.build.portions import AUDIENCE
 from stoker.handout.request import RefusedError
+from stoker.handout.seldom import Seldom
 from stoker.kube.client import Client
 from stoker.kube.errors import ApiError, Forbidden
 from stoker.kube.resources import TOKEN_REVIEW
@@ -29,7 +30,6 @@ _AT_ONCE: Final = 16
 _BAD_SECONDS: Final = 10.0
 _USER: Final = "system:serviceaccount:"
 _EXTRA: Final = "authentication.kubernetes.io/"
-_SAID_AGAIN: Final = 60.0
 
 
 class TokenOwner(NamedTuple):
@@ -73,8 +73,9 @@ class Tokens:
         self._now = now
         self._known: OrderedDict[bytes, tuple[TokenOwner | None, float]] = OrderedDict()
         self._asking = asyncio.Semaphore(_AT_ONCE)
-        self._log = logger("node-discovery")
-        self._said = 0.0
+        self._not_reviewed = Seldom(
+            logger("node-discovery").warn, "tokens of agents cannot be reviewed"
+        )
 
     async def owner(self, token: str) -> TokenOwner:
         """Whose token it is; RefusedError where it is nobody's, not for us, or cannot be told."""
@@ -120,13 +121,10 @@ class Tokens:
 
     def _tell(self, error: ApiError) -> None:
         """Say why no token can be reviewed, now and then: what was asked is not in it."""
-        now = time.monotonic()
-        if now >= self._said:
-            self._said = now + _SAID_AGAIN
-            said = type(error).__name__
-            if isinstance(error, Forbidden):
-                said = f"the operator is not allowed to {error.verb} {error.resource}"
-            self._log.warn("tokens of agents cannot be reviewed", err=said)
+        said = type(error).__name__
+        if isinstance(error, Forbidden):
+            said = f"the operator is not allowed to {error.verb} {error.resource}"
+        self._not_reviewed.tell(err=said)
 
     def _remember(self, key: bytes, found: TokenOwner | None, until: float) -> None:
         self._known[key] = found, until

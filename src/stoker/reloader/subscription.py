@@ -63,6 +63,26 @@ class UnansweredError(StreamError):
         self.pause = pause
 
 
+class Pauses:
+    """How long to wait before a server is asked again: ever longer, until there is an answer."""
+
+    def __init__(self) -> None:
+        self._next = _SOONEST
+        self._answers = False
+
+    def after(self, told: bool, answers: bool, wanted: float = 0.0) -> float:
+        """How long after a try; it `told` something, or `answers`, and may have `wanted` a pause.
+
+        One that was away and answers again is soon ready, so it is asked again as soon as at first.
+        """
+        if told or answers > self._answers:
+            self._next = _SOONEST
+        self._answers = answers
+        pause = min(max(jittered(self._next), wanted), _LONGEST_PAUSE)
+        self._next = min(self._next * 2, _LATEST)
+        return pause
+
+
 @record
 class Server:
     """Where portions come from, whom to trust there, who we are, and for which node we ask."""
@@ -105,9 +125,9 @@ class Subscription:
         threading.Thread(target=self._run, name="portion", daemon=True).start()
 
     def _run(self) -> None:
-        pause = _SOONEST
+        pauses = Pauses()
         while True:
-            before, wanted = self._commits, 0.0
+            before, wanted, answers = self._commits, 0.0, True
             try:
                 self._follow()
             except EndOfStreamError as error:
@@ -115,11 +135,9 @@ class Subscription:
             except Exception as error:
                 self._failed(error)
                 wanted = getattr(error, "pause", 0.0)
+                answers = isinstance(error, UnansweredError)
             self._metrics.put("portion_connected", 0)
-            if self._commits > before:
-                pause = _SOONEST
-            self.rest(min(max(_jittered(pause), wanted), _LONGEST_PAUSE))
-            pause = min(pause * 2, _LATEST)
+            self.rest(pauses.after(self._commits > before, answers, wanted))
 
     def _failed(self, error: Exception) -> None:
         kind = "what the server of portions says cannot be taken"
@@ -233,7 +251,7 @@ def _check(head: AnswerHead, stream: Stream) -> None:
         said = said or _MEANING.get(head.status, "")
         reason = f"it answers {head.status}" + (f": {said}" if said else "")
         again = head.headers.get("retry-after", "")
-        raise UnansweredError(reason, _jittered(float(again)) if _is_number(again) else 0.0)
+        raise UnansweredError(reason, jittered(float(again)) if _is_number(again) else 0.0)
     if head.headers.get("transfer-encoding", "").lower() != "chunked":
         raise BadPortionError("the body is not in chunks")
 
@@ -277,7 +295,7 @@ def _is_number(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) < 10
 
 
-def _jittered(seconds: float) -> float:
+def jittered(seconds: float) -> float:
     """About so many seconds, up to half as much again: nobody else asks at the same moment."""
     # The module for random numbers would take more memory than the rest of this one.
     return seconds * (1 + int.from_bytes(os.urandom(2), sys.byteorder) / (1 << 17))
