@@ -1,16 +1,20 @@
 """Targets that no agent on nodes is beside, as people are told of them by each reader."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 
 from stoker.__main__ import main
+from stoker.cli.operator_settings import operator_settings
 from stoker.explain.answer import Explanation
 from stoker.explain.ask import explanation
 from stoker.offline.manifests import read
+from stoker.offline.pages import DirectoryPages
 from stoker.offline.surroundings import view_of
 from stoker.offline.world import world_of
 from stoker.portions.rendezvous import highest, numbers
@@ -23,10 +27,11 @@ Capture = pytest.CaptureFixture[str]
 AGENT = "PrometheusAgent monitoring/light"
 NODES = ("worker-1", "worker-2", "worker-3")
 TAINT: Object = {"key": "gpu", "value": "yes", "effect": "NoSchedule"}
-FLAGS = (
-    "--flag=node-discovery-url=https://stoker:8443",
-    "--flag=prometheus-config-reloader=registry.example/stoker:1.0",
+PAGE_FLAGS = (
+    "--node-discovery-url=https://stoker:8443",
+    "--prometheus-config-reloader=registry.example/stoker:1.0",
 )
+FLAGS = tuple(each.replace("--", "--flag=", 1) for each in PAGE_FLAGS)
 API_SERVER = "172.18.0.2"
 
 
@@ -240,6 +245,23 @@ def test_an_agent_tells_that_it_shares_what_is_elsewhere(tmp_path: Path) -> None
     assert not found.good
     assert "shares" not in found.headline
     assert "those without an agent on their node are nobody's" in str(found.notes)
+
+
+def test_the_page_names_the_agent(tmp_path: Path) -> None:
+    """In the first line of the monitor, and beside what it was given."""
+    folder(tmp_path, agent(), *world())
+    pages = DirectoryPages(str(tmp_path), operator_settings(list(PAGE_FLAGS)))
+
+    async def shown() -> object:
+        running = asyncio.create_task(pages.run())
+        answer = await pages.resource("ServiceMonitor", "monitoring", "apiserver")
+        running.cancel()
+        return json.loads(msgspec.json.encode(answer))
+
+    found: Any = asyncio.run(shown())
+    text = json.dumps(found)
+    assert f"given to the agent on {TAKER}" in text
+    assert f'"node": "{TAKER}", "targets": 1, "given": 1, "names": ["{API_SERVER}"]' in text
 
 
 # --- lint, diff, render ---------------------------------------------------------------------------
