@@ -136,6 +136,47 @@ def test_a_crowd_of_the_silent_keeps_nobody_out() -> None:
     asyncio.run(work())
 
 
+def test_when_all_come_at_once_those_that_have_asked_are_answered() -> None:
+    """Who has said nothing yet makes room, however late it came; then nobody does."""
+
+    async def work() -> None:
+        going, asked = asyncio.Event(), asyncio.Semaphore(0)
+
+        async def serve(visitor: Visitor) -> None:
+            await visitor.connection.shake_hands()
+            await visitor.connection.read()
+            visitor.has_asked = True
+            asked.release()
+            await going.wait()
+            await visitor.connection.write(b"told\n")
+
+        async def asking(number: int) -> Streams:
+            address = f"127.0.0.{number}"
+            both = await asyncio.open_connection(
+                "127.0.0.1", port, ssl=CLIENT, server_hostname="localhost", local_addr=(address, 0)
+            )
+            both[1].write(b"me\n")
+            await asked.acquire()
+            return both
+
+        async with opened(serve, arriving=3) as (door, port):
+            answered = [await asking(2), await asking(3)]
+            silent = socket.create_connection(("127.0.0.1", port), source_address=("127.0.0.4", 0))
+            silent.setblocking(False)
+            answered.append(await asking(5))
+            assert await asyncio.get_running_loop().sock_recv(silent, 1) == b""
+            silent.close()
+            with pytest.raises(ConnectionError):
+                await asking(6)
+            assert door.turned_away == 2
+            going.set()
+            assert [await reader.readline() for reader, _ in answered] == [b"told\n"] * 3
+            for _, writer in answered:
+                writer.close()
+
+    asyncio.run(work())
+
+
 def test_who_does_not_read_is_left() -> None:
     """What is made for it is never more than one part that the kernel has not taken."""
 

@@ -1,8 +1,11 @@
 """Who is let in: connections that have not said who they are have few places and little time.
 
 Anybody who reaches the port may connect. When all places for arrivals are taken, one goes: of the
-address that has the most of them, and of these the one that came first. Who has said who it is
-keeps its place; of these there are as many as open files allow, and few for each node.
+address that has the most of them, and of these one that has asked for nothing yet, the first that
+came. Where every address has one, and all have asked, nobody goes and nobody is let in: when all
+nodes come at once, those that are being looked up are answered, and the others come again. Who has
+said who it is keeps its place; of these there are as many as open files allow, and few for each
+node.
 """
 
 import asyncio
@@ -37,11 +40,15 @@ class DoorLimits(Struct, frozen=True, kw_only=True):
 
 
 class Visitor:
-    """A connection and its place; `address` is where it comes from."""
+    """A connection and its place; `address` is where it comes from.
+
+    `has_asked`, once its request was read and is being looked into.
+    """
 
     def __init__(self, door: "PortionDoor", connection: TlsConnection, address: str) -> None:
         self.connection = connection
         self.address = address
+        self.has_asked = False
         self.task: asyncio.Task[None] | None = None
         self._door = door
 
@@ -107,8 +114,9 @@ class PortionDoor:
         if context is None:
             plain.close()
             return
-        if len(self._arriving) >= self.limits.arriving:
-            self._make_room()
+        if len(self._arriving) >= self.limits.arriving and not self._make_room():
+            plain.close()
+            return
         try:
             visitor = Visitor(self, TlsConnection(plain, context), address)
         except OSError:
@@ -122,13 +130,20 @@ class PortionDoor:
         # A task that is told to go before it began does nothing at all, not even at its end.
         task.add_done_callback(lambda _: self._gone(visitor, timer))
 
-    def _make_room(self) -> None:
+    def _make_room(self) -> bool:
+        """Have one go that is arriving; whether there is one that may be sent away."""
         of = Counter(each.address for each in self._arriving)
-        first = min(self._arriving, key=lambda each: (-of[each.address], self._arriving[each]))
+        first = min(
+            self._arriving,
+            key=lambda each: (-of[each.address], each.has_asked, self._arriving[each]),
+        )
         self.turned_away += 1
+        if first.has_asked and of[first.address] == 1:
+            return False
         self._leave(first)
         if first.task:
             first.task.cancel()
+        return True
 
     async def _served(self, visitor: Visitor) -> None:
         # Who breaks off, or says nothing sensible, is no concern of ours.

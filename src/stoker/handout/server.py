@@ -84,6 +84,7 @@ class PortionServer:
         """Find out who it is before anything of the body is taken, and then serve it."""
         connection = visitor.connection
         head, rest = await _head(connection)
+        visitor.has_asked = True
         if why := self._keeper.why_not:
             raise not_yet(why)
         subscriber = await self._pods.subscriber(await self.tokens.owner(head.token))
