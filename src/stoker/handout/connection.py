@@ -17,6 +17,9 @@ T = TypeVar("T")
 _RECORD: Final = 16 * 1024
 # How much the kernel may have of what is not sent yet.
 _UNSENT: Final = 64 * 1024
+# For how long the other machine may not confirm what it was sent, in milliseconds. By itself the
+# kernel would try for a quarter of an hour, and who has lost its network would keep its place.
+_UNCONFIRMED: Final = 60_000
 PATIENCE_SECONDS: Final = 20.0
 """How long a record may take to be taken: below a kilobyte a second nobody is served."""
 
@@ -36,6 +39,8 @@ class TlsConnection:
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if hasattr(socket, "TCP_NOTSENT_LOWAT"):
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, _UNSENT)
+        if hasattr(socket, "TCP_USER_TIMEOUT"):
+            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _UNCONFIRMED)
         self._socket = context.wrap_socket(
             plain, server_side=True, do_handshake_on_connect=False, suppress_ragged_eofs=True
         )

@@ -64,7 +64,7 @@ class PortionDoor:
     """Lets connections in, each with `serve`, which closes nothing.
 
     `context` has the certificate for those that come from now on; nobody is let in before there
-    is one. `turned_away` counts those that had to go.
+    is one. `turned_away` counts those that had to go without an answer.
     """
 
     def __init__(self, serve: Serve, log: Logger, limits: DoorLimits | None = None) -> None:
@@ -102,7 +102,6 @@ class PortionDoor:
         """Give a visitor that is on a node a place to stay; whether there is one."""
         full = len(self._staying) >= self._most or self._of_node[node] >= self.limits.of_a_node
         if full or visitor not in self._arriving:
-            self.turned_away += 1
             return False
         del self._arriving[visitor]
         self._staying[visitor] = node
@@ -157,6 +156,7 @@ class PortionDoor:
 
     def _late(self, visitor: Visitor) -> None:
         if visitor in self._arriving and visitor.task:
+            self.turned_away += 1
             visitor.task.cancel()
 
     def _leave(self, visitor: Visitor) -> None:

@@ -53,6 +53,11 @@ class PortionServer:
         self._not_answered = Seldom(self._log.warn, "agents were not answered")
         self._failed = Seldom(self._log.error, "a portion could not be told")
 
+    @property
+    def refused(self) -> int:
+        """How many were not told anything, be it with an answer or without."""
+        return sum(self.answers.values()) + self.door.turned_away
+
     async def run(self, host: str, port: int) -> None:
         """Listen and serve until cancelled; FieldError where one cannot listen there."""
         try:

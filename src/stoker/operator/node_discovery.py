@@ -126,7 +126,7 @@ class NodeDiscovery:
             "node_discovery_commits_total": lambda: server.counts.commits,
             "node_discovery_files_total": lambda: server.counts.files,
             "node_discovery_bytes_total": lambda: server.counts.bytes,
-            "node_discovery_refused_total": lambda: sum(server.answers.values()),
+            "node_discovery_refused_total": lambda: server.refused,
             "node_discovery_token_reviews_total": lambda: server.tokens.reviews,
         }
         for name, count in counts.items():
