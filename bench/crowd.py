@@ -1,11 +1,12 @@
 """Many who ask for portions at once, as reloaders do, and what each has.
 
-They share a thread and its event loop; what is asked of them from outside is numbers.
+They share a thread and its event loop; what is asked of them from outside is numbers. Each has an
+address of its own, and all may come at once; between two tries they wait as reloaders do.
 """
 
 import asyncio
 import json
-import random
+import resource
 import ssl
 import threading
 import time
@@ -17,10 +18,21 @@ from typing import Any, Final, Self
 
 import aiohttp
 
+from stoker.reloader.subscription import Pauses, jittered
+
 HOST: Final = "localhost"
-# How many shake hands at the same moment: a crowd of real reloaders has a machine each.
-_CONNECTING: Final = 32
-_PAUSE_SECONDS: Final = (0.2, 1.0)
+# Open files of the one who measures that are for all else, and of the operator.
+_OTHER_FILES: Final = 1024
+
+
+def allow_files(clients: int) -> None:
+    """Have as many open files as so many clients need, here and in what is started from here."""
+    wanted = clients + _OTHER_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < wanted:
+        raise SystemExit(f"{clients} clients need {wanted} open files (ulimit -Hn says {hard})")
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _digest(text: bytes) -> str:
@@ -30,11 +42,11 @@ def _digest(text: bytes) -> str:
 class Crowd:
     """A client for each node, with the token of its pod; they come back for as long as it runs.
 
-    `files` counts what was sent to all, `problems` what was not as agreed.
+    `files` and `bytes` count what was sent to all, `problems` are what was not as agreed.
     """
 
     def __init__(self, port: int, ca: str, tokens: Mapping[str, str]) -> None:
-        self.files = 0
+        self.files = self.bytes = 0
         self.problems: list[str] = []
         self.arrived: dict[str, float] = {}
         self._url = f"https://{HOST}:{port}/v1/portion"
@@ -79,34 +91,38 @@ class Crowd:
         self._loop.run_until_complete(self._all())
 
     async def _all(self) -> None:
-        slots = asyncio.Semaphore(_CONNECTING)
-        connector = aiohttp.TCPConnector(ssl=self._context, limit=0, force_close=True)
+        for number, node in enumerate(self._tokens):
+            self._running.append(asyncio.create_task(self._ask(number, node)))
+        await asyncio.gather(*self._running, return_exceptions=True)
+
+    async def _ask(self, number: int, node: str) -> None:
+        address = (f"127.1.{number // 250}.{number % 250 + 1}", 0)
+        connector = aiohttp.TCPConnector(
+            ssl=self._context, limit=0, force_close=True, local_addr=address
+        )
         quiet = aiohttp.ClientTimeout(total=None, sock_read=45, sock_connect=10)
         async with aiohttp.ClientSession(connector=connector, timeout=quiet) as session:
-            for node in self._tokens:
-                self._running.append(asyncio.create_task(self._ask(session, slots, node)))
-            await asyncio.gather(*self._running, return_exceptions=True)
+            await self._ask_again(session, node)
 
-    async def _ask(
-        self, session: aiohttp.ClientSession, slots: asyncio.Semaphore, node: str
-    ) -> None:
+    async def _ask_again(self, session: aiohttp.ClientSession, node: str) -> None:
+        pauses = Pauses()
         while True:
+            told, answers, wanted = self._told.get(node), False, 0.0
             with suppress(aiohttp.ClientError, OSError, asyncio.IncompleteReadError):
-                await self._stream(session, slots, node)
-            await asyncio.sleep(random.uniform(*_PAUSE_SECONDS))  # noqa: S311
+                wanted = await self._stream(session, node)
+                answers = True
+            await asyncio.sleep(pauses.after(self._told.get(node) != told, answers, wanted))
 
-    async def _stream(
-        self, session: aiohttp.ClientSession, slots: asyncio.Semaphore, node: str
-    ) -> None:
+    async def _stream(self, session: aiohttp.ClientSession, node: str) -> float:
+        """Listen until the end; for how long the server wants to be left alone."""
         headers = {"Authorization": f"Bearer {self._tokens[node]}"}
-        async with slots:
-            asked = session.post(self._url, json={"have": self._has[node]}, headers=headers)
-            answer = await asked
-        async with answer:
+        asked = session.post(self._url, json={"have": self._has[node]}, headers=headers)
+        async with asked as answer:
             if answer.status == 200:
                 await self._listen(answer.content, node)
             elif answer.status != 503:
                 self.problems.append(f"{node}: {answer.status}")
+            return jittered(float(answer.headers.get("Retry-After", 0)))
 
     async def _listen(self, content: aiohttp.StreamReader, node: str) -> None:
         coming: dict[str, str] = dict(self._has[node])
@@ -117,6 +133,7 @@ class Crowd:
                 text = await content.readexactly(frame["size"])
                 coming[frame["file"]] = _digest(text)
                 self.files += 1
+                self.bytes += len(text)
                 seen |= {each for each in self._awaited if each in text}
             for path in frame.get("gone", ()):
                 coming.pop(path, None)

@@ -30,15 +30,21 @@ def _compiling() -> dict[str, str]:
 
 @contextmanager
 def running_operator(
-    command: list[str], cluster: Cluster, *, status: bool, killed: bool = False
+    command: list[str],
+    cluster: Cluster,
+    *,
+    status: bool,
+    killed: bool = False,
+    kubeconfig: Path | None = None,
 ) -> Iterator[int]:
     """An operator on a cluster, for the length of a block: its process id.
 
-    That it ends before the block does is no error if it is to be `killed`.
+    That it ends before the block does is no error if it is to be `killed`. A `kubeconfig` may lead
+    it to the cluster by another way.
     """
     gates = [] if status else ["--feature-gates=StatusForConfigurationResources=false"]
     flags = ["--web.listen-address=127.0.0.1:0", "--log-level=warn", *gates]
-    environment = _compiling() | {"KUBECONFIG": str(cluster.kubeconfig)}
+    environment = _compiling() | {"KUBECONFIG": str(kubeconfig or cluster.kubeconfig)}
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen([*command, *flags], env=environment, stdout=log, stderr=log)
         try:

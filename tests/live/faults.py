@@ -113,14 +113,14 @@ class Wire(_InThread):
     """Carries connections as they are; they can be cut, held or refused.
 
     `pause` are the seconds between pieces on the way to the server, and `piece` is how large these
-    are; `passed` counts their bytes.
+    are; `passed` counts their bytes, and `answered` those on the way back.
     """
 
     def __init__(self, cluster: Cluster, upstream: str = "", piece: int = 65536) -> None:
         super().__init__(cluster, upstream)
         self.accepted = 0
         self.pause = 0.0
-        self.passed = 0
+        self.passed = self.answered = 0
         self._piece = piece
         self._server: asyncio.Server | None = None
         self._writers: set[StreamWriter] = set()
@@ -198,6 +198,7 @@ class Wire(_InThread):
     async def _pump(self, reader: StreamReader, writer: StreamWriter) -> None:
         while data := await reader.read(65536):
             await self._flowing.wait()
+            self.answered += len(data)
             writer.write(data)
             await writer.drain()
         # One side has ended, and so does the other: HTTP has no use for half a connection.
