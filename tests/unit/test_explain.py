@@ -309,6 +309,18 @@ def test_a_secret_that_is_elsewhere_is_named(tmp_path: Path) -> None:
     assert "Secret shop/login has no key `user`" in found.headline
 
 
+def test_beside_what_is_certain_nothing_is_said_of_what_is_elsewhere(tmp_path: Path) -> None:
+    """A resource is rejected for what is wrong in it, not for a Secret that a cluster may have."""
+    login = {word: {"name": "login", "key": "user"} for word in ("username", "password")}
+    port = {"port": "metrics", "interval": "10s", "scrapeTimeout": "30s", "basicAuth": login}
+    found = explained(tmp_path, SHOP, prometheus(), monitor(port=port))
+    [finding] = found.standings[0].findings
+    assert finding.startswith("spec.endpoints[0].scrapeTimeout: ")
+    view = viewed(tmp_path, SHOP, prometheus(), monitor(port=port))
+    [reason] = told(view, "Prometheus", "monitoring/main").rejected
+    assert "is not among the manifests" not in reason
+
+
 def test_what_the_version_ignores_is_told(tmp_path: Path) -> None:
     """The field, and since when it is known."""
     old = prometheus(version="v2.30.0")

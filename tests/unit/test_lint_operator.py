@@ -386,10 +386,18 @@ def test_what_is_unknown_alone_is_unknown_beside_a_workload(
     assert {each["severity"] for each in entries} == {"error" if known else "unknown"}
 
 
-def test_a_workload_may_be_unknown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("kind", "spec"),
+    [
+        ("Prometheus", {"additionalScrapeConfigs": TOKEN}),
+        ("Alertmanager", {"configSecret": "elsewhere"}),
+    ],
+)
+def test_a_workload_may_be_unknown(
+    kind: str, spec: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Whose own Secret is elsewhere."""
-    spec = {"additionalScrapeConfigs": TOKEN}
-    status, entries = linted(tmp_path, capsys, [thing("Prometheus", "main", spec=spec)])
+    status, entries = linted(tmp_path, capsys, [thing(kind, "main", spec=spec)])
     assert status == 0
     assert [(each["severity"], each["name"]) for each in entries] == [("unknown", "main")]
 

@@ -103,6 +103,17 @@ def test_one_bad_monitor_is_left_out_and_named(
     assert f"rejected  ServiceMonitor shop/bad: {reason}" in summary
 
 
+def test_a_workload_whose_own_secret_is_elsewhere_is_unknown(
+    tmp_path: Path, capsys: Render
+) -> None:
+    """What a cluster would have in it is not made up: nothing is made, and nobody is to blame."""
+    named = "{name: main, namespace: shop}\nspec: {configSecret: elsewhere}"
+    text = f"apiVersion: monitoring.coreos.com/v1\nkind: Alertmanager\nmetadata: {named}\n"
+    status, output, summary = rendered(tmp_path, capsys, text)
+    assert (status, output.strip("-\n")) == (0, "")
+    assert "unknown   Alertmanager shop/main: spec.configSecret: Secret shop/elsewhere" in summary
+
+
 def test_what_is_not_among_the_manifests_is_unknown(tmp_path: Path, capsys: Render) -> None:
     """A cluster may have it: it is left out, and nobody is to blame."""
     login = "username: {name: nowhere, key: user}, password: {name: nowhere, key: word}"

@@ -17,13 +17,13 @@ from stoker.cli.status_text import lines
 from stoker.offline.health import health_of_manifests
 from stoker.offline.pages import DirectoryPages
 from stoker.page.decided import decided
-from stoker.page.health import BY_GRAVITY, UNUSABLE, Health, Look, health_of
+from stoker.page.health import BY_GRAVITY, MISSPELT, UNUSABLE, Health, Look, health_of
 from stoker.page.wellness import PROBLEM, UNKNOWN
 from stoker.settings import OperatorSettings
 from stoker.view.states import State
 from tests.builders import thing
 from tests.corpus import Case, cases
-from tests.unit.test_explain import SHOP, monitor, prometheus, viewed
+from tests.unit.test_explain import SHOP, deployment, monitor, prometheus, service, viewed
 from tests.unit.test_page_idle import shop
 
 Output = pytest.CaptureFixture[str]
@@ -123,9 +123,38 @@ def test_what_may_not_be_seen_is_not_called_unselected(tmp_path: Path) -> None:
     assert "you may not list them" in found.namespaces[0].troubles[0].reason
 
 
+def test_a_field_that_does_not_exist_is_told(tmp_path: Path) -> None:
+    """A selector with one chooses every Service, and would look well."""
+    misspelt = monitor()
+    misspelt["spec"]["selector"] = {"app": "cart"}
+    found = health(tmp_path, SHOP, prometheus(), misspelt, service(), deployment())
+    assert (found.state, told(found)) == (PROBLEM, [("shop", "misspelt", "ServiceMonitor cart")])
+    assert found.headline.endswith("; 1 object has fields that do not exist")
+    [trouble] = found.namespaces[0].troubles
+    assert trouble.reason == "spec.selector.app is dropped: there is no such field"
+    assert "shop" in [line for line, _ in lines(found)]
+
+
+def test_a_workload_that_cannot_be_judged_is_not_called_well(tmp_path: Path) -> None:
+    """What it names may be in the cluster: nothing is wrong, and nobody can tell."""
+    own = thing("Alertmanager", "main", "monitoring", spec={"configSecret": "elsewhere"})
+    found = health(tmp_path, own)
+    assert (found.state, told(found)) == (
+        UNKNOWN,
+        [("monitoring", "unknown", "Alertmanager main")],
+    )
+    assert found.headline == "1 workload of 1 needs a look"
+    assert found.namespaces[0].troubles[0].reason == (
+        "cannot be judged from here: spec.configSecret: Secret monitoring/elsewhere is not among "
+        "the manifests"
+    )
+    usual = thing("Alertmanager", "main", "monitoring", spec={"replicas": 1})
+    assert health(tmp_path, usual).state == "good"
+
+
 def test_states_have_a_rank() -> None:
     """All but those that are well."""
-    assert set(BY_GRAVITY) == {UNUSABLE, PROBLEM, UNKNOWN, *State} - {State.USED}
+    assert set(BY_GRAVITY) == {UNUSABLE, PROBLEM, MISSPELT, UNKNOWN, *State} - {State.USED}
 
 
 @pytest.mark.parametrize("case", cases(), ids=[each.name for each in cases()])

@@ -49,6 +49,13 @@ def test_it_is_told_in_a_word_and_a_sentence(
     assert found == (state, headline)
 
 
+def test_fields_that_do_not_exist_are_not_well() -> None:
+    """Though the objects that have them are used."""
+    state, headline = wellness_of([row()], totals(used=2), 0, misspelt=2)
+    assert state == "problem"
+    assert headline.endswith("; 2 resources are used; 2 objects have fields that do not exist")
+
+
 @pytest.mark.parametrize("state", [each for each in State if each is not State.USED])
 def test_nothing_but_what_is_used_is_well(state: State) -> None:
     """Each state has words of its own, for one and for several, and none is called good."""

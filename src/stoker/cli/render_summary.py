@@ -55,7 +55,7 @@ def _lines(each: Rendered) -> Iterator[str]:
     yield from (f"  {word}      {name}" for name in taken)
     for key, verdict in left_out.items():
         outcome = f"{verdict.outcome:8}"
-        yield from (f"  {outcome}  {key}: {finding}" for finding in verdict.findings)
+        yield from (f"  {outcome}  {key}: {finding}" for finding in verdict.decisive)
     for ref, fields in sorted(found.ignored.items(), key=lambda one: by_path(one[0])):
         subject = str(ref) if ref.kind else each.title
         yield from (f"  ignored   {subject}: {field.path} {field.reason}" for field in fields)

@@ -10,9 +10,10 @@ import msgspec
 from stoker.cli.options import TEXT
 from stoker.cli.terminal import Line, print_coloured
 from stoker.cli.values import print_value
-from stoker.page.health import UNUSABLE, Health, Space, Trouble
+from stoker.page.health import MISSPELT, UNUSABLE, Health, Space, Trouble
 from stoker.page.wellness import GOOD, PROBLEM
 from stoker.view.states import State
+from stoker.view.wording import counted
 
 SCHEMA: Final = "stoker/status/v1"
 _BOLD, _RED, _GREEN, _YELLOW, _GREY = 1, 31, 32, 33, 90
@@ -22,6 +23,7 @@ _COLOURS: Final[dict[str, int]] = {
     State.REJECTED: _RED,
     State.DOWN: _RED,
     State.NO_TARGETS: _YELLOW,
+    MISSPELT: _YELLOW,
 }
 _CLEAR: Final = "\033[H\033[2J"
 # More of one state and reason than these are told together.
@@ -63,7 +65,8 @@ def _title(space: Space) -> str:
     if not space.namespace:
         return "In no namespace"
     bad = every - space.resources.used
-    return space.namespace + (f" ({bad:,} of {every:,} resources not well)" if every else "")
+    told = f" ({bad:,} of {counted(every, 'resource')} not well)" if bad else ""
+    return space.namespace + told
 
 
 def _told(state: str, reason: str, same: Sequence[Trouble]) -> Iterator[Line]:

@@ -20,7 +20,12 @@ from stoker.select.workload import Workload
 
 _ANNOTATION: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _OLD: Final = "the CRDs of the cluster do not know it"
-MISSPELT: Final = "there is no such field"
+_NO_SUCH_FIELD: Final = "there is no such field"
+
+
+def misspelt(path: str) -> str:
+    """That a field is written which does not exist, so that a cluster drops it."""
+    return f"{path} is dropped: {_NO_SUCH_FIELD}"
 
 
 class PrunedField(Struct, frozen=True):
@@ -42,7 +47,7 @@ def losses(found: Workload | Resource) -> list[PrunedField]:
         return []
     paths = list(_lost(applied.get("spec"), msgspec.to_builtins(found.spec), "spec"))
     misspelt = {each.path for each in admit(version, applied).unknown} if paths else set()
-    return [PrunedField(path, MISSPELT if path in misspelt else _OLD) for path in paths]
+    return [PrunedField(path, _NO_SUCH_FIELD if path in misspelt else _OLD) for path in paths]
 
 
 def _applied(found: Workload | Resource) -> dict[str, Any] | None:

@@ -8,7 +8,7 @@ from stoker.api.kinds import WORKLOADS
 from stoker.api.rules import PrometheusRule
 from stoker.explain.access import access_of
 from stoker.explain.answer import AccountRights, Explanation, Search, Standing
-from stoker.explain.pruned import MISSPELT, losses
+from stoker.explain.pruned import losses, misspelt
 from stoker.explain.reach import (
     Reach,
     given_words,
@@ -156,7 +156,7 @@ def _unreached_problem(told: tuple[Standing, ...], searches: Sequence[Search]) -
 def _loss(view: View, resource: Resource) -> str:
     """What of it the cluster dropped, or would; empty if nothing."""
     lost = [str(each) for each in losses(resource)]
-    lost += [f"{path} is dropped: {MISSPELT}" for path in view.dropped.get(ref_of(resource), ())]
+    lost += map(misspelt, view.dropped.get(ref_of(resource), ()))
     more = f" (and {len(lost) - 1} more)" if len(lost) > 1 else ""
     return f"{lost[0]}{more}" if lost else ""
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-from stoker.errors import UnknownError
 from stoker.explain.answer import ScrapeError, Standing, Targets
 from stoker.explain.nearness import distance
 from stoker.explain.selecting import can_select, first_reason
@@ -11,7 +10,7 @@ from stoker.ref import ref_of
 from stoker.select.choice import UNMANAGED, Resource, choices, is_unmanaged
 from stoker.select.workload import Workload
 from stoker.validate.verdicts import Outcome, Verdict
-from stoker.view.reconciled import fatal_among, why_not_reconciled
+from stoker.view.reconciled import fatal_among, why_not_reconciled, why_unclear
 from stoker.view.states import Cause, State, WhyNot, binding_of
 from stoker.view.view import View
 
@@ -65,7 +64,7 @@ def _judged(view: View, workload: Workload, resource: Resource) -> Standing:
         state=state,
         cause=reason.cause,
         reason=reason.text,
-        findings=tuple(map(str, verdict.findings)) if verdict and state is State.REJECTED else (),
+        findings=tuple(map(str, verdict.decisive)) if verdict and state is State.REJECTED else (),
         ignored=tuple(f"{each.path}: {each.reason}" for each in ignored),
         notes=tuple(_notes(found)),
         reported=reported,
@@ -99,8 +98,8 @@ def _problem(found: Plan, unread: str) -> str:
 
 def _notes(found: Plan) -> Iterable[str]:
     yield from map(str, found.notes)
-    if isinstance(found.unmade, UnknownError):
-        yield f"whether it can be configured at all cannot be told from here: {found.unmade}"
+    if unclear := why_unclear(found):
+        yield f"whether it can be configured at all cannot be told from here: {unclear}"
 
 
 def _reported(workload: Workload, resource: Resource) -> str:

@@ -7,10 +7,9 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stoker.errors import UnknownError
 from stoker.explain.answer import Count, Explanation
 from stoker.explain.idle import idle_of
-from stoker.explain.pruned import MISSPELT
+from stoker.explain.pruned import misspelt
 from stoker.explain.reach import reach_of, strays_words
 from stoker.plan import OWN, Plan, in_sight
 from stoker.ref import Ref, ref_of
@@ -27,7 +26,13 @@ from stoker.select.workload import AnyPrometheus, Workload, scraper_of
 from stoker.validate.findings import Finding, json_name
 from stoker.validate.verdicts import Outcome, Verdict
 from stoker.view.not_ours import not_managed
-from stoker.view.reconciled import AT_REST, fatal_among, is_at_rest, why_not_reconciled
+from stoker.view.reconciled import (
+    AT_REST,
+    fatal_among,
+    is_at_rest,
+    why_not_reconciled,
+    why_unclear,
+)
 from stoker.view.sorted import Sorted
 from stoker.view.states import State, in_numbers, unscraped
 from stoker.view.view import View
@@ -40,8 +45,9 @@ class Tally(Struct, frozen=True, kw_only=True):
     """What becomes of a workload in numbers, which are by the kinds of resources.
 
     `made` is by what it makes of them, `there` is how many there are to choose from. `problem` is
-    why it is not reconciled, `unread` why not everything can be judged; empty where there is
-    nothing to say. `odd` is the first reason why it runs hardly as it was meant.
+    why it is not reconciled, `unclear` why it cannot be told whether it can be, `unread` why not
+    everything can be judged; empty where there is nothing to say. `odd` is the first reason why it
+    runs hardly as it was meant.
     """
 
     version: str = ""
@@ -50,6 +56,7 @@ class Tally(Struct, frozen=True, kw_only=True):
     made: Mapping[State, int] = {}
     there: Mapping[str, int] = {}
     problem: str = ""
+    unclear: str = ""
     unread: str = ""
     odd: str = ""
 
@@ -66,6 +73,7 @@ def explained_workload(view: View, owner: Workload) -> Explanation:
         made=_made(view, found),
         there=Counter(type(each).__name__ for each in seen),
         problem=problem,
+        unclear=why_unclear(found),
         unread=unread or _unknown(found),
         odd=odd_of(found.notes),
     )
@@ -78,8 +86,8 @@ def _left_out(found: Plan, outcome: Outcome) -> list[tuple[Ref, Verdict]]:
 
 def _unknown(found: Plan) -> str:
     """What of it, or of what it selects, cannot be told; empty if nothing."""
-    if isinstance(found.unmade, UnknownError):
-        return str(found.unmade)
+    if unclear := why_unclear(found):
+        return unclear
     told = (f"{key}: {each.message}" for key, each in _left_out(found, Outcome.UNKNOWN))
     return next(told, "")
 
@@ -138,6 +146,8 @@ def odd_of(notes: Iterable[Finding]) -> str:
 def headline_of(view: View, owner: Workload, tally: Tally) -> tuple[bool, str]:
     """Whether all is as it should be, and how a workload is, in one sentence."""
     problem = _problem(view, owner, tally)
+    if not problem and tally.unclear:
+        return True, f"cannot be judged from here: {tally.unclear}"
     rest = f"; nothing runs: its {AT_REST}" if is_at_rest(owner) else _in_short(view, owner)
     return not problem, problem or _summary(tally) + rest
 
@@ -234,9 +244,9 @@ def _notes(view: View, found: Plan, tally: Tally) -> Iterator[str]:
     if workload.spec.paused and tally.problem:
         yield f"once it is not paused, it cannot be reconciled: {tally.problem}"
     ref = ref_of(workload)
-    yield from (f"{path} is dropped: {MISSPELT}" for path in view.dropped.get(ref, ()))
+    yield from map(misspelt, view.dropped.get(ref, ()))
     if view.rivals_unknown and ref not in view.rivals:
         told = f"whether another operator looks after it, too, is not known: {view.rivals_unknown}"
         yield f"{told}; `stoker explain {ref.kind.lower()} {ref.path}` asks with your rights"
-    if tally.unread:
+    if tally.unread and (tally.unread != tally.unclear or _problem(view, workload, tally)):
         yield f"not everything can be judged from here: {tally.unread}"

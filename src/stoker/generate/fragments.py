@@ -56,7 +56,7 @@ from stoker.select.assets import Assets, Noted, Source
 from stoker.select.choice import Monitor
 from stoker.select.workload import Scraper
 from stoker.validate.budget import stopped
-from stoker.validate.findings import Finding, Reason, nothing_known
+from stoker.validate.findings import Finding, Reason, decisive, nothing_known
 from stoker.validate.unforeseen import unforeseen
 from stoker.validate.verdicts import Verdict, judge, select
 
@@ -293,7 +293,7 @@ class KeptConfiguration:
     def _frame(self, assets: Assets) -> Frame:
         if self._own.findings:
             error = UnknownError if nothing_known(self._own.findings) else WorkloadError
-            raise error("", "; ".join(map(str, self._own.findings)))
+            raise error("", "; ".join(map(str, decisive(self._own.findings))))
         if self._workload.agent:
             return agent_frame(self._workload, assets, self._additional)
         return server_frame(self._workload, assets, self._additional, self._rule_config_maps)

@@ -18,7 +18,7 @@ from stoker.plan.alone import Bystanders, Versions
 from stoker.ref import Ref, ref_of
 from stoker.select.choice import Resource
 from stoker.settings import OperatorSettings
-from stoker.validate.findings import Finding, Reason
+from stoker.validate.findings import Finding
 from stoker.validate.verdicts import Outcome, Verdict
 
 _FOR: Final = "; so says {}"
@@ -66,9 +66,8 @@ def _told(resource: Resource, plans: Iterable[Plan], alone: Bystanders) -> Itera
 def _problems(verdict: Verdict) -> Iterator[Problem]:
     """What keeps a resource from being used; what is not known only where nothing is certain."""
     unknown = verdict.outcome is Outcome.UNKNOWN
-    for each in verdict.findings:
-        if unknown or each.reason is not Reason.NOT_KNOWN:
-            yield _problem(each, unknown=unknown)
+    for each in verdict.decisive:
+        yield _problem(each, unknown=unknown)
 
 
 def _problem(finding: Finding, *, unknown: bool) -> Problem:

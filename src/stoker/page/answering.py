@@ -115,7 +115,8 @@ class Answering(ABC):
         """Everything at a glance."""
         desk = await self._desk()
         rows, problems = tuple(await self._rows(desk)), self._unusable(desk)
-        state, headline = wellness_of(rows, desk.index.totals, len(problems))
+        misspelt = tuple(desk.misspelt(lambda ref: self._place(desk, ref)))
+        state, headline = wellness_of(rows, desk.index.totals, len(problems), len(misspelt))
         return Overview(
             source=self._origin(desk),
             state=state,
@@ -123,6 +124,7 @@ class Answering(ABC):
             workloads=rows,
             resources=desk.index.totals,
             problems=problems,
+            misspelt=misspelt,
             namespaces=spaces_of(desk.index.inside, rows, problems),
             changes=self.changes.newest(desk.sight),
             viewer=self._viewer(desk),

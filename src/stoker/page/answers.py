@@ -70,6 +70,16 @@ class UnusableObject(_Answer, frozen=True, kw_only=True):
     reasons: tuple[str, ...]
 
 
+class MisspeltObject(_Answer, frozen=True, kw_only=True):
+    """An object with fields that do not exist, which a cluster drops; `place` is where it is."""
+
+    kind: str
+    namespace: str
+    name: str
+    fields: tuple[str, ...]
+    place: str = ""
+
+
 class NamespaceRow(_Answer, frozen=True, kw_only=True):
     """A namespace: its resources by state, its workloads, and what cannot be used as written.
 
@@ -113,6 +123,7 @@ class Overview(_Answer, frozen=True, kw_only=True):
     workloads: tuple[Row, ...]
     resources: Totals
     problems: tuple[UnusableObject, ...] = ()
+    misspelt: tuple[MisspeltObject, ...] = ()
     namespaces: tuple[NamespaceRow, ...] = ()
     changes: tuple[SeenChange, ...] = ()
     viewer: Viewer | None = None

@@ -15,7 +15,7 @@ from stoker.ref import Ref, ref_of
 from stoker.select.choice import Resource
 from stoker.select.workload import Workload
 from stoker.view.not_ours import not_managed
-from stoker.view.reconciled import why_not_reconciled
+from stoker.view.reconciled import why_not_reconciled, why_unclear
 from stoker.view.sorted import Sorted
 from stoker.view.view import View
 
@@ -60,6 +60,7 @@ def _judged(view: View, workload: Workload, mine: Sequence[Resource]) -> Judged:
         version=made.version or version,
         verdicts={key: (each, made.ignored.get(key, ())) for key, each in made.verdicts.items()},
         problem=problem,
+        unclear=why_unclear(made),
         held=held_by(workload, view.settings, problem, made.notes),
         ignored=made.ignored.get(OWN, ()),
         notes=made.notes,

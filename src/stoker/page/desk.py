@@ -14,13 +14,13 @@ from stoker.explain.ask import not_found
 from stoker.explain.selecting import can_select
 from stoker.explain.workload import Tally, explained_plan, odd_of
 from stoker.generate.fragments import StandIns
-from stoker.page.answers import Item, Row, Unknown
+from stoker.page.answers import Item, MisspeltObject, Row, Unknown
 from stoker.page.index import Index, PageSearch, SearchResult
 from stoker.page.judged import Judged, Users
 from stoker.page.overview import bounded, item_of, row_of, unseen_item
 from stoker.page.sight import WHOLE, Clearance
 from stoker.plan import OWN, Plan
-from stoker.ref import Ref, ref_of
+from stoker.ref import Ref, by_path, ref_of
 from stoker.select.assets import Assets
 from stoker.select.choice import Resource
 from stoker.spelling import nearest
@@ -95,6 +95,17 @@ class Desk(Struct, frozen=True, kw_only=True):
         )
         return bounded(explained_plan(self.view, found, self._tally(judged)))
 
+    def misspelt(self, place: Callable[[Ref], str] = lambda _: "") -> Iterator[MisspeltObject]:
+        """Objects with fields that do not exist; `place` says where one is written."""
+        for ref, paths in sorted(self.view.dropped.items(), key=lambda each: by_path(each[0])):
+            yield MisspeltObject(
+                kind=ref.kind,
+                namespace=ref.namespace,
+                name=ref.name,
+                fields=paths,
+                place=place(ref),
+            )
+
     def layout(self, judged: Judged, assets: Assets) -> Layout:
         """The configuration of a workload; WorkloadError where it cannot be configured."""
         materials = Materials(
@@ -132,5 +143,6 @@ class Desk(Struct, frozen=True, kw_only=True):
             made=self.index.made(judged.title),
             there=self.index.kinds,
             problem=judged.problem,
+            unclear=judged.unclear,
             odd=odd_of(judged.notes),
         )

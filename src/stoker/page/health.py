@@ -6,7 +6,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from stoker.page.answers import Row, Totals, UnusableObject
+from stoker.explain.pruned import misspelt
+from stoker.page.answers import MisspeltObject, Row, Totals, UnusableObject
 from stoker.page.desk import Desk
 from stoker.page.index import Entry, PageSearch, SearchResult, totals_of
 from stoker.page.wellness import GOOD, PROBLEM, UNKNOWN, wellness_of
@@ -15,12 +16,15 @@ from stoker.view.states import State
 
 UNUSABLE: Final = "unusable"
 """The state of what cannot be used as it is written."""
+MISSPELT: Final = "misspelt"
+"""The state of an object with fields that do not exist."""
 BY_GRAVITY: Final = (
     UNUSABLE,
     PROBLEM,
     State.REJECTED,
     State.DOWN,
     State.NO_TARGETS,
+    MISSPELT,
     State.HELD,
     UNKNOWN,
     State.UNCLEAR,
@@ -102,9 +106,15 @@ def health_of(
     entries = [each for each in desk.index.entries if inside(each.ref.namespace)]
     rows = [each for each in desk.rows() if inside(each.namespace)]
     bad = [each for each in map(_unusable, problems) if inside(each.namespace)]
-    troubles = [*bad, *_workloads(rows, place), *known.troubles(entries, place)]
+    wrong = [each for each in desk.misspelt() if inside(each.namespace)]
+    troubles = [
+        *bad,
+        *_workloads(rows, place),
+        *known.troubles(entries, place),
+        *(_misspelt(each, place) for each in wrong),
+    ]
     totals = totals_of(Counter(map(known.state, entries)))
-    state, headline = wellness_of(rows, totals, len(bad), namespace)
+    state, headline = wellness_of(rows, totals, len(bad), len(wrong), namespace)
     return Health(
         source=look.source,
         unseen=look.unseen,
@@ -133,6 +143,11 @@ def _unusable(problem: UnusableObject) -> Trouble:
         reason="; ".join(problem.reasons),
         place=problem.source,
     )
+
+
+def _misspelt(found: MisspeltObject, place: Where) -> Trouble:
+    ref = Ref(found.kind, found.namespace, found.name)
+    return _trouble(ref, MISSPELT, "; ".join(map(misspelt, found.fields)), place)
 
 
 def ref_at(title: str) -> Ref:

@@ -34,10 +34,11 @@ _BY_GRAVITY: Final = (
 class Judged(Struct, frozen=True, kw_only=True):
     """A workload, and what it made of the resources that it selects.
 
-    `title` is kind, namespace and name. `problem` is why it is not reconciled, `held` why it
-    uses nothing new, empty where it works. `ignored` is what its version does not know of the
-    workload itself, `rule_files` how many ConfigMaps hold its rules. `idle` are resources that
-    find nothing to scrape, and why. Not `known` is one that nobody has looked at yet.
+    `title` is kind, namespace and name. `problem` is why it is not reconciled, `unclear` why that
+    cannot be told, `held` why it uses nothing new, empty where it works. `ignored` is what its
+    version does not know of the workload itself, `rule_files` how many ConfigMaps hold its rules.
+    `idle` are resources that find nothing to scrape, and why. Not `known` is one that nobody has
+    looked at yet.
     """
 
     workload: Workload
@@ -45,6 +46,7 @@ class Judged(Struct, frozen=True, kw_only=True):
     version: str = ""
     verdicts: Mapping[Ref, Judgement] = {}
     problem: str = ""
+    unclear: str = ""
     held: str = ""
     ignored: tuple[Ignored, ...] = ()
     notes: tuple[Finding, ...] = ()

@@ -37,7 +37,7 @@ def row_of(view: View, judged: Judged, tally: Tally) -> Row:
         namespace=owner.metadata.namespace or "",
         name=owner.metadata.name or "",
         version=tally.version or owner.spec.version or "",
-        state=PROBLEM if not good else GOOD if known else UNKNOWN,
+        state=PROBLEM if not good else GOOD if known and not judged.unclear else UNKNOWN,
         headline=headline,
         counts=counts_of(owner, tally),
         ready=_ready(owner),

@@ -13,24 +13,27 @@ UNKNOWN: Final = "unknown"
 
 
 def wellness_of(
-    rows: Sequence[Row], totals: Totals, unusable: int, inside: str = ""
+    rows: Sequence[Row], totals: Totals, unusable: int, misspelt: int = 0, inside: str = ""
 ) -> tuple[str, str]:
     """Whether all is well (good, problem or unknown), and everything in a sentence.
 
-    `unusable` is how many objects cannot be used as they are written, `inside` the namespace of
-    all this, where it is one.
+    `unusable` is how many objects cannot be used as they are written, `misspelt` how many have
+    fields that do not exist, `inside` the namespace of all this, where it is one.
     """
     first = [] if inside and not rows else [_workloads(rows)]
     parts = [*first, *_resources(totals)]
     if unusable:
         parts.append(f"{counted(unusable, 'object')} cannot be used")
+    if misspelt:
+        have = "has" if misspelt == 1 else "have"
+        parts.append(f"{counted(misspelt, 'object')} {have} fields that do not exist")
     told = "; ".join(parts) or f"There is nothing in namespace {inside}"
-    return _state(rows, totals, unusable), told[:1].upper() + told[1:]
+    return _state(rows, totals, unusable + misspelt), told[:1].upper() + told[1:]
 
 
-def _state(rows: Sequence[Row], totals: Totals, unusable: int) -> str:
+def _state(rows: Sequence[Row], totals: Totals, wrong: int) -> str:
     doubtful, nothing = totals.unclear, not rows and not totals.total
-    if unusable or totals.total - totals.used - doubtful or _number(rows, PROBLEM):
+    if wrong or totals.total - totals.used - doubtful or _number(rows, PROBLEM):
         return PROBLEM
     return UNKNOWN if doubtful or _number(rows, UNKNOWN) or nothing else GOOD
 

@@ -74,6 +74,15 @@ def nothing_known(findings: Iterable[Finding]) -> bool:
     return reasons == {Reason.NOT_KNOWN}
 
 
+def decisive(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Those that say why something is left out: beside what is certain, what is not known does not.
+
+    Where nothing is certain, all of them.
+    """
+    found = tuple(findings)
+    return tuple(each for each in found if each.reason is not Reason.NOT_KNOWN) or found
+
+
 @cache
 def json_names(model: Any) -> dict[str, str]:
     """The JSON name of each attribute of a declared type."""

@@ -21,7 +21,13 @@ from stoker.select.assets import Assets, Missing, Source
 from stoker.select.choice import Monitor, NamespaceLabels, applicable
 from stoker.select.workload import Scraper
 from stoker.validate.budget import over_budget, stopped
-from stoker.validate.findings import INVALID_CONFIGURATION, Finding, Findings, Reason, nothing_known
+from stoker.validate.findings import (
+    INVALID_CONFIGURATION,
+    Finding,
+    Findings,
+    decisive,
+    nothing_known,
+)
 from stoker.validate.monitors import pod_monitor, probe, service_monitor
 from stoker.validate.reading import ScraperReading
 from stoker.validate.scrapeconfig import scrape_config
@@ -63,10 +69,13 @@ class Verdict(Struct, frozen=True):
 
     @property
     def first(self) -> Finding:
-        """The finding that says most: what is certain comes before what is not known."""
-        return next(
-            (e for e in self.findings if e.reason is not Reason.NOT_KNOWN), self.findings[0]
-        )
+        """The finding that says most."""
+        return self.decisive[0]
+
+    @property
+    def decisive(self) -> tuple[Finding, ...]:
+        """The findings that say why it is left out."""
+        return decisive(self.findings)
 
     @property
     def outcome(self) -> Outcome:
@@ -83,7 +92,7 @@ class Verdict(Struct, frozen=True):
     @property
     def message(self) -> str:
         """The sentence for a condition."""
-        return "; ".join(map(str, self.findings))
+        return "; ".join(map(str, self.decisive))
 
     @property
     def ref(self) -> Ref:

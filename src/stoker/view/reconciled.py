@@ -28,6 +28,11 @@ def why_not_reconciled(found: Plan, unread: str = "") -> str:
     return str(unmade or found.unbuilt or "") or reported_failure(found.workload)
 
 
+def why_unclear(found: Plan) -> str:
+    """Why it cannot be told whether a workload can be configured; empty if it can."""
+    return str(found.unmade) if isinstance(found.unmade, UnknownError) else ""
+
+
 def reported_failure(workload: Workload) -> str:
     """What the operator says in the status of a workload that it could not reconcile as it is.
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from stoker.api.alertmanager import Alertmanager, GlobalConfiguration
+from stoker.api.alertmanager import Alertmanager, AlertmanagerSpec, GlobalConfiguration
 from stoker.errors import FieldError, ResourceError, UnknownError, WorkloadError
 from stoker.generate.alertmanager.draft import TEMPLATES, AlertDraft
 from stoker.generate.alertmanager.fallback import receiver_problem, with_bot_url
@@ -222,13 +222,21 @@ def base_of(alertmanager: Alertmanager, root: Config | None, assets: Assets) -> 
         return _global_base(alertmanager, spec.alertmanager_configuration, root, assets)
     source = config_source(alertmanager)
     found = assets.value(source)
-    if isinstance(found, Missing) and found.problem:
+    if isinstance(found, Missing) and (found.problem or _may_be_elsewhere(spec, found)):
         error = UnknownError if found.unsure else WorkloadError
         raise error("spec.configSecret", str(found))
     text = DEFAULT_CONFIGURATION if isinstance(found, Missing) or not found else found
     if spec.alertmanager_config_selector is None:
         return Base(verbatim=text, reads={source: found})
     return _own_base(text, terms_of(alertmanager), {source: found})
+
+
+def _may_be_elsewhere(spec: AlertmanagerSpec, found: Missing) -> bool:
+    """Whether a Secret is missing that was named, where it is not known that there is none.
+
+    Few that name none have one of the usual name, so it is not waited for.
+    """
+    return found.unsure and not found.object_exists and spec.config_secret is not None
 
 
 def _own_base(text: str, terms: AlertTerms, reads: dict[Source, str | Missing]) -> Base:

@@ -46,7 +46,7 @@ from stoker.select.assets import Assets, Noted
 from stoker.validate.alertmanager.config import Config, alertmanager_config, global_settings
 from stoker.validate.alertmanager.reading import AlertReading
 from stoker.validate.budget import Meter, stopped
-from stoker.validate.findings import Finding, Reason, nothing_known
+from stoker.validate.findings import Finding, Reason, decisive, nothing_known
 from stoker.validate.unforeseen import unforeseen
 from stoker.validate.verdicts import Verdict
 
@@ -210,7 +210,7 @@ class KeptAlerting:
             found += global_settings(configuration.global_, reading, f"{path}.global")
         if found:
             error = UnknownError if nothing_known(found) else WorkloadError
-            raise error(path, "; ".join(map(str, found)))
+            raise error(path, "; ".join(map(str, decisive(found))))
 
     def _rebase(self, assets: Assets, *, again: bool = False) -> None:
         """Make the base again, and the pieces if they depend on what is different in it."""

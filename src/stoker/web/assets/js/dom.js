@@ -40,7 +40,7 @@ const SHAPES = {
 const LOOKS = {
   "good": "good", "used": "good",
   "problem": "warn", "rejected": "bad", "down": "bad", "no targets": "warn",
-  "unusable": "bad", "covered": "good", "not covered": "bad", "without pod": "none",
+  "unusable": "bad", "misspelt": "warn", "covered": "good", "not covered": "bad", "without pod": "none",
   "held": "wait", "not selected": "none", "unclear": "unknown", "unknown": "unknown",
 };
 

@@ -18,7 +18,7 @@ export function title() {
 }
 
 export function render(found) {
-  const { source, headline, workloads, resources, problems, namespaces, changes, viewer } = found;
+  const { source, headline, workloads, resources, problems, misspelt, namespaces, changes, viewer } = found;
   const place = source.kind === "directory" ? "Directory" : "Cluster";
   return [
     h("header", { class: "head" },
@@ -28,6 +28,7 @@ export function render(found) {
     totals(resources),
     spaces(namespaces),
     unusable(problems),
+    dropped(misspelt),
     cards(workloads),
     changed(changes),
   ];
@@ -115,5 +116,18 @@ function unusable(all) {
   return h("section", { class: "problems", "aria-labelledby": "problems" },
     h("h2", { id: "problems" }, "Cannot be used as written"),
     h("ul", {}, all.slice(0, SHOWN).map(problem)),
+    more(all.length, SHOWN));
+}
+
+// Fields that do not exist; without them an object can be used.
+function dropped(all) {
+  if (!all.length) return null;
+  return h("section", { class: "problems", "aria-labelledby": "misspelt", "data-key": "misspelt" },
+    h("h2", { id: "misspelt" }, "Fields that do not exist"),
+    h("ul", {}, all.slice(0, SHOWN).map((each) =>
+      h("li", { "data-key": `${each.kind}/${each.namespace}/${each.name}` },
+        h("p", { class: "where" }, h("span", { class: "kind" }, each.kind), named(each),
+          each.place && h("code", {}, each.place)),
+        each.fields.map((path) => h("p", {}, prose(`\`${path}\` is dropped`)))))),
     more(all.length, SHOWN));
 }
