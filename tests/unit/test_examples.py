@@ -128,8 +128,8 @@ def test_each_surprise_is_explained_as_its_comment_says(resource: str, capsys: C
     [
         ("servicemonitor shop/cart", [3]),
         ("servicemonitor shop/catalogue", [2]),
-        # An agent on nodes and a Prometheus, which find the same in two ways.
-        ("podmonitor payments/settlement", [2, 2]),
+        # An agent on nodes and a Prometheus, which find the same.
+        ("podmonitor payments/settlement", [2]),
         ("podmonitor monitoring/node-exporter", [3]),
     ],
 )

@@ -12,7 +12,7 @@ from stoker.__main__ import main
 from stoker.api.common import ConfigResourceStatus
 from stoker.api.decode import convert
 from stoker.api.prometheus_common import PrometheusStatus
-from stoker.explain.answer import Explanation
+from stoker.explain.answer import Explanation, Label
 from stoker.explain.ask import explanation
 from stoker.offline.manifests import read
 from stoker.offline.surroundings import view_of
@@ -22,7 +22,7 @@ from stoker.select.labels import Requirement, selector_of_text
 from stoker.settings import NamespaceSettings, OperatorSettings, SelectorSettings
 from stoker.view.states import Cause, State
 from stoker.view.view import View
-from tests.builders import thing
+from tests.builders import node, thing
 
 Object = dict[str, Any]
 API = "monitoring.coreos.com/v1"
@@ -609,6 +609,9 @@ def test_ignored_namespace_selectors_are_told(tmp_path: Path) -> None:
     }
 
 
+POD_LABEL = "__meta_kubernetes_pod_"
+
+
 def pod_monitor(**endpoint: object) -> Object:
     """A PodMonitor of one endpoint."""
     spec = {"selector": {"matchLabels": {"app": "cart"}}, "podMetricsEndpoints": [endpoint]}
@@ -694,6 +697,126 @@ def test_a_relabeling_that_drops_every_target_is_named(tmp_path: Path) -> None:
         "selected, but without targets: spec.podMetricsEndpoints[0].relabelings[0] drops all "
         "targets: `drop`: `pod` matches `(.*)`, and it is `cart-…`"
     )
+
+
+@pytest.mark.parametrize(
+    ("step", "targets", "told"),
+    [
+        ({"action": "keep", "sourceLabels": [f"{POD_LABEL}node_name"], "regex": ".+"}, 3, ""),
+        ({"action": "keep", "sourceLabels": [f"{POD_LABEL}host_ip"], "regex": "(.+)"}, 3, ""),
+        ({"action": "keep", "sourceLabels": [f"{POD_LABEL}node_name"], "regex": "gpu-.*"}, 3,
+         "spec.podMetricsEndpoints[0].relabelings may drop targets that are counted here: "
+         "spec.podMetricsEndpoints[0].relabelings[0] looks at `<node>`, not known yet"),
+        ({"action": "keepequal", "sourceLabels": ["__address__"], "targetLabel": "x"}, 3,
+         "spec.podMetricsEndpoints[0].relabelings may drop targets that are counted here: "
+         "spec.podMetricsEndpoints[0].relabelings[0] looks at `<address>:8080`, not known yet"),
+        ({"action": "keep", "sourceLabels": [f"{POD_LABEL}name"], "regex": "$(POD_NAME)"}, 3,
+         "spec.podMetricsEndpoints[0].relabelings may drop targets that are counted here: "
+         "each pod has its own `$(POD_NAME)`"),
+        ({"action": "keep", "sourceLabels": [f"{POD_LABEL}phase"], "regex": "Failed"}, 0, ""),
+    ],
+)  # fmt: skip
+def test_what_no_manifest_says_of_a_pod_drops_nothing(
+    step: Object, targets: int, told: str, tmp_path: Path
+) -> None:
+    """Its node and addresses: where a step chooses by them, the targets are as counted before."""
+    asking = pod_monitor(port="http", relabelings=[step])
+    found = explained(tmp_path, SHOP, prometheus(), asking, deployment(), kind="PodMonitor")
+    [search] = found.searches
+    assert (search.targets, found.good) == (targets, targets > 0)
+    assert search.notes == ((told,) if told else ())
+
+
+def test_labels_of_nodes_are_attached(tmp_path: Path) -> None:
+    """Where the nodes are among the manifests, and the pods on them."""
+    asking = pod_monitor(port="http")
+    asking["spec"]["attachMetadata"] = {"node": True}
+    container = {"name": "a", "ports": [{"name": "http", "containerPort": 8080}]}
+    spec = {"nodeName": "one", "containers": [container]}
+    running = {"phase": "Running", "podIP": "10.0.0.1"}
+    pod = thing("Pod", "cart-0", labels={"app": "cart"}, spec=spec, status=running)
+    label = {"action": "labelmap", "regex": "__meta_kubernetes_node_label_(zone)"}
+    asking["spec"]["podMetricsEndpoints"][0]["relabelings"] = [label]
+    where = node("one", zone="north")
+    found = explained(tmp_path, SHOP, prometheus(), asking, pod, where, kind="PodMonitor")
+    [search] = found.searches
+    [example] = search.endpoints[0].examples
+    assert search.targets == 1
+    assert {"zone": "north"}.items() <= {one.name: one.value for one in example.labels}.items()
+
+
+def test_relabelings_of_a_probe_are_done(tmp_path: Path) -> None:
+    """On what is listed and on Ingresses; equal ones count once."""
+    step = {"action": "drop", "sourceLabels": ["__param_target"], "regex": ".*b.*"}
+    listed = {"static": ["http://a", "http://b", "http://a"], "relabelingConfigs": [step]}
+    spec = {"prober": {"url": "prober:9115"}, "targets": {"staticConfig": listed}}
+    workload = prometheus(probeSelector={})
+    probe = thing("Probe", "web", spec=spec)
+    found = explained(tmp_path, SHOP, workload, probe, kind="Probe", name="shop/web")
+    [end] = found.searches[0].endpoints
+    assert (found.headline, end.equal) == ("scraped by Prometheus monitoring/main: 1 target", 1)
+    assert end.dropped[0].path == "spec.targets.staticConfig.relabelingConfigs[0]"
+    assert Label(name="instance", value="http://a") in end.examples[0].labels
+
+    everything = {"action": "drop", "sourceLabels": ["__meta_kubernetes_ingress_host"]}
+    spec["targets"] = {"ingress": {"relabelingConfigs": [everything]}}
+    ingress = thing("Ingress", "web", spec={"rules": [{"host": "a"}]})
+    probe = thing("Probe", "web", spec=spec)
+    found = explained(tmp_path, SHOP, workload, probe, ingress, kind="Probe", name="shop/web")
+    assert found.headline.startswith(
+        "selected, but without targets: spec.targets.ingress.relabelingConfigs[0] drops all"
+    )
+
+
+def scrape_config(**spec: object) -> Object:
+    """A ScrapeConfig of the shop."""
+    return thing("ScrapeConfig", "cart", spec=spec)
+
+
+KEEP_CART: Object = {"action": "keep", "sourceLabels": [f"{POD_LABEL}label_app"], "regex": "cart"}
+BY_CLASS: Object = {"name": "strict", "relabelings": [KEEP_CART | {"regex": "none"}]}
+
+
+@pytest.mark.parametrize(
+    ("spec", "workload", "targets", "told"),
+    [
+        ({"staticConfigs": [{"targets": ["x:1", "y:1"]}], "jobName": "named",
+          "relabelings": [{"action": "drop", "sourceLabels": ["__address__"], "regex": "x.*"}]},
+         {}, 1, "scraped by Prometheus monitoring/main: 1 target"),
+        ({"staticConfigs": [{"targets": ["x:1"]}],
+          "relabelings": [{"action": "drop", "sourceLabels": ["__address__"]}]},
+         {}, 0, "selected, but without targets: spec.relabelings[0] drops all targets: `drop`: "
+         "`__address__` matches `(.*)`, and it is `x:1`"),
+        ({"kubernetesSDConfigs": [{"role": "Pod"}], "relabelings": [KEEP_CART]},
+         {"shards": 2}, 3, "scraped by Prometheus monitoring/main: 3 targets"),
+        ({"kubernetesSDConfigs": [{"role": "EndpointSlice", "namespaces": {"names": ["shop"]}}]},
+         {}, 6, "scraped by Prometheus monitoring/main: 6 targets"),
+        # The ports of Prometheus and of the reloaders beside it.
+        ({"kubernetesSDConfigs": [{"role": "Pod", "namespaces": {"ownNamespace": True}}]},
+         {}, 3, "scraped by Prometheus monitoring/main: 3 targets"),
+        ({"kubernetesSDConfigs": [{"role": "Pod", "namespaces": {"names": ["empty"]}}]},
+         {}, 0, "selected, but without targets: spec.kubernetesSDConfigs: nothing is found there"),
+        ({"kubernetesSDConfigs": [{"role": "Pod", "apiServer": "https://far"}]},
+         {}, None, "scraped by Prometheus monitoring/main: how many targets is not known"),
+        ({"kubernetesSDConfigs": [{"role": "Node"}]},
+         {}, None, "scraped by Prometheus monitoring/main: how many targets is not known"),
+        ({"kubernetesSDConfigs": [{"role": "Pod"}], "httpSDConfigs": [{"url": "http://far"}]},
+         {}, None, "scraped by Prometheus monitoring/main: how many targets is not known"),
+        ({"kubernetesSDConfigs": [{"role": "Pod"}], "scrapeClass": "strict", "jobName": "named"},
+         {"scrapeClasses": [BY_CLASS]}, 0,
+         "selected, but without targets: spec.scrapeClasses[0].relabelings[0] drops all targets"),
+    ],
+)  # fmt: skip
+def test_targets_of_a_scrape_config_are_worked_out(
+    spec: Object, workload: Object, targets: int | None, told: str, tmp_path: Path
+) -> None:
+    """Those that it lists, and those that it finds in this cluster."""
+    found = explained(
+        tmp_path, SHOP, prometheus(scrapeConfigSelector={}, **workload), scrape_config(**spec),
+        deployment(), service(), kind="ScrapeConfig",
+    )  # fmt: skip
+    assert found.searches[0].targets == targets
+    assert found.headline.startswith(told)
 
 
 def test_discoveries_of_a_scrape_config_are_left_to_prometheus(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """`stoker explain` of agents on nodes: scraped means that an agent is where the target is."""
 
 import json
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,8 @@ import pytest
 import yaml
 
 from stoker.__main__ import main
-from stoker.explain.answer import Explanation
+from stoker.cli.options import flag_settings
+from stoker.explain.answer import Explanation, Label
 from stoker.explain.ask import explanation
 from stoker.explain.idle import idle_among
 from stoker.offline.manifests import read
@@ -18,6 +20,7 @@ from stoker.settings import OperatorSettings
 from tests.builders import node, thing
 
 Object = dict[str, Any]
+FLAGS = flag_settings((), judging=True)
 Capture = pytest.CaptureFixture[str]
 TAINT: Object = {"key": "gpu", "value": "yes", "effect": "NoSchedule"}
 WHY = "node gpu-1 has taint gpu=yes:NoSchedule that spec.tolerations does not tolerate"
@@ -105,7 +108,7 @@ def told(tmp_path: Path, kind: str, *objects: Object, name: str = "shop/cart") -
     """What is said of an object."""
     world = world_of(read([file_of(tmp_path, *objects)]))
     assert not world.refused
-    found = explanation(view_of(world, OperatorSettings()), kind, *name.split("/"))
+    found = explanation(view_of(world, FLAGS), kind, *name.split("/"))
     assert found is not None
     return found
 
@@ -124,6 +127,32 @@ def test_targets_on_a_node_without_an_agent_are_not_called_scraped(tmp_path: Pat
     (lost,) = found.searches[0].unreached
     assert (lost.node, lost.targets, lost.names) == ("gpu-1", 2, ("Pod shop/b", "Pod shop/c"))
     assert f"{AGENT} covers 1 of 2 nodes; it is not on gpu-1 (has taint" in str(found.notes)
+
+
+@pytest.mark.parametrize("discovery", ["Kubernetes", "Operator"])
+@pytest.mark.parametrize("kind", ["PodMonitor", "ServiceMonitor"])
+def test_relabelings_are_done_to_what_agents_reach(
+    kind: str, discovery: str, tmp_path: Path
+) -> None:
+    """What is dropped is told apart from what is on a node without an agent."""
+    step = {"action": "drop", "sourceLabels": ["__meta_kubernetes_pod_name"], "regex": "b"}
+    monitor = deepcopy(POD_MONITOR if kind == "PodMonitor" else SERVICE_MONITOR)
+    ends = monitor["spec"]["podMetricsEndpoints" if kind == "PodMonitor" else "endpoints"]
+    ends[0]["relabelings"] = [step]
+    pods = [pod("a", "plain-1"), pod("b", "plain-1"), pod("c", "gpu-1")]
+    own = agent(daemonSet={"discovery": discovery})
+    behind = (
+        {"addresses": [f"10.0.0.{number}"], "targetRef": {"kind": "Pod", **each["metadata"]}}
+        for number, each in enumerate(pods)
+    )
+    more = [] if kind == "PodMonitor" else [SERVICE, slice_of(*behind)]
+    found = told(tmp_path, kind, *TWO, own, monitor, *pods, *more)
+    [search] = found.searches
+    assert found.headline == f"scraped by {AGENT}: 1 of 2 targets; no agent scrapes 1 target: {WHY}"
+    [end] = search.endpoints
+    assert (search.targets, [each.targets for each in end.dropped]) == (1, [1])
+    [example] = end.examples
+    assert Label(name="pod", value="a") in example.labels
 
 
 def test_with_a_toleration_all_is_well(tmp_path: Path) -> None:

@@ -32,6 +32,8 @@ from stoker.targets.objects import (
 from stoker.view.objects import FINISHED, PodGroup
 
 _RUNNING: Final = (PodCondition(type="Ready", status="True"),)
+# What each pod will have, and no manifest says.
+_HOST, _NODE, _UID, _ZONE = "<host>", "<node>", "<uid>", "<zone>"
 _MAKERS: Final = {"Deployment": "ReplicaSet", "CronJob": "Job"}
 
 
@@ -57,10 +59,10 @@ class Sample(Struct, frozen=True):
 def sample_of(group: PodGroup, number: int) -> Sample | None:
     """A pod of a group; None where it has none."""
     made_of = group.made_of
-    if isinstance(made_of, Pod):
-        return Sample(made_of) if made_of.status else _sample(group, made_of, group.name, number)
     if made_of is None or group.count == 0:
         return None
+    if isinstance(made_of, Pod):
+        return Sample(made_of) if made_of.status else _sample(group, made_of, group.name, number)
     name = f"{group.name}-0"
     owner = group.title.partition(" ")[0]
     reference = OwnerReference(
@@ -81,9 +83,19 @@ def sample_of(group: PodGroup, number: int) -> Sample | None:
 def _sample(group: PodGroup, pod: Pod, name: str, number: int) -> Sample:
     # Addresses for examples: no pod has one of them.
     address = f"192.0.{2 + number // 250}.{1 + number % 250}"
-    status = PodStatus(phase="Running", pod_ip=address, conditions=_RUNNING)
-    told = {} if isinstance(group.made_of, Pod) else {name: f"{group.name}-…"}
-    return Sample(replace(pod, status=status), group.count, {address: "<address>", **told})
+    status = PodStatus(phase="Running", pod_ip=address, host_ip=_HOST, conditions=_RUNNING)
+    told = {each: each for each in (_HOST, _UID, _ZONE)}
+    if not isinstance(group.made_of, Pod):
+        told[name] = f"{group.name}-…"
+    if not pod.node:
+        told[_NODE] = _NODE
+    pod = replace(
+        pod,
+        metadata=replace(pod.metadata, uid=_UID),
+        spec=replace(pod.spec, node_name=pod.node or _NODE),
+        status=status,
+    )
+    return Sample(pod, group.count, {address: "<address>", **told})
 
 
 # --- Endpoints ------------------------------------------------------------------------------------
@@ -100,6 +112,7 @@ def made_slices(service: Service, pods: Sequence[Pod]) -> Iterator[EndpointSlice
             conditions=EndpointConditions(ready=ready, serving=ready, terminating=False),
             target_ref=TargetRef(kind="Pod", namespace=pod.namespace, name=pod.name),
             node_name=pod.node or None,
+            zone=_ZONE if pod.metadata.uid == _UID else None,
         )
         yield EndpointSlice(
             metadata=replace(

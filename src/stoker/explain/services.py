@@ -260,11 +260,11 @@ def _from_slices(slices: Sequence[EndpointSlice], pods: Listing[PodGroup]) -> It
                 pod.ports if pod else None if unread else (),
                 len(endpoint.addresses or ()),
                 finished=pod is not None and pod.finished,
-                spot=_spot(endpoint, pod),
+                spot=spot_of_endpoint(endpoint, pod),
             )
 
 
-def _spot(endpoint: Endpoint, pod: PodGroup | None) -> Spot:
+def spot_of_endpoint(endpoint: Endpoint, pod: PodGroup | None) -> Spot:
     """Where the addresses of an endpoint are: on its own node, else on that of its pod."""
     addresses = endpoint.addresses or ()
     node = endpoint.node_name or ((pod.nodes or ("",))[0] if pod else "")

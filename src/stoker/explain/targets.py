@@ -36,7 +36,4 @@ def search_of(view: View, resource: Any, scraper: Scraper, reach: Reach | None) 
     search = _SEARCHES.get(type(resource))
     if search is None:
         return None
-    found = search(view, resource, scraper, reach)
-    if isinstance(resource, ServiceMonitor | PodMonitor):
-        return foreseen(view, resource, scraper, reach, found)
-    return found
+    return foreseen(view, resource, scraper, reach, search(view, resource, scraper, reach))

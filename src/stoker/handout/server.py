@@ -51,7 +51,7 @@ class PortionServer:
         self._keeper = keeper
         self._pods = PodLookup(client, agent_of)
         self._not_answered = Seldom(self._log.warn, "agents were not answered")
-        self._failed = Seldom(self._log.error, "a portion could not be told")
+        self._failed = Seldom(self._log.error, "a portion could not be sent")
 
     @property
     def refused(self) -> int:
