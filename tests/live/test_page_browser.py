@@ -365,8 +365,9 @@ def test_a_name_of_a_user_stays_text(page: Page) -> None:
     """Whoever gives out identities may choose any."""
     made = page.evaluate(
         "import('/js/overview.js').then(({ render }) => { const parts = render({ headline: '',"
-        " source: { kind: 'cluster', name: 'x' }, workloads: [], problems: [], namespaces: [],"
-        " resources: {}, changes: [], viewer: { user: '<img src=x>', whole: false } });"
+        " source: { kind: 'cluster', name: 'x' }, workloads: [], problems: [], misspelt: [],"
+        " namespaces: [], resources: {}, changes: [],"
+        " viewer: { user: '<img src=x>', whole: false } });"
         " return [parts[0].textContent, parts[0].querySelectorAll('img').length]; })"
     )
     assert "as <img src=x>; what you may not see" in made[0]
@@ -540,6 +541,15 @@ _NAMELESS = """
   .filter((each) => !(each.textContent.trim() || each.ariaLabel || each.labels?.length))
   .map((each) => each.outerHTML)
 """
+
+
+def test_no_word_of_a_tab_is_broken_on_a_telephone(page: Page, site: Served) -> None:
+    """They stand below each other instead."""
+    page.size(390, 844)
+    visit(page, site, "#/workload/Prometheus/monitoring/main")
+    broken = "(one) => one.offsetHeight > 2 * parseFloat(getComputedStyle(one).lineHeight)"
+    assert page.evaluate("document.querySelectorAll('.tabs a').length") > 2
+    assert page.evaluate(f"[...document.querySelectorAll('.tabs a')].some({broken})") is False
 
 
 def test_every_control_has_a_name_and_every_view_one_heading(page: Page) -> None:

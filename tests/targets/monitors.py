@@ -11,7 +11,9 @@ from msgspec import convert
 
 from stoker.api.monitors import PodMonitor, Probe, ServiceMonitor
 from stoker.api.prometheus import Prometheus, PrometheusAgent
+from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.select.assets import AssetsAtHand
+from stoker.select.choice import Monitor
 from stoker.select.workload import Scraper, scraper_of
 from stoker.settings import Capabilities
 from tests.equivalence import jobs_of
@@ -21,6 +23,7 @@ from tests.targets.relabelings import regex
 Block = dict[str, Any]
 Object = dict[str, Any]
 
+_GROUP: Final = "monitoring.coreos.com"
 _SELECTORS: Final[tuple[Object, ...]] = (
     {},
     {"matchLabels": {"app": "cart"}},
@@ -83,38 +86,92 @@ def _endpoint(random: Random) -> Object:
     return own
 
 
-def monitors(seed: int, namespaces: Sequence[str]) -> Iterator[ServiceMonitor | PodMonitor | Probe]:
+_STATIC: Final = ("https://a.example/x?y=1", "b.example:80", "c", "https://a.example/x?y=1")
+_ROLES: Final = ("Pod", "Endpoints", "EndpointSlice", "Ingress")
+
+
+def manifests(seed: int, namespaces: Sequence[str]) -> Iterator[Object]:
     """Some of each kind."""
     random = Random(seed)
     for number in range(4):
         role = random.choice(("Endpoints", "EndpointSlice"))
         spec = {**_shared(random, namespaces), "serviceDiscoveryRole": role}
         spec |= {"targetLabels": ["app"], "endpoints": [_endpoint(random), _endpoint(random)]}
-        yield convert(_resource(f"service-{seed}-{number}", namespaces[0], spec), ServiceMonitor)
+        yield _resource("ServiceMonitor", f"service-{seed}-{number}", namespaces[0], spec)
     for number in range(3):
         ends = [_endpoint(random), _endpoint(random)]
         for each in ends:
             if random.random() < 0.3:
                 each["portNumber"] = 8080
         spec = {**_shared(random, namespaces), "podMetricsEndpoints": ends}
-        yield convert(_resource(f"pod-{seed}-{number}", namespaces[0], spec), PodMonitor)
+        yield _resource("PodMonitor", f"pod-{seed}-{number}", namespaces[0], spec)
     ingress = {"namespaceSelector": {"matchNames": list(namespaces)}, "selector": {}}
     spec = {"prober": {"url": "prober:80"}, "targets": {"ingress": ingress}, "module": "http"}
-    yield convert(_resource(f"probe-{seed}", namespaces[0], spec), Probe)
+    yield _resource("Probe", f"probe-{seed}", namespaces[0], spec)
+    listed = {"static": list(_STATIC), "relabelingConfigs": _relabelings(random)}
+    spec = {"prober": {"url": "prober:80"}, "targets": {"staticConfig": listed}}
+    yield _resource("Probe", f"listed-{seed}", namespaces[0], spec)
+    for number, role in enumerate(_ROLES):
+        spec = {"kubernetesSDConfigs": [_discovery(random, role, namespaces)]}
+        spec |= _with_steps(random)
+        if random.random() < 0.5:
+            spec["jobName"] = "named"
+        yield _resource("ScrapeConfig", f"config-{seed}-{number}", namespaces[0], spec)
+    spec = {"staticConfigs": [{"targets": ["x:1", "y"], "labels": {"tier": "1"}}]}
+    spec |= _with_steps(random)
+    yield _resource("ScrapeConfig", f"listed-{seed}", namespaces[0], spec)
 
 
-def _resource(name: str, namespace: str, spec: Object) -> Object:
-    return {"metadata": {"name": name, "namespace": namespace}, "spec": spec}
+def _with_steps(random: Random) -> Object:
+    """Steps of a ScrapeConfig, where there must be some or none."""
+    steps = _relabelings(random)
+    return {"relabelings": steps} if steps else {}
+
+
+def _discovery(random: Random, role: str, namespaces: Sequence[str]) -> Object:
+    found: Object = {"role": role, "namespaces": {"names": list(namespaces)}}
+    if random.random() < 0.5:
+        found["selectors"] = [{"role": role, "label": random.choice(("app=cart", "tier"))}]
+    if role != "Ingress" and random.random() < 0.5:
+        found["attachMetadata"] = {"node": True}
+    return found
+
+
+def _resource(kind: str, name: str, namespace: str, spec: Object) -> Object:
+    version = "v1alpha1" if kind == "ScrapeConfig" else "v1"
+    metadata = {"name": name, "namespace": namespace}
+    return {"apiVersion": f"{_GROUP}/{version}", "kind": kind, "metadata": metadata, "spec": spec}
+
+
+_MODELS: Final[dict[str, type[Monitor]]] = {
+    each.__name__: each for each in (ServiceMonitor, PodMonitor, Probe, ScrapeConfig)
+}
+
+
+def monitors(seed: int, namespaces: Sequence[str]) -> Iterator[Monitor]:
+    """The same as resources."""
+    for each in manifests(seed, namespaces):
+        yield convert(each, _MODELS[each["kind"]])
+
+
+def workloads(namespace: str = "monitoring") -> dict[str, Object]:
+    """A server, and an agent on every node; each takes whatever there is beside it."""
+    selectors: Object = {"serviceMonitorSelector": {}, "podMonitorSelector": {}}
+    everywhere: Object = {"mode": "DaemonSet", "tolerations": [{"operator": "Exists"}]}
+    server = _resource(
+        "Prometheus", "main", namespace,
+        {"probeSelector": {}, "scrapeConfigSelector": {}, **selectors},
+    )  # fmt: skip
+    agent = _resource("PrometheusAgent", "nodes", namespace, {**everywhere, **selectors})
+    return {"server": server, "agent": agent | {"apiVersion": f"{_GROUP}/v1alpha1"}}
 
 
 def scrapers() -> dict[str, Scraper]:
-    """A server, and an agent on every node."""
-    known = {"metadata": {"name": "main", "namespace": "monitoring"}}
+    """The same as they are known to the generator."""
+    models = {"server": Prometheus, "agent": PrometheusAgent}
     return {
-        "server": scraper_of(convert({**known, "spec": {}}, Prometheus), Capabilities()),
-        "agent": scraper_of(
-            convert({**known, "spec": {"mode": "DaemonSet"}}, PrometheusAgent), Capabilities()
-        ),
+        who: scraper_of(convert(each, models[who]), Capabilities())
+        for who, each in workloads().items()
     }
 
 
@@ -126,7 +183,7 @@ def blocks(
         for node in nodes if scraper.daemon_set else ("",):
             for monitor in monitors(seed, namespaces):
                 for block in jobs_of(monitor, scraper, AssetsAtHand({})):
-                    if scraper.daemon_set and isinstance(monitor, Probe):
+                    if scraper.daemon_set and isinstance(monitor, Probe | ScrapeConfig):
                         continue
                     name = f"{who}/{node}/{block['job_name']}"
                     known = {"NODE_NAME": node, "SHARD": "0"}
@@ -138,6 +195,8 @@ def blocks(
 
 def _by_its_node_alone(job: Block) -> Block | None:
     """A job without the selector of its pods, which leaves the choice to that of their node."""
+    if "kubernetes_sd_configs" not in job:
+        return None
     [discovery] = job["kubernetes_sd_configs"]
     selectors = discovery.get("selectors", [])
     of_nodes = [each for each in selectors if each["role"] == "node"]

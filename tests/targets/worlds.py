@@ -280,19 +280,20 @@ def world_of(api: Api) -> TargetSources:
     )
 
 
-def furnish(place: Place, nodes: Sequence[str], seed: int) -> None:
-    """Fill a namespace."""
+def furnish(place: Place, nodes: Sequence[str], seed: int, *, by_hand: bool = True) -> None:
+    """Fill a namespace; with or without endpoints that somebody wrote by hand."""
     random = Random(seed)
     for pod, status in pods(random, nodes, 8):
         place.put(pod)
         if status is not None:
             named = {"name": pod["metadata"]["name"]}
             place.put_status(pod | {"metadata": named}, "nobody", **status)
-    place.put(
-        *services(random, 4),
-        *slices(random, place.namespace, nodes, 5),
-        *endpoints(random, place.namespace, nodes),
-    )
+    place.put(*services(random, 4))
+    if by_hand:
+        place.put(
+            *slices(random, place.namespace, nodes, 5),
+            *endpoints(random, place.namespace, nodes),
+        )
     for each in ingresses(random, 3):
         path = f"/apis/networking.k8s.io/v1/namespaces/{place.namespace}/ingresses"
         place.cluster.api.request("POST", path, each)

@@ -155,6 +155,29 @@ def test_the_overview_tells_every_workload_and_counts_resources(folder: Path) ->
     asked(folder, question)
 
 
+def test_the_overview_names_fields_that_do_not_exist(folder: Path) -> None:
+    """With the file and the line of the field; the first sentence counts the objects."""
+    text = yaml.safe_dump(service_monitor("misspelt"))
+    (folder / "misspelt.yaml").write_text(f"{text}  selektor: {{}}\n")
+    line = text.count("\n") + 1
+
+    async def question(ask: Ask) -> None:
+        found = await ask("/api/overview")
+        assert found["state"] == "problem"
+        assert found["headline"].endswith("; 1 object has fields that do not exist")
+        assert found["misspelt"] == [
+            {
+                "kind": "ServiceMonitor",
+                "namespace": "shop",
+                "name": "misspelt",
+                "fields": ["spec.selektor"],
+                "place": f"misspelt.yaml:{line}",
+            }
+        ]
+
+    asked(folder, question)
+
+
 def test_resources_are_found_by_words_kind_state_and_workload(folder: Path) -> None:
     """All words must occur in kind, namespace, name or values of labels; filters add up."""
 

@@ -136,6 +136,19 @@ def test_nothing_is_said_of_what_is_gone(told: Told) -> None:
     assert words(told.judged({cart: verdict("is wrong", uid="4")})) == [REJECTED]
 
 
+def test_nobody_silences_what_is_said_of_others(told: Told) -> None:
+    """The first lines of each namespace are written whatever was written of another, to a limit."""
+    told.judged(many(1000, "is wrong"))
+    others = [Ref("ServiceMonitor", "other", f"m{number:02}") for number in range(12)]
+    lines = told.judged(dict.fromkeys(others, verdict("is wrong")))
+    assert [each["resource"] for each in lines] == [str(each) for each in others[:10]]
+    spaces = [Ref("ServiceMonitor", f"n{number:04}", "m") for number in range(2000)]
+    assert len(told.judged(dict.fromkeys(spaces, verdict("is wrong")))) == 1000 - 110
+    told.minute_over()
+    (line,) = told.lines()
+    assert (line["msg"], line["rejected"]) == (MORE, 2 + 2000 - 890)
+
+
 def test_many_at_once_are_a_hundred_lines_and_one(told: Told) -> None:
     """Then one at the end of the minute, if there were more; other workloads have their own."""
     *lines, last = told.judged(many(1000, "is wrong"))

@@ -46,6 +46,7 @@ class _State(Struct, frozen=True):
     desk: Desk
     problems: tuple[UnusableObject, ...]
     places: Mapping[Ref, Place]
+    misspelt: Mapping[Ref, str]
     objects: tuple[Workload | Resource, ...]
 
 
@@ -94,7 +95,9 @@ class DirectoryPages(Answering):
         world, problems = self._folder.world()
         desk = desk_of(world, self._settings, revision)
         objects = (*world.workloads, *world.resources)
-        return _State(desk, problems, world.places, objects)
+        dropped = ((ref, paths[0]) for ref, paths in world.dropped.items())
+        misspelt = {ref: self._folder.told(world.places[ref], path) for ref, path in dropped}
+        return _State(desk, problems, world.places, misspelt, objects)
 
     # --- Answers ----------------------------------------------------------------------------------
 
@@ -109,8 +112,10 @@ class DirectoryPages(Answering):
     def _problems(self) -> Iterable[UnusableObject]:
         return self._state.problems if self._state else ()
 
-    def _place(self, _desk: Desk, ref: Ref) -> str:
+    def _place(self, _desk: Desk, ref: Ref, path: str = "") -> str:
         found = self._state.places.get(ref) if self._state else None
+        if path and self._state:
+            return self._state.misspelt.get(ref, "")
         return self._folder.told(found) if found else ""
 
     async def _stored(self, _desk: Desk, ref: Ref) -> Stored | None:

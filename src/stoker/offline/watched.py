@@ -83,9 +83,10 @@ class Folder:
         ]
         return whole, tuple(problems)
 
-    def told(self, place: Place) -> str:
-        """Where an object is written, as people read it."""
-        return f"{_readable(os.path.relpath(place.source, self._base))}:{place.line}"
+    def told(self, place: Place, path: str = "") -> str:
+        """Where an object is written, or a field of it, as people read it."""
+        line = Lines().line(place, path) if path else place.line
+        return f"{_readable(os.path.relpath(place.source, self._base))}:{line}"
 
     def stored(self, ref: Ref, place: Place | None, refused: str) -> Stored | None:
         """The manifest of an object as it is written now; None if it is gone.

@@ -3,6 +3,7 @@
 Each is said once for as long as it stays true, also where leadership is lost and comes back. Of a
 workload only so many lines are written in a minute, then one that says how many more there were:
 whoever writes a thousand bad monitors, or one that is good and bad in turn, does not fill the log.
+Nor does that silence others: the first lines of each namespace are written all the same.
 """
 
 from collections.abc import Callable, Mapping, Set
@@ -21,6 +22,8 @@ USED_AGAIN: Final = "a resource is used again"
 MORE: Final = "more resources are rejected, or used again: stoker status lists what is rejected"
 
 _MOST_LINES: Final = 100
+_OF_EACH_NAMESPACE: Final = 10
+_MOST_OF_ALL: Final = 1000
 _MINUTE: Final = 60.0
 
 
@@ -38,6 +41,17 @@ class _Minute(Struct):
     rejected: int = 0
     used_again: int = 0
     is_summed_up: bool = False
+    of_namespaces: dict[str, int] = {}
+
+    def takes(self, namespace: str) -> bool:
+        """Whether one more line may be written about what is in a namespace; then it is counted."""
+        own = self.of_namespaces.get(namespace, 0)
+        few = own < _OF_EACH_NAMESPACE and self.lines < _MOST_OF_ALL
+        if self.lines >= _MOST_LINES and not few:
+            return False
+        self.lines += 1
+        self.of_namespaces[namespace] = own + 1
+        return True
 
 
 class Rejections:
@@ -98,8 +112,7 @@ class Rejections:
             # What was rejected was another of that name.
             return
         minute = self._minute(workload)
-        if minute.lines < _MOST_LINES:
-            minute.lines += 1
+        if minute.takes(resource.namespace):
             self._write(workload, resource, verdict)
         elif verdict.accepted:
             minute.used_again += 1

@@ -77,8 +77,8 @@ class Answering(ABC):
     async def _stored(self, desk: Desk, ref: Ref) -> Stored | None:
         """An object as it is kept; None if it is gone."""
 
-    def _place(self, _desk: Desk, _ref: Ref) -> str:
-        """Where an object is written; empty where that is not known."""
+    def _place(self, _desk: Desk, _ref: Ref, _path: str = "") -> str:
+        """Where an object, or a field of it, is written; empty where that is not known."""
         return ""
 
     async def _failing(self, _desk: Desk, _found: Resource) -> Iterable[FailingTarget]:
@@ -115,7 +115,7 @@ class Answering(ABC):
         """Everything at a glance."""
         desk = await self._desk()
         rows, problems = tuple(await self._rows(desk)), self._unusable(desk)
-        misspelt = tuple(desk.misspelt(lambda ref: self._place(desk, ref)))
+        misspelt = tuple(desk.misspelt(lambda ref, path: self._place(desk, ref, path)))
         state, headline = wellness_of(rows, desk.index.totals, len(problems), len(misspelt))
         return Overview(
             source=self._origin(desk),

@@ -95,15 +95,17 @@ class Desk(Struct, frozen=True, kw_only=True):
         )
         return bounded(explained_plan(self.view, found, self._tally(judged)))
 
-    def misspelt(self, place: Callable[[Ref], str] = lambda _: "") -> Iterator[MisspeltObject]:
-        """Objects with fields that do not exist; `place` says where one is written."""
+    def misspelt(
+        self, place: Callable[[Ref, str], str] = lambda _ref, _path: ""
+    ) -> Iterator[MisspeltObject]:
+        """Objects with fields that do not exist; `place` says where such a field is written."""
         for ref, paths in sorted(self.view.dropped.items(), key=lambda each: by_path(each[0])):
             yield MisspeltObject(
                 kind=ref.kind,
                 namespace=ref.namespace,
                 name=ref.name,
                 fields=paths,
-                place=place(ref),
+                place=place(ref, paths[0]),
             )
 
     def layout(self, judged: Judged, assets: Assets) -> Layout:

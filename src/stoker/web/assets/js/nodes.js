@@ -12,7 +12,7 @@ export function render({ agent, nodes, adrift, unknown }) {
   const bare = nodes.filter((each) => each.whyNot);
   const lost = bare.reduce((sum, each) => sum + (each.targets ?? 0), 0);
   return section("nodes", "Nodes",
-    h("p", { class: "sum" }, h("strong", {}, covered(nodes, bare)), `; ${scraped(lost, adrift)}`),
+    h("p", { class: "sum" }, h("strong", {}, covered(nodes, bare)), `; ${scraped(nodes, lost, adrift)}`),
     unknown && h("p", { class: "banner" }, "Not everything is known: ", prose(unknown)),
     h("ul", { class: "tiles" }, nodes.slice(0, SHOWN).map(tile)),
     more(nodes.length, SHOWN, "; the table has them"),
@@ -23,8 +23,11 @@ function covered(nodes, bare) {
   return `It covers ${count(nodes.length - bare.length)} of ${counted(nodes.length, "node")}`;
 }
 
-function scraped(lost, adrift) {
-  if (!lost && !adrift) return "every target that is on a node has an agent beside it";
+function scraped(nodes, lost, adrift) {
+  if (!lost && !adrift) {
+    return nodes.every(({ targets }) => targets === 0)
+      ? "no target is on any of them" : "every target that is on a node has an agent beside it";
+  }
   const parts = [];
   if (lost) parts.push(`${counted(lost, "target")} on nodes without an agent`);
   if (adrift) parts.push(`${counted(adrift, "target")} on no node at all`);

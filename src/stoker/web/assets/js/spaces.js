@@ -31,6 +31,9 @@ function tile(each) {
       h("span", { class: "aside" }, told(each))));
 }
 
+// Words that read oddly behind a number.
+const NUMBERED = { "no targets": "without targets" };
+
 function words(word) {
   return { problem: "workload to look at", unusable: "cannot be used" }[word] ?? word;
 }
@@ -40,7 +43,7 @@ function told({ resources, workloads, troubled, unusable }) {
   const parts = [counted(resources.total, "resource")];
   if (unusable) parts.push(`${count(unusable)} unusable`);
   for (const [member, word] of STATES) {
-    if (member !== "used" && resources[member]) parts.push(`${count(resources[member])} ${word}`);
+    if (member !== "used" && resources[member]) parts.push(`${count(resources[member])} ${NUMBERED[word] ?? word}`);
   }
   if (workloads) parts.push(`${counted(workloads, "workload")}${troubled ? `, ${troubled} to look at` : ""}`);
   return parts.join(" · ");
