@@ -25,6 +25,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stoker.cli.busy import JUDGING, READING, busy
 from stoker.cli.options import JSON, folder_argument, path_arguments
 from stoker.cli.terminal import failed, harmless, print_utf8
 from stoker.cli.values import print_list
@@ -65,9 +66,9 @@ def run(options: argparse.Namespace) -> int:
     from stoker.offline.manifests import read
 
     try:
-        made = conversion(
-            read(options.paths, exclude=options.exclude), options.workload, options.to
-        )
+        with busy(_NAME, READING) as work:
+            readings = work.counted(read(options.paths, exclude=options.exclude), JUDGING)
+            made = conversion(readings, options.workload, options.to)
         _put_out(made.objects, options)
     except (StokerError, OSError) as error:
         return failed(_NAME, error)

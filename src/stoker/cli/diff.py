@@ -27,6 +27,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from stoker.cli.access import access_arguments, access_to_read
+from stoker.cli.busy import ASKING, JUDGING, READING, Busy, busy
 from stoker.cli.options import (
     JSON,
     TEXT,
@@ -87,20 +88,21 @@ def run(options: argparse.Namespace) -> int:
         settings = flag_settings([*options.flag, *consolidating])
         if options.old:
             namespace = options.namespace or _DEFAULT_NAMESPACE
-            old, world = (
-                _read(paths, options.exclude, namespace) for paths in (options.old, options.paths)
-            )
+            with busy(_NAME, READING) as work:
+                old, world = (
+                    _read(paths, options.exclude, namespace, work)
+                    for paths in (options.old, options.paths)
+                )
+                found = _between(old, world, settings)
             for fault in _faults(old):
                 failed(_NAME, f"left out of what is compared with: {fault}")
-            found = _between(old, world, settings)
         else:
             access = access_to_read(options.kubeconfig, options.context)
-            world = _read(
-                options.paths,
-                options.exclude,
-                options.namespace or access.namespace or _DEFAULT_NAMESPACE,
-            )
-            found = _in_cluster(access, settings, world)
+            namespace = options.namespace or access.namespace or _DEFAULT_NAMESPACE
+            with busy(_NAME, READING) as work:
+                world = _read(options.paths, options.exclude, namespace, work)
+            with busy(_NAME, ASKING):
+                found = _in_cluster(access, settings, world)
     except StokerError as error:
         return failed(_NAME, _advice(str(error), options))
     faults = _faults(world)
@@ -123,11 +125,12 @@ def _advice(reason: str, options: argparse.Namespace) -> str:
 # --- Manifests ------------------------------------------------------------------------------------
 
 
-def _read(paths: "Sequence[str]", exclude: "Sequence[str]", namespace: str) -> "World":
+def _read(paths: "Sequence[str]", exclude: "Sequence[str]", namespace: str, work: Busy) -> "World":
     from stoker.offline.manifests import read
     from stoker.offline.world import world_of
 
-    return world_of(_placed(read(paths, exclude=exclude), namespace))
+    readings = work.counted(read(paths, exclude=exclude), JUDGING)
+    return world_of(_placed(readings, namespace))
 
 
 def _placed(readings: "Iterable[Document]", namespace: str) -> "Iterable[Document]":

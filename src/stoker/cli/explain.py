@@ -27,6 +27,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from stoker.cli.access import access_arguments, access_to_read
+from stoker.cli.busy import ASKING, JUDGING, READING, busy
 from stoker.cli.options import (
     JSON,
     TEXT,
@@ -108,10 +109,13 @@ def _found(
         from stoker.offline.manifests import read
         from stoker.offline.world import world_of
 
-        world = world_of(read(options.paths, exclude=options.exclude))
-        return _in_directory(world, settings, kind, namespace or _DEFAULT_NAMESPACE, name)
+        with busy(_NAME, READING) as work:
+            readings = read(options.paths, exclude=options.exclude)
+            world = world_of(work.counted(readings, JUDGING))
+            return _in_directory(world, settings, kind, namespace or _DEFAULT_NAMESPACE, name)
     access = access_to_read(options.kubeconfig, options.context)
-    return _in_cluster(access, settings, kind, namespace, name)
+    with busy(_NAME, ASKING):
+        return _in_cluster(access, settings, kind, namespace, name)
 
 
 # --- Manifests ------------------------------------------------------------------------------------

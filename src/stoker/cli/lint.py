@@ -32,6 +32,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from stoker.cli.busy import JUDGING, READING, busy
 from stoker.cli.options import (
     JSON,
     TEXT,
@@ -89,7 +90,9 @@ def run(options: argparse.Namespace) -> int:
         rules = _rules(options)
     except (StokerError, ValueError) as error:
         return failed("lint", error)
-    entries, tally = linted(read(options.paths, exclude=options.exclude), rules)
+    with busy("lint", READING) as work:
+        readings = read(options.paths, exclude=options.exclude)
+        entries, tally = linted(work.counted(readings, JUDGING), rules)
     _report(entries, options.output)
     if not tally.files:
         return failed("lint", f"no manifest found in {', '.join(options.paths)}")

@@ -23,6 +23,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
+from stoker.cli.busy import ASKING, READING, busy
 from stoker.cli.options import JSON, YAML, exclude_argument, output_argument
 from stoker.cli.terminal import failed, harmless
 from stoker.cli.values import print_value
@@ -91,10 +92,11 @@ def run(options: argparse.Namespace) -> int:
     if options.to != "DaemonSet" and (options.discovery or options.targets_without_agent):
         return failed(_NAME, "--discovery and --targets-without-agent are for --to DaemonSet")
     try:
-        readings, names = _given(options, names)
+        with busy(_NAME, ASKING if _asks_cluster(options) else READING):
+            readings, names = _given(options, names)
+            world = world_of(readings)
     except StokerError as error:
         return failed(_NAME, error)
-    world = world_of(readings)
     agents = [each for each in readings if not isinstance(each, Unreadable) and _is_agent(each)]
     meant = [each for each in agents if _is_meant(each, names)]
     unknown = _strangers(world, meant)

@@ -27,6 +27,7 @@ import argparse
 from typing import TYPE_CHECKING, Final
 
 from stoker.cli.access import access_arguments, access_to_read
+from stoker.cli.busy import ASKING, busy
 from stoker.cli.options import JSON, TEXT, YAML, flag_arguments, output_argument
 from stoker.cli.terminal import failed
 
@@ -112,7 +113,8 @@ async def _reported(
     from stoker.cli.takeover_text import printed
     from stoker.cluster.takeover.report import takeover_report
 
-    found = await takeover_report(client, flags.settings, peer.account if peer else "")
+    with busy(_NAME, ASKING):
+        found = await takeover_report(client, flags.settings, peer.account if peer else "")
     printed(peer, flags, found, form)
     return _exit_status(flags, found)
 

@@ -33,6 +33,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stoker.cli.busy import JUDGING, READING, busy
 from stoker.cli.options import (
     JSON,
     flag_arguments,
@@ -92,9 +93,11 @@ def run(options: argparse.Namespace) -> int:
     try:
         consolidating = ["consolidate-monitors"] if options.consolidate_monitors else []
         settings = _settings([*options.flag, *consolidating])
-        world = world_of(read(options.paths, exclude=options.exclude))
-        chosen = [each for each in world.workloads if _is_meant(each.metadata, options.workload)]
-        made = (decided if options.config_only else rendered)(world, chosen, settings)
+        with busy(_NAME, READING) as work:
+            readings = read(options.paths, exclude=options.exclude)
+            world = world_of(work.counted(readings, JUDGING))
+            chosen = [one for one in world.workloads if _is_meant(one.metadata, options.workload)]
+            made = (decided if options.config_only else rendered)(world, chosen, settings)
         if made:
             _put_out(made, options)
     except (StokerError, OSError) as error:

@@ -21,6 +21,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
+from stoker.cli.busy import READING, busy
 from stoker.cli.options import flag_arguments, flag_settings
 from stoker.cli.terminal import failed, harmless
 
@@ -103,6 +104,8 @@ async def _serve(
     if options.open:
         await asyncio.to_thread(webbrowser.open, server.url)
     try:
+        with busy(_NAME, READING):
+            await pages.first_look(reading)
         await reading
     except asyncio.CancelledError:
         pass

@@ -29,6 +29,7 @@ import argparse
 from typing import TYPE_CHECKING, Final
 
 from stoker.cli.access import access_arguments, access_to_read
+from stoker.cli.busy import ASKING, READING, busy
 from stoker.cli.options import (
     JSON,
     TEXT,
@@ -78,7 +79,8 @@ def run(options: argparse.Namespace) -> int:
         return failed(_NAME, "-A and -n NS: name one of them")
     try:
         look = _look(options, flag_settings(options.flag, judging=True))
-        found = look()
+        with busy(_NAME, READING if options.paths else ASKING):
+            found = look()
         printed(found, options.output)
         if options.watch:
             _watch(look, found, options)

@@ -76,6 +76,14 @@ class DirectoryPages(Answering):
                 took = 0.0
             await asyncio.sleep(max(_LOOK_SECONDS, _SHARE * took))
 
+    async def first_look(self, running: "asyncio.Future[None]") -> None:
+        """Wait until everything was read for the first time, or `run` ended."""
+        ready = asyncio.ensure_future(self._ready.wait())
+        try:
+            await asyncio.wait((ready, running), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            ready.cancel()
+
     async def _take_up(self) -> None:
         """Decide anew; a fault of ours leaves what was there."""
         before = self._state
