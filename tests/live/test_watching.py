@@ -7,20 +7,29 @@ running operators, which a real Prometheus scrapes with the installed rules, onl
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 import subprocess
+import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, NamedTuple, Self
-from urllib.request import urlopen
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import pytest
 import yaml
 
 from tests.builders import prometheus, service_monitor
-from tests.live.operating import Running, World
+from tests.live.faults import Gateway, Wire, failing
+from tests.live.operating import PROGRAM, Running, World
+from tests.unit.test_webhook import RULES, admission
+from tests.unit.test_webhook import rule as alerting_rule
 from tools.build import binaries
 from tools.ports import held_port
 from tools.waiting import DEADLINE, until
@@ -31,6 +40,7 @@ ROOT = Path(__file__).parents[2]
 SPEC = yaml.safe_load((ROOT / "deploy/base/prometheusrule.yaml").read_text())["spec"]
 ALERTS = {rule["alert"] for group in SPEC["groups"] for rule in group["rules"] if "alert" in rule}
 
+JSON = "application/json"
 ALONE = "--leader-election=false"
 P = "prometheus_operator_"
 POD = 'namespace="stoker", job="stoker-operator", pod="a", instance="a"'
@@ -264,12 +274,16 @@ class Watcher:
 
     def scrape(self, **operators: Running) -> None:
         """Scrape these operators and no others."""
+        self.scrape_ports(**{name: operator.port for name, operator in operators.items()})
+
+    def scrape_ports(self, **ports: int) -> None:
+        """Scrape what serves here."""
         groups = [
             {
-                "targets": [f"127.0.0.1:{operator.port}"],
+                "targets": [f"127.0.0.1:{port}"],
                 "labels": {"namespace": "stoker", "pod": name},
             }
-            for name, operator in operators.items()
+            for name, port in ports.items()
         ]
         scratch = self._targets.with_suffix(".new")
         scratch.write_text(json.dumps(groups))
@@ -389,3 +403,101 @@ def test_missing_rights_are_told(world: World, tmp_path: Path, verbs: tuple[str,
     ):
         watcher.scrape(a=operator)
         watcher.until_firing("PrometheusOperatorListErrors", "PrometheusOperatorNotReady")
+
+
+def test_missing_rights_to_write_are_told(world: World, tmp_path: Path) -> None:
+    """Who may see everything and write nothing reconciles nothing, and reports nothing."""
+    world.put(prometheus("main"), service_monitor("cart"))
+    config = limited(world, "get", "list", "watch")
+    flags = (f"--namespaces={world.namespace}", ALONE)
+    with (
+        Watcher(tmp_path) as watcher,
+        Running.start(world.cluster, *flags, kubeconfig=config, ready=False) as operator,
+    ):
+        watcher.scrape(a=operator)
+        watcher.until_firing("PrometheusOperatorReconcileErrors", "PrometheusOperatorSyncFailed")
+        watcher.until_firing("PrometheusOperatorStatusUpdateErrors")
+
+
+def test_trouble_with_the_api_server_is_told(world: World, tmp_path: Path) -> None:
+    """Requests that it fails, watches among them; and a watch that says nothing."""
+    world.put(prometheus("main"), service_monitor("cart"))
+    flags = (f"--namespaces={world.namespace}", ALONE)
+    with (
+        Watcher(tmp_path) as watcher,
+        Gateway(world.cluster) as gateway,
+        Wire(world.cluster, gateway.url) as wire,
+        Running.start(world.cluster, *flags, kubeconfig=wire.kubeconfig) as operator,
+    ):
+        watcher.scrape(a=operator)
+        world.settled("prometheus", "main")
+        watcher.until_quiet(*ALERTS)
+        gateway.fault = failing(1.0)
+        wire.cut()
+        watcher.until_firing("StokerApiErrors")
+        watcher.until_firing("PrometheusOperatorWatchErrors")
+        gateway.fault = lambda _request: None
+        watcher.until_quiet(*ALERTS)
+        gateway.held = frozenset({"servicemonitors"})
+        watcher.until_firing("StokerBlind")
+        gateway.held = frozenset()
+        watcher.until_quiet("StokerBlind")
+
+
+def test_changes_without_end_are_told(world: World, tmp_path: Path) -> None:
+    """Somebody who changes a workload again and again keeps the operator busy."""
+    world.put(prometheus("main"))
+    flags = (f"--namespaces={world.namespace}", ALONE)
+    with Watcher(tmp_path) as watcher, Running.start(world.cluster, *flags) as operator:
+        watcher.scrape(a=operator)
+        world.settled("prometheus", "main")
+        watcher.until_quiet(*ALERTS)
+
+        def busy() -> bool:
+            for number in range(10):
+                world.put(prometheus("main", retention=f"{time.monotonic_ns() % 10**6}{number}h"))
+            return "StokerBusy" in watcher.firing()
+
+        until("StokerBusy to fire", busy)
+        watcher.until_quiet("StokerBusy")
+
+
+def test_a_webhook_that_does_not_answer_is_told(tmp_path: Path) -> None:
+    """What it takes too long for it fails, and says so."""
+    review = json.dumps(admission(alerting_rule(annotations={"a": "x" * 40_000}))).encode()
+    port = held_port()
+    flags = [f"--web.listen-address=127.0.0.1:{port}", "--web.enable-tls=false"]
+    log = tmp_path / "webhook.log"
+    with log.open("w") as output:
+        webhook = subprocess.Popen([*PROGRAM, "webhook", *flags], stdout=output, stderr=output)
+
+    def answered() -> int:
+        asked = Request(f"http://127.0.0.1:{port}{RULES}", review, {"Content-Type": JSON})
+        try:
+            with urlopen(asked, timeout=60) as answer:
+                return int(answer.status)
+        except HTTPError as error:
+            return error.code
+
+    try:
+        with Watcher(tmp_path) as watcher:
+            until("the webhook to answer", lambda: answered() == HTTPStatus.OK)
+            watcher.scrape_ports(a=port)
+            [worker] = children(webhook.pid)
+            os.kill(worker, signal.SIGSTOP)
+            with ThreadPoolExecutor(16) as several:
+                asked = [several.submit(answered) for _ in range(16)]
+                watcher.until_firing("StokerWebhookErrors", "StokerWebhookOverloaded")
+                os.kill(worker, signal.SIGCONT)
+            assert HTTPStatus.SERVICE_UNAVAILABLE in {each.result() for each in asked}
+            until("the webhook to answer", lambda: answered() == HTTPStatus.OK)
+            watcher.until_quiet("StokerWebhookErrors", "StokerWebhookOverloaded")
+    finally:
+        webhook.kill()
+        webhook.wait()
+
+
+def children(pid: int) -> list[int]:
+    """The processes that a process has started."""
+    text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return [int(each) for each in text.split()]
