@@ -99,7 +99,12 @@ class Desk(Struct, frozen=True, kw_only=True):
         self, place: Callable[[Ref, str], str] = lambda _ref, _path: ""
     ) -> Iterator[MisspeltObject]:
         """Objects with fields that do not exist; `place` says where such a field is written."""
-        for ref, paths in sorted(self.view.dropped.items(), key=lambda each: by_path(each[0])):
+        found = (
+            one
+            for one in self.view.dropped.items()
+            if self.sight.is_whole or self.sight.covers(one[0])
+        )
+        for ref, paths in sorted(found, key=lambda each: by_path(each[0])):
             yield MisspeltObject(
                 kind=ref.kind,
                 namespace=ref.namespace,
