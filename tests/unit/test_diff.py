@@ -194,6 +194,15 @@ def test_what_is_not_among_the_manifests_is_unknown(diff: Diff) -> None:
     assert "accepted" not in first
 
 
+def test_of_a_workload_that_cannot_be_judged_nothing_is_claimed(diff: Diff) -> None:
+    """Neither that its pods stay nor that nothing is written: its own Secret may be elsewhere."""
+    own = {"additionalScrapeConfigs": {"name": "elsewhere", "key": "jobs.yaml"}}
+    _, first, *_, last = diff([prometheus()], [prometheus(**own)])
+    assert ": whether pods roll is not known; what is written is not known: " in first
+    assert "pods stay" not in first
+    assert last.endswith("no pods roll, as far as is known")
+
+
 def test_rule_files_are_compared_as_texts(diff: Diff) -> None:
     """Line by line, not as one string."""
 

@@ -63,7 +63,8 @@ def _outcome(found: Comparison) -> str:
     count = len([each for each in found.changes if not each.is_nothing])
     rolled = len([each for each in found.changes if each.pods is Pods.ROLL])
     workloads = f"{count} workloads change" if count > 1 else f"{count or 'no'} workload changes"
-    return f"{workloads}; {f'pods of {rolled} roll' if rolled else 'no pods roll'}"
+    doubt = ", as far as is known" if any(e.pods is Pods.UNKNOWN for e in found.changes) else ""
+    return f"{workloads}; {f'pods of {rolled} roll' if rolled else 'no pods roll'}{doubt}"
 
 
 def _files(change: Change) -> Iterator[FileDiff]:

@@ -32,6 +32,7 @@ class Pods(StrEnum):
     ROLL = "roll"
     START = "start"
     END = "end"
+    UNKNOWN = "unknown"
 
 
 class Change(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -102,7 +103,7 @@ def change_of(
     action = Action.NEW if before is None else Action.GONE if after is None else Action.CHANGED
     return Change(
         workload=title,
-        pods=_pods(objects),
+        pods=Pods.UNKNOWN if after and after.is_unclear else _pods(objects),
         objects=objects,
         discovery="" if blocked or action is not Action.CHANGED else discovery(before, after),
         blocked=blocked if not before or blocked != before.blocked else "",
@@ -204,6 +205,7 @@ _PODS = {
     Pods.ROLL: "pods roll",
     Pods.START: "pods start",
     Pods.END: "pods end",
+    Pods.UNKNOWN: "whether pods roll is not known",
 }
 
 

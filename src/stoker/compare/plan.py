@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from stoker.api.core import Object
 from stoker.api.scrapeconfig.v1alpha1 import ScrapeConfig
 from stoker.compare.shown import shown_text
+from stoker.errors import UnknownError
 from stoker.plan import Existing, Plan, plan, stand_ins_of_plan
 from stoker.plan.existing import NOTHING
 from stoker.ref import Ref, ref_of
@@ -45,10 +46,17 @@ class Planned(Struct, frozen=True, kw_only=True):
     @property
     def blocked(self) -> str:
         """Why nothing is written, whatever would be right."""
+        if self.is_unclear:
+            return f"what is written is not known: {self.problem}"
         if self.problem:
             return f"nothing is written: {self.problem}"
         paused = self.workload.spec.paused
         return "paused: nothing is written until spec.paused is unset" if paused else ""
+
+    @property
+    def is_unclear(self) -> bool:
+        """Whether what becomes of it hangs on something that is not there to be read."""
+        return isinstance(self.plan.unmade, UnknownError)
 
     @property
     def members(self) -> frozenset[Ref]:
