@@ -87,6 +87,11 @@ def _manifests(given: dict[str, Any]) -> Iterator[Object]:
         yield {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
     for each in given["resources"]:
         yield each | {"metadata": each["metadata"] | {"uid": _UID}}
+        own = each["kind"] == "Alertmanager" and each["spec"].get("configSecret")
+        if own and own not in given["secretsAndConfigMaps"]:
+            # There is none: among manifests it might be elsewhere, and an empty one is as good.
+            metadata = {"namespace": given["namespace"], "name": own}
+            yield {"apiVersion": "v1", "kind": "Secret", "metadata": metadata}
 
 
 def _is_of(found: Object, workload: Rendered) -> bool:

@@ -100,7 +100,7 @@ def agents_jobs(seed: int) -> dict[Ref, list[Object]]:
             jobs_of(each, agent, AssetsAtHand({}))
         )
         for each in monitors(seed, SPACES)
-        if type(each).__name__ != "Probe"
+        if type(each).__name__ not in ("Probe", "ScrapeConfig")
     }
 
 
