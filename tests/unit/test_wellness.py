@@ -4,7 +4,7 @@ import pytest
 
 from stoker.page.answers import Row, Totals
 from stoker.page.index import totals_of
-from stoker.page.wellness import wellness_of
+from stoker.page.wellness import Mistakes, wellness_of
 from stoker.view.meant import meant
 from stoker.view.states import NOT_WELL, State, in_numbers
 from stoker.view.wording import counted
@@ -45,13 +45,22 @@ def test_it_is_told_in_a_word_and_a_sentence(
     rows: list[str], numbers: dict[str, int], unusable: int, state: str, headline: str
 ) -> None:
     """The worst first, in numbers as people read them."""
-    found = wellness_of([row(each) for each in rows], totals(**numbers), unusable)
+    found = wellness_of([row(each) for each in rows], totals(**numbers), Mistakes(unusable))
     assert found == (state, headline)
+
+
+def test_workloads_that_one_may_not_see_are_not_denied() -> None:
+    """Somebody uses the resources; whoever asks may only not see who."""
+    state, headline = wellness_of([], totals(used=1), Mistakes(), all_seen=False)
+    assert (state, headline) == (
+        "good",
+        "There is no workload that you may see; 1 resource is used",
+    )
 
 
 def test_fields_that_do_not_exist_are_not_well() -> None:
     """Though the objects that have them are used."""
-    state, headline = wellness_of([row()], totals(used=2), 0, misspelt=2)
+    state, headline = wellness_of([row()], totals(used=2), Mistakes(misspelt=2))
     assert state == "problem"
     assert headline.endswith("; 2 resources are used; 2 objects have fields that do not exist")
 
@@ -62,7 +71,7 @@ def test_nothing_but_what_is_used_is_well(state: State) -> None:
     assert state in NOT_WELL
     assert in_numbers({state: 1}).startswith("1 ")
     assert in_numbers({state: 1})[2:] != ""
-    assert wellness_of([row()], totals(**{state.name: 1}), 0)[0] != "good"
+    assert wellness_of([row()], totals(**{state.name: 1}), Mistakes())[0] != "good"
 
 
 @pytest.mark.parametrize(

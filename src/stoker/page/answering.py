@@ -42,7 +42,7 @@ from stoker.page.refused import (
     with_unusable,
 )
 from stoker.page.spaces import spaces_of
-from stoker.page.wellness import wellness_of
+from stoker.page.wellness import Mistakes, wellness_of
 from stoker.ref import Ref, ref_of
 from stoker.select.choice import Resource
 from stoker.view.configuration import Layout
@@ -116,7 +116,8 @@ class Answering(ABC):
         desk = await self._desk()
         rows, problems = tuple(await self._rows(desk)), self._unusable(desk)
         misspelt = tuple(desk.misspelt(lambda ref, path: self._place(desk, ref, path)))
-        state, headline = wellness_of(rows, desk.index.totals, len(problems), len(misspelt))
+        mistakes, whole = Mistakes(len(problems), len(misspelt)), desk.sight.is_whole
+        state, headline = wellness_of(rows, desk.index.totals, mistakes, all_seen=whole)
         return Overview(
             source=self._origin(desk),
             state=state,

@@ -10,7 +10,7 @@ from stoker.explain.pruned import misspelt
 from stoker.page.answers import MisspeltObject, Row, Totals, UnusableObject
 from stoker.page.desk import Desk
 from stoker.page.index import Entry, PageSearch, SearchResult, totals_of
-from stoker.page.wellness import GOOD, PROBLEM, UNKNOWN, wellness_of
+from stoker.page.wellness import GOOD, PROBLEM, UNKNOWN, Mistakes, wellness_of
 from stoker.ref import Ref
 from stoker.view.states import State
 
@@ -114,7 +114,8 @@ def health_of(
         *(_misspelt(each, place) for each in wrong),
     ]
     totals = totals_of(Counter(map(known.state, entries)))
-    state, headline = wellness_of(rows, totals, len(bad), len(wrong), namespace)
+    mistakes, whole = Mistakes(len(bad), len(wrong)), not look.unsure
+    state, headline = wellness_of(rows, totals, mistakes, inside=namespace, all_seen=whole)
     return Health(
         source=look.source,
         unseen=look.unseen,

@@ -29,7 +29,7 @@ export function render(found) {
     spaces(namespaces),
     unusable(problems),
     dropped(misspelt),
-    cards(workloads),
+    cards(workloads, viewer),
     changed(changes),
   ];
 }
@@ -78,8 +78,11 @@ function figure(value, label, wanted) {
 
 // --- Workloads -----------------------------------------------------------------------------------
 
-function cards(workloads) {
-  if (!workloads.length) return h("p", { class: "empty" }, `${KINDS.join(", ")}: there is none.`);
+function cards(workloads, viewer) {
+  if (!workloads.length) {
+    const seen = viewer && !viewer.whole ? " that you may see" : "";
+    return h("p", { class: "empty" }, `${KINDS.join(", ")}: there is none${seen}.`);
+  }
   const sorted = [...workloads].sort((a, b) =>
     WORSE_FIRST.indexOf(a.state) - WORSE_FIRST.indexOf(b.state)
     || KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind)
