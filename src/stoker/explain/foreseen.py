@@ -248,7 +248,7 @@ def _owners(of: JobSource, end: _End, written: int, resource: Monitor) -> _Steps
     of_class = (of.chosen and of.chosen.relabelings) or ()
     between = 0
     if isinstance(resource, ScrapeConfig):
-        # The name of the job stands between them, and may divide its targets by itself.
+        # The name of the job stands between; sharding is left out where their own steps do it.
         between = int(bool(resource.spec.job_name))
         count = 1 + len(of_class) + between + len(end.steps) + len(of.enforced)
     else:
