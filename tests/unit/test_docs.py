@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -143,6 +144,34 @@ def test_every_guide_is_in_the_table_of_contents() -> None:
         ROOT / page for page in PAGES if page.parts[0] == "docs" and "decisions" not in page.parts
     }
     assert sorted(str(page) for page in pages - reached) == []
+
+
+def paths() -> dict[str, list[Path]]:
+    """The pages that each reader is led through: the first link of each numbered line."""
+    home = ROOT / "docs/README.md"
+    parts = re.split(r"^## (.*)$", home.read_text(), flags=re.MULTILINE)
+    found = {
+        reader: re.findall(r"^\d+\. \[[^]]*\]\(([^)#]+)\)", text, re.MULTILINE)
+        for reader, text in zip(parts[1::2], parts[2::2], strict=True)
+    }
+    return {
+        reader: [(home.parent / link).resolve() for link in links]
+        for reader, links in found.items()
+        if links
+    }
+
+
+def test_each_reader_has_a_path_and_each_page_of_it_leads_on() -> None:
+    """An application developer, a platform engineer and who is on call need six pages at most."""
+    assert len(paths()) == 3
+    for reader, pages in paths().items():
+        assert 3 <= len(pages) <= 6, reader
+        for page, following in pairwise(pages):
+            _, found, last = page.read_text().rpartition("\n**Next:** ")
+            assert found and "\n\n" not in last, f"{page}: does not end with what is next"
+            links = re.findall(r"\]\(([^)#]+)", last)
+            leads = {(page.parent / link).resolve() for link in links}
+            assert following in leads, f"{page}: does not lead to {following}"
 
 
 def test_one_oldest_kubernetes_is_told_everywhere() -> None:

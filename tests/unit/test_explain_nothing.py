@@ -42,7 +42,7 @@ def test_an_agent_that_hardly_works_is_not_well(tmp_path: Path, spec: Object, fi
     both = (SHOP, prometheus("PrometheusAgent", **spec), monitor(), service(), deployment())
     found = explained(tmp_path, *both, kind="PrometheusAgent", name="monitoring/main")
     assert not found.good
-    assert found.headline.startswith(f"runs, but hardly as it was meant: {first}")
+    assert found.headline.startswith(f"runs, but probably not as intended: {first}")
     assert explained(tmp_path, *both).good
 
 

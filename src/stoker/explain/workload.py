@@ -140,7 +140,7 @@ def odd_of(notes: Iterable[Finding]) -> str:
     fatal = fatal_among(found)
     if fatal:
         return f"does not run: {fatal}"
-    return f"runs, but hardly as it was meant: {found[0]}" if found else ""
+    return f"runs, but probably not as intended: {found[0]}" if found else ""
 
 
 def headline_of(view: View, owner: Workload, tally: Tally) -> tuple[bool, str]:
