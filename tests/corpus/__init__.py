@@ -29,18 +29,21 @@ _FIELDS: Final = ("place", "chapter", "symptom", "ask", "line", "do")
 _INTRODUCTION: Final = """\
 # Troubleshooting, by symptom
 
-Ask for the resource that does not do what you expect; the first line of the answer names the cause.
+Ask about the resource that does not do what you expect; the first line of the answer names the
+cause.
 
 ```sh
 stoker explain servicemonitor shop/cart                  # the cluster of your kubeconfig
 stoker explain servicemonitor shop/cart --from deploy/   # manifests, without a cluster
 ```
 
-Below are the answers that people get most often, and what to do then. They are checked: the
-manifests behind each are in [tests/corpus](../tests/corpus), and this page is made of them by
-`python -m tests.corpus`. What else the command tells is in [explain.md](explain.md). Mistakes in
-manifests are found before they are applied by [stoker lint](lint.md), and what a change would do is
-shown by [stoker diff](diff.md).
+Below are the most frequent answers, and what to do about them. They are tested: the manifests
+behind each are in [tests/corpus](../tests/corpus), and `python -m tests.corpus` writes this page
+from them. [Why is my service not scraped?](explain.md) explains the rest of the answer; [stoker
+lint](lint.md) finds mistakes before you apply them.
+
+If several resources are affected, or pods, ask [is all well?](status-command.md) first. If the
+operator itself is the problem: [when something is wrong](operator.md#when-something-is-wrong).
 """
 
 
@@ -76,7 +79,8 @@ def _case(file: Path) -> Case:
 def page() -> str:
     """The page that is made of them."""
     found = cases()
-    parts = [_INTRODUCTION]
+    contents = " · ".join(f"[{chapter}](#{anchor(chapter)})" for chapter in CHAPTERS)
+    parts = [f"{_INTRODUCTION}\n{contents}\n"]
     for chapter, some in groupby(found, key=lambda each: each.chapter):
         group = list(some)
         listed = "".join(f"- [{each.symptom}](#{anchor(each.symptom)})\n" for each in group)

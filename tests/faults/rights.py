@@ -252,7 +252,7 @@ class Ordeal:
         return self._trial.workloads if self._mode == START else 0
 
     def _forgetful(self, request: web.Request) -> web.Response | None:
-        """Have whoever may not list any longer do so."""
+        """Have whoever cannot list any longer do so."""
         goes_on = "watch" in request.query and request.query.get("resourceVersion")
         place = Target.of(request.path).namespace
         listing = {

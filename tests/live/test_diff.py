@@ -185,8 +185,8 @@ def test_what_may_not_be_read_is_told(diff: Diff, tmp_path: Path) -> None:
         return lines
 
     lines = world.until("the role to count", is_told)
-    assert any("you may not list prometheuses" in line for line in lines)
-    assert any("you may not get statefulsets" in line for line in lines)
+    assert any("you cannot list prometheuses" in line for line in lines)
+    assert any("you cannot get statefulsets" in line for line in lines)
 
 
 def test_a_cluster_that_does_not_answer_is_a_sentence(diff: Diff, tmp_path: Path) -> None:

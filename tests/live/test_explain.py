@@ -91,9 +91,7 @@ def test_a_monitor_is_explained_with_its_targets(shop: World, capsys: Output) ->
     status, first, *_ = explain(shop, capsys, "servicemonitor cart")
     assert status == "1"
     account = f"service account {shop.namespace}/default"
-    assert (
-        f"{account} of Prometheus {shop.namespace}/main is not allowed to list and watch" in first
-    )
+    assert f"{account} of Prometheus {shop.namespace}/main cannot list and watch" in first
 
     allow(shop, "default", rule("", "services", "endpoints", "pods"))
 
@@ -207,8 +205,8 @@ def test_what_a_tenant_may_not_read_is_not_known(
         return lines
 
     lines = shop.until("the role to count", is_told)
-    assert any("you may not list prometheuses" in line for line in lines)
-    assert any("not known whether it may list and watch pods" in line for line in lines)
+    assert any("you cannot list prometheuses" in line for line in lines)
+    assert any("not known whether it can list and watch pods" in line for line in lines)
     assert any("login cannot be read" in line for line in lines)
 
 
@@ -235,7 +233,7 @@ def test_workloads_that_a_tenant_may_not_see_are_not_denied(
     def is_told() -> str:
         status, first, *_ = explain(world, capsys, "servicemonitor cart", config)
         assert status == "1"
-        assert ": whether a workload selects it is not known: you may not list" in first
+        assert ": whether a workload selects it is not known: you cannot list" in first
         return first
 
     world.until("the role to count", is_told)
@@ -249,7 +247,7 @@ def test_workloads_that_a_tenant_may_not_see_are_not_denied(
     world.put_status(monitor, "stoker", bindings=[binding])
     status, first, *_ = explain(world, capsys, "servicemonitor cart", config)
     assert status == "0"
-    assert ": used by Prometheus monitoring/main, as its status says; you may not list" in first
+    assert ": used by Prometheus monitoring/main, as its status says; you cannot list" in first
 
 
 def test_the_ports_of_pods_that_may_not_be_read_are_not_known(
@@ -277,7 +275,7 @@ def test_the_ports_of_pods_that_may_not_be_read_are_not_known(
     def is_told() -> str:
         _, first, *lines = explain(shop, capsys, "servicemonitor cart", config)
         assert "how many targets is not known" in first
-        assert any("may not list pods" in line for line in lines)
+        assert any("cannot list pods" in line for line in lines)
         return first
 
     shop.until("the role to count", is_told)

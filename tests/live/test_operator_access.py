@@ -463,7 +463,7 @@ def made_of_resources(world: World) -> dict[tuple[str, str], Object]:
 
 
 def test_a_start_without_sight_takes_nothing_away(site: Site) -> None:
-    """What was made of resources that may not be seen now stays, and the workload says why."""
+    """What was made of resources that cannot be seen now stays, and the workload says why."""
     site.install("cluster")
     world = site.world("kept")
     world.put(

@@ -515,7 +515,7 @@ def test_a_missing_role_for_slices_keeps_nobody_from_endpoints(
 
 
 def is_about_slices(error: str) -> bool:
-    """Whether somebody may not do something to slices."""
+    """Whether somebody cannot do something to slices."""
     return "endpointslices" in error and "forbidden" in error
 
 

@@ -64,7 +64,7 @@ class Attempt:
 def test_a_right_that_is_missing_is_named_and_costs_nothing_else(
     strict_server: Server, installed: Roles, tmp_path: Path
 ) -> None:
-    """What needs it does not happen, the operator says what it may not do, and nothing is lost."""
+    """What needs it does not happen, the operator says what it cannot do, and nothing is lost."""
     rules = installed["ClusterRole", "stoker-operator"]
     whole = [each for each in rules if set(each["resources"]) & WHOLE]
     allow(strict_server.cluster, USER, whole)

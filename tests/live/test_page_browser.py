@@ -370,7 +370,7 @@ def test_a_name_of_a_user_stays_text(page: Page) -> None:
         " viewer: { user: '<img src=x>', whole: false } });"
         " return [parts[0].textContent, parts[0].querySelectorAll('img').length]; })"
     )
-    assert "as <img src=x>; what you may not see" in made[0]
+    assert "as <img src=x>; what you cannot see" in made[0]
     assert made[1] == 0
 
 

@@ -160,12 +160,10 @@ def test_a_team_sees_its_own_and_what_their_status_says(place: Place, crds: Clus
     assert list(found["namespaces"]) == [place.team.namespace]
     cart = place.asked(f"resources/ServiceMonitor/{place.team.namespace}/cart", me).json
     assert cart["explanation"]["standings"] == []
-    headline = place.asked("overview", me).json["headline"]
-    assert headline.startswith("There is no workload that you may see; ")
-    assert "you may not list" in cart["explanation"]["headline"]
+    assert "you cannot list" in cart["explanation"]["headline"]
     manifest = place.asked(f"objects/ServiceMonitor/{place.team.namespace}/cart", me).json
     assert "kind: ServiceMonitor\n" in manifest["manifest"]
-    assert manifest["unknown"] == f"you may not list events in {place.team.namespace}"
+    assert manifest["unknown"] == f"you cannot list events in {place.team.namespace}"
     assert leaks(place, everything(place, me)) == []
 
 

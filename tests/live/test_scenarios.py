@@ -189,7 +189,7 @@ def test_names_may_have_any_characters(scenery: Scenery) -> None:
     assert alert.items() >= (wanted | {"alertstate": "firing"}).items()
 
 
-# --- What teams may not do ------------------------------------------------------------------------
+# --- What teams cannot do ------------------------------------------------------------------------
 
 
 def test_teams_cannot_speak_for_other_namespaces_unless_they_are_trusted(scenery: Scenery) -> None:

@@ -64,5 +64,5 @@ def test_a_tenant_is_told_what_is_not_known(world: World, capsys: Output, tmp_pa
 
     found = world.until("the role to count", is_told)
     assert troubles(found) == [("unclear", "cart")]
-    assert "you may not list prometheuses" in found["namespaces"][0]["troubles"][0]["reason"]
-    assert any("you may not list prometheuses" in each for each in found["unseen"])
+    assert "you cannot list prometheuses" in found["namespaces"][0]["troubles"][0]["reason"]
+    assert any("you cannot list prometheuses" in each for each in found["unseen"])

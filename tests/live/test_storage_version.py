@@ -301,7 +301,7 @@ def test_somebody_without_the_role_is_told_what_is_missing(
     site.cluster.api.request("POST", f"{RBAC}/clusterroles", role)
     code, said = Command(kubeconfig_of(site.cluster, "reader"), capsys)("scrapeconfig")
     assert code == 2
-    assert f"you may not patch scrapeconfigs.{GROUP}: deploy/storage-version has the role" in said
+    assert f"you cannot patch scrapeconfigs.{GROUP}: deploy/storage-version has the role" in said
     assert not store.note("scrapeconfigs")
 
 

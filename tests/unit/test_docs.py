@@ -168,7 +168,8 @@ def test_each_reader_has_a_path_and_each_page_of_it_leads_on() -> None:
         assert 3 <= len(pages) <= 6, reader
         for page, following in pairwise(pages):
             _, found, last = page.read_text().rpartition("\n**Next:** ")
-            assert found and "\n\n" not in last, f"{page}: does not end with what is next"
+            assert found, f"{page}: does not say what is next"
+            assert "\n\n" not in last, f"{page}: what is next is not the last thing it says"
             links = re.findall(r"\]\(([^)#]+)", last)
             leads = {(page.parent / link).resolve() for link in links}
             assert following in leads, f"{page}: does not lead to {following}"

@@ -365,7 +365,7 @@ def test_the_status_of_the_resource_is_repeated(tmp_path: Path) -> None:
 
 
 class Forbidding(AssetsAtHand, frozen=True):
-    """Assets that may not be read."""
+    """Assets that cannot be read."""
 
     def value(self, source: Source) -> str | Missing:
         """Why there is no value."""
@@ -845,14 +845,14 @@ def bound(*resources: str, namespace: str = "shop") -> list[Object]:
 
 
 def test_a_permission_that_prometheus_lacks_is_named(tmp_path: Path) -> None:
-    """The service account, and what it may not do; what it may is not mentioned."""
+    """The service account, and what it cannot do; what it can is not mentioned."""
     workload = prometheus(serviceAccountName="scraper")
     found = explained(
         tmp_path, SHOP, workload, monitor(), service(), deployment(), *bound("services", "pods")
     )
     assert found.headline == (
-        "selected, but service account monitoring/scraper of Prometheus monitoring/main is not "
-        "allowed to list and watch endpoints in namespace shop"
+        "selected, but service account monitoring/scraper of Prometheus monitoring/main cannot "
+        "list and watch endpoints in namespace shop"
     )
     assert found.access[0].lacks == ("list and watch endpoints in namespace shop",)
 

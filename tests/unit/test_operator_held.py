@@ -121,7 +121,7 @@ class Guarded(Server):
         self.asked = 0
 
     async def get(self, *_: object, **__: object) -> dict[str, Any]:
-        """The Secret, or that we may not see it."""
+        """The Secret, or that we cannot see it."""
         self.asked += 1
         if not self.allowed:
             raise Forbidden(

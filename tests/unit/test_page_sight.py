@@ -1,4 +1,4 @@
-"""What somebody sees who may not see everything: nothing of the rest, in whatever is answered."""
+"""What somebody sees who cannot see everything: nothing of the rest, in whatever is answered."""
 
 import asyncio
 import json
@@ -205,7 +205,7 @@ def test_without_its_workloads_a_resource_is_not_called_unused(desk: Desk) -> No
     page = seen(desk, ("ServiceMonitor", "team"))
     items = asyncio.run(page.resources(PageSearch())).items
     assert {each.state for each in items} == {"unclear"}
-    assert all("you may not list Prometheus" in each.headline for each in items)
+    assert all("you cannot list Prometheus" in each.headline for each in items)
     found: Any = asyncio.run(page.resource("ServiceMonitor", "team", "cart"))
     assert found.explanation.headline.startswith("whether a workload selects it is not known")
 

@@ -51,11 +51,11 @@ OWNED = {
         (
             "cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set"
             " finalizers on: , <nil>",
-            ": it is not allowed to update prometheuses.monitoring.coreos.com/finalizers",
+            ": it cannot update prometheuses.monitoring.coreos.com/finalizers",
         ),
         (
             "cannot set an ownerRef on a resource you can't delete: , <nil>",
-            ": it is not allowed to delete secrets",
+            ": it cannot delete secrets",
         ),
         ('User "a" cannot patch resource "secrets"', 'cannot patch resource "secrets"'),
     ],

@@ -72,8 +72,8 @@ PROBES: dict[str, Any] = {"probeSelector": {}}
 @pytest.mark.parametrize(
     ("spec", "error", "listed", "hidden", "told"),
     [
-        (PROBES, REFUSED, False, {"Probe"}, "the operator is not allowed to list probes"),
-        (PROBES, REFUSED, True, set(), "the operator is not allowed to list probes"),
+        (PROBES, REFUSED, False, {"Probe"}, "the operator cannot list probes"),
+        (PROBES, REFUSED, True, set(), "the operator cannot list probes"),
         (PROBES, MISSING, False, {"Probe"}, ""),
         (PROBES, MISSING, True, set(), ""),
         ({}, REFUSED, False, set(), ""),
@@ -112,7 +112,5 @@ def test_labels_of_namespaces_out_of_sight_hide_what_is_looked_for_by_them() -> 
     seen = sight(owner, "Probe", Watch(), unlabelled=True)
     wanted = choices(owner)
     assert seen.never_seen(wanted) == {"ServiceMonitor"}
-    assert (
-        "is not allowed to list namespaces" in seen.keep(MAIN, wanted, ["ServiceMonitor"]).message
-    )
+    assert "cannot list namespaces" in seen.keep(MAIN, wanted, ["ServiceMonitor"]).message
     assert "ServiceMonitor" in wanted

@@ -116,11 +116,11 @@ def test_one_namespace_alone(tmp_path: Path) -> None:
 def test_what_may_not_be_seen_is_not_called_unselected(tmp_path: Path) -> None:
     """Where there may be other workloads, nobody knows."""
     view = viewed(tmp_path, SHOP, monitor())
-    look = Look(source="x", unsure="you may not list them")
+    look = Look(source="x", unsure="you cannot list them")
     found = health_of(decided(view), (), look)
     assert told(found) == [("shop", "unclear", "ServiceMonitor cart")]
     assert (found.state, found.resources.unclear, found.resources.not_selected) == (UNKNOWN, 1, 0)
-    assert "you may not list them" in found.namespaces[0].troubles[0].reason
+    assert "you cannot list them" in found.namespaces[0].troubles[0].reason
 
 
 def test_a_field_that_does_not_exist_is_told(tmp_path: Path) -> None:

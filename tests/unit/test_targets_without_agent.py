@@ -223,7 +223,7 @@ def test_agents_whose_targets_the_operator_finds_are_asked_for_no_permission(
     assert (found.good, found.access) == (True, ())
     assert f"{AGENT} needs no permission: the operator finds its targets" in str(found.notes)
     found = told(tmp_path, MONITOR, agent(None, "Kubernetes"), *world(*rights))
-    assert "is not allowed to list and watch" in found.headline
+    assert "cannot list and watch" in found.headline
 
 
 def test_the_lines_of_explain_say_which_agent_has_how_many(tmp_path: Path, capsys: Capture) -> None:

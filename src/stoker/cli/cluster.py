@@ -40,7 +40,7 @@ _PAGE: Final = "500"
 def found_in_cluster(kubeconfig: str | None, context: str | None) -> list[Document]:
     """All workloads that scrape, what they choose from, and what is there to be scraped.
 
-    An error where there is no cluster; a kind that we may not read, or that the cluster does not
+    An error where there is no cluster; a kind that we cannot read, or that the cluster does not
     have, is an `Unreadable`.
     """
     return asyncio.run(_found(access_to_read(kubeconfig, context)))

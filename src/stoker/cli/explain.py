@@ -11,8 +11,8 @@ resource, the first reason why it does not; what was rejected and what the workl
 ignores; the Services, ports and pods that match, near misses, and how many targets they make; and
 which permissions Prometheus lacks to find them.
 
-In a cluster only what is needed is read, with your own permissions. What you may not read is told
-as not known. Values of Secrets are never shown.
+In a cluster only what is needed is read, with your own permissions. What you are not allowed to
+read is reported as not known. Values of Secrets are never shown.
 
 An operator that was started with flags is described by --flag, which may be repeated:
 

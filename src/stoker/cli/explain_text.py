@@ -188,8 +188,8 @@ def _match(match: MatchedObject, paint: _Paint) -> Iterator[str]:
 def _access(each: AccountRights, paint: _Paint) -> Iterator[str]:
     who = f"service account {each.account} of {each.workload}"
     if not each.lacks and not each.unknown:
-        yield paint(f"{who}: may see all that it needs", _GREEN)
+        yield paint(f"{who}: can see all that it needs", _GREEN)
         return
     yield paint(who)
-    yield from (f"  {paint(f'is not allowed to {need}', _RED)}" for need in each.lacks)
-    yield from (f"  {paint(f'not known whether it may {need}', _YELLOW)}" for need in each.unknown)
+    yield from (f"  {paint(f'cannot {need}', _RED)}" for need in each.lacks)
+    yield from (f"  {paint(f'not known whether it can {need}', _YELLOW)}" for need in each.unknown)

@@ -15,11 +15,12 @@ For each workload, the worst first: whether its pods stay, and if not, which fie
 template differs; which resources the two operators judge otherwise; which objects come, go or get
 another content. Then flags that mean nothing to stoker, definitions that are older or newer than
 ours, rights that are missing, and fields that change hands. Everything is read with your own
-permissions, and what you may not see is told as not known. Values of Secrets are never shown.
+permissions; what you are not allowed to see is reported as not known. Values of Secrets are never
+shown.
 
 Exit status: 0 if no pod would change and nothing would be judged otherwise, 1 if something would,
 2 if that could not be told: no prometheus-operator was found, or several; a flag is not known, or
-something may not be seen (and nothing else is to be said); the command was not understood, or the
+something cannot be seen (and nothing else is to be said); the command was not understood, or the
 cluster does not answer. A script of -o move or back is printed unless the status is 2.
 """
 

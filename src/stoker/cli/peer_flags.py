@@ -60,7 +60,7 @@ class PeerFlag(Struct, frozen=True):
 class PeerFlags(Struct, frozen=True):
     """All flags of an operator, and the settings that they are.
 
-    `doubts` are reasons for which the settings may not be what they are there, in sentences.
+    `doubts` are reasons for which the settings might not be what they are there, in sentences.
     """
 
     flags: tuple[PeerFlag, ...]

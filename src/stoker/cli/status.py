@@ -13,16 +13,15 @@ file and line. Targets are known where manifests have Services or pods, and in a
 operator counts them (--target-status-interval).
 
 Without -n or -A, a cluster is looked at in the namespace of the context, manifests as a whole. In a
-cluster everything is read with your own permissions and nothing is written; what you may not see is
-told as not known. Values of Secrets are never shown. With --watch all of it is listed anew every
-ten seconds: of a large cluster the status page shows the same, and costs the server nothing.
+cluster everything is read with your own permissions and nothing is written; what you are not
+allowed to see is reported as not known. Values of Secrets are never shown.
 
 An operator that was started with flags is described by --flag, which may be repeated:
 
   stoker status -A --flag namespaces=shop,monitoring
 
 Exit status: 0 if all is well, 1 if something is not, 2 if it could not be told: nothing was found,
-something may not be seen or judged from here (and nothing else is wrong), the command was not
+something cannot be seen or judged from here (and nothing else is wrong), the command was not
 understood, or the cluster does not answer.
 """
 

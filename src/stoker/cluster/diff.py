@@ -152,7 +152,7 @@ class Comparing:
         }
 
     def unreadable(self, refs: Iterable[Ref] | None = None) -> tuple[str, ...]:
-        """Of some objects, or of all that were looked at, what may not be read, in sentences."""
+        """Of some objects, or of all that were looked at, what cannot be read, in sentences."""
         some = self._unreadable if refs is None else [e for e in refs if e in self._unreadable]
         return tuple(dict.fromkeys(self._unreadable[each] for each in some))
 
@@ -251,7 +251,7 @@ class Comparing:
         return [each["metadata"]["name"] for each in found]
 
     async def _found(self, objects: Iterable[Object]) -> dict[Ref, Object]:
-        """Of these objects those that are there; what may not be read is taken to be right."""
+        """Of these objects those that are there; what cannot be read is taken to be right."""
         wanted = {ref_of_manifest(each): each for each in objects}
         gate = asyncio.Semaphore(_AT_ONCE)
 
@@ -273,7 +273,7 @@ class Comparing:
             except Forbidden as error:
                 self._live[key] = None
                 where = f"{error.resource} in namespace {error.namespace}"
-                self._unreadable[key] = f"you may not {error.verb} {where}"
+                self._unreadable[key] = f"you cannot {error.verb} {where}"
         return self._live[key]
 
 

@@ -173,7 +173,7 @@ async def _listed(
 
 def _may_not(verb: str, resource: ApiResource, namespace: str | None) -> str:
     where = f" in namespace {namespace}" if namespace else " in all namespaces"
-    return f"you may not {verb} {resource.name}{where if resource.namespaced else ''}"
+    return f"you cannot {verb} {resource.name}{where if resource.namespaced else ''}"
 
 
 async def _pages(

@@ -38,6 +38,6 @@ async def health_of_cluster(client: Client, settings: OperatorSettings, namespac
 
 
 def _unseen(found: Inventory) -> tuple[str, ...]:
-    """What may not be seen, and where there is nothing at all, what the cluster does not have."""
+    """What cannot be seen, and where there is nothing at all, what the cluster does not have."""
     hidden = tuple(dict.fromkeys(note for _, note in found.hidden))
     return hidden if found.workloads or found.resources else tuple(found.notes)

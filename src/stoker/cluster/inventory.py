@@ -86,7 +86,7 @@ class Inventory:
             self.notes.append(f"the cluster does not have {resource.name}")
             return []
         except Forbidden as error:
-            self._hides(resource, f"you may not {error.verb} {resource.name} in all namespaces")
+            self._hides(resource, f"you cannot {error.verb} {resource.name} in all namespaces")
         if not resource.namespaced:
             return []
         return [each for name in self._fallback for each in await self._in(resource, name)]
@@ -96,7 +96,7 @@ class Inventory:
             return await listed(self._client, resource, namespace)
         except Forbidden as error:
             where = f"{resource.name} in namespace {namespace}"
-            self._hides(resource, f"you may not {error.verb} {where}")
+            self._hides(resource, f"you cannot {error.verb} {where}")
             return []
 
     def _hides(self, resource: ApiResource, note: str) -> None:

@@ -17,7 +17,7 @@ from stoker.view.listing import Listing, Need, Surroundings
 from stoker.view.objects import PodGroup
 from stoker.view.view import View
 
-_UNREAD: Final = "you may not read it, so only its name is known"
+_UNREAD: Final = "you cannot read it, so only its name is known"
 
 
 class Seen(Struct, frozen=True, kw_only=True):

@@ -336,7 +336,7 @@ class StorageMigration:
 
 
 def _not_allowed(verb: str, resource: str) -> str:
-    return f"you may not {verb} {resource}: deploy/storage-version has the role that this needs"
+    return f"you cannot {verb} {resource}: deploy/storage-version has the role that this needs"
 
 
 def _advice(error: ApiError) -> str:

@@ -28,7 +28,7 @@ async def stored(client: Client, ref: Ref, may: MayDo | None = None) -> Stored |
     if found is None:
         return None
     if may and not any([await may("list", each, ref.namespace) for each in _EVENTS]):
-        return Stored(object=found, unknown=f"you may not list events in {ref.namespace}")
+        return Stored(object=found, unknown=f"you cannot list events in {ref.namespace}")
     events, unknown = await _events(client, ref)
     return Stored(object=found, events=events, unknown=unknown)
 
@@ -39,7 +39,7 @@ async def _events(client: Client, ref: Ref) -> tuple[tuple[Object, ...], str]:
     try:
         found = await client.ask(dict[str, list[Object] | None], "GET", path, query=query)
     except Forbidden:
-        return (), f"the operator is not allowed to list {EVENT.name}"
+        return (), f"the operator cannot list {EVENT.name}"
     except ApiError as error:
         return (), f"the API server does not tell: {error}"
     return tuple(found.get("items") or ()), ""

@@ -46,7 +46,7 @@ _ASKED_AGAIN: Final = 100
 _READS: Final = 2
 # After so many failures in a row a read is not waited for: another soon after the first may do.
 _FAILURES: Final = 2
-# One that is needed later, or may not exist, is waited for from its beginning so long.
+# One that is needed later, or might not exist, is waited for from its beginning so long.
 _STEADY_SECONDS: Final = 0.5
 # So long all that exists is waited for at a start; then somebody should hear of it.
 _START_SECONDS: Final = 60.0
@@ -161,7 +161,7 @@ class Values:
             yield key, self._problems.get(key, _NO_ANSWER_YET)
 
     def ask_again(self, keys: Iterable[Ref]) -> None:
-        """Forget that we may not read some of these, those first that were refused long ago."""
+        """Forget that we cannot read some of these, those first that were refused long ago."""
         before = asyncio.get_running_loop().time() - GRANT_SECONDS
         since = {key: self._contents[key].refused or 0.0 for key in keys if self.is_refused(key)}
         due = [key for key in sorted(since, key=since.__getitem__) if since[key] <= before]
@@ -290,7 +290,7 @@ class Values:
         return self._failures.get(key, 0) < _FAILURES and not self._lanes.slow(self._lane(key))
 
     def _lane(self, key: Ref) -> str:
-        """Where a read waits for its turn: what may not exist, behind nothing that does."""
+        """Where a read waits for its turn: what might not exist, behind nothing that does."""
         return key.namespace if self._exists(key) else f"{key.namespace}/unknown"
 
     def _ended(self, key: Ref, read: "asyncio.Task[None]") -> None:

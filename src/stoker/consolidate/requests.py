@@ -51,7 +51,7 @@ def _same(source: Any, names: tuple[str, ...]) -> dict[str, Any]:
         if name not in _ELSEWHERE
     }
     known = ScrapeConfigSpec.__struct_fields__
-    # An empty list says nothing, and a ScrapeConfig may not have one.
+    # An empty list says nothing, and a ScrapeConfig cannot have one.
     return {name: value for name, value in found.items() if name in known and value not in ("", ())}
 
 

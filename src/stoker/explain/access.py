@@ -43,7 +43,7 @@ _OF_PODS: Final = ("endpoints", "endpointslice", "pod")
 def access_of(
     view: View, prometheus: AnyPrometheus, resource: Any, scraper: Scraper
 ) -> AccountRights | None:
-    """What a workload may not see of what a resource needs; None if it needs nothing of ours."""
+    """What a workload cannot see of what a resource needs; None if it needs nothing of ours."""
     if prometheus.spec.apiserver_config is not None or scraper.portions:
         return None
     name = prometheus.spec.service_account_name or "default"

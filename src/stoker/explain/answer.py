@@ -164,7 +164,7 @@ class Search(_Answer, frozen=True, kw_only=True):
 
 
 class AccountRights(_Answer, frozen=True, kw_only=True):
-    """What a workload's service account may not do, or what is not known about that."""
+    """What a workload's service account cannot do, or what is not known about that."""
 
     workload: str
     account: str

@@ -138,7 +138,7 @@ def _spread(view: View, scraper: AnyPrometheus, reach: Reach, pods: Listing[PodG
 class Share(Struct, frozen=True):
     """How many targets are scraped, None where nobody can tell, and which surely are not.
 
-    `perhaps` says why some may not be; `by_node` is which agent scrapes how many.
+    `perhaps` says why some might not be; `by_node` is which agent scrapes how many.
     """
 
     targets: int | None
@@ -241,7 +241,7 @@ def place_of(each: Unreached) -> tuple[object, ...]:
 
 
 def sure_of(search: Search, reach: Reach | None, ports: Iterable[PortMatch]) -> Search:
-    """A search with what is not reached of all ports, and why that may not be known."""
+    """A search with what is not reached of all ports, and why that might not be known."""
     if reach is None:
         return search
     found = list(ports)

@@ -128,7 +128,7 @@ def _target_problem(searches: Sequence[Search], access: Iterable[AccountRights])
     lacking = next((each for each in access if each.lacks), None)
     if lacking:
         who = f"service account {lacking.account} of {lacking.workload}"
-        return f"selected, but {who} is not allowed to {lacking.lacks[0]}"
+        return f"selected, but {who} cannot {lacking.lacks[0]}"
     empty = next((each for each in searches if each.targets == 0 and each.problems), None)
     if empty is None:
         return ""

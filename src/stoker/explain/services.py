@@ -34,7 +34,7 @@ from stoker.view.wording import listed, selector_words
 class Address(Struct, frozen=True):
     """Addresses that are alike: their ports by the Service's names, and the containers' own.
 
-    `containers` is None where the pods may not be read, `count` where nobody can tell how many
+    `containers` is None where the pods cannot be read, `count` where nobody can tell how many
     there are. `spot` is where they are.
     """
 

@@ -46,7 +46,7 @@ class PackedWatches:
                 tasks.create_task(each.run())
 
     async def complete(self) -> None:
-        """Wait until all of it was seen; for ever where something may not be."""
+        """Wait until all of it was seen; for ever where something cannot be."""
         for each in self.all.values():
             await each.ready()
 

@@ -72,7 +72,7 @@ class Unauthorized(ApiError):
 
 
 class Forbidden(ApiError):
-    """We may not do that; `verb` and `resource` are what a role would have to allow."""
+    """We cannot do that; `verb` and `resource` are what a role would have to allow."""
 
     @property
     def resource(self) -> str:

@@ -77,7 +77,7 @@ class Reflector(Generic[T]):
         await self.store.ready.wait()
 
     async def settled(self) -> None:
-        """Wait until the store is complete, save for what we may not list or does not exist."""
+        """Wait until the store is complete, save for what we cannot list or does not exist."""
         for part in self._parts:
             await part.report.settled.wait()
 

@@ -27,7 +27,7 @@ class Report:
 
     `trouble` is None while all is well. A broken connection is only a trouble when the next try
     fails too: servers and what is before them close connections every day. `settled` is set once
-    there is a first answer to what exists: a complete list, or that we may not know. `listed` tells
+    there is a first answer to what exists: a complete list, or that we cannot know. `listed` tells
     whether there ever was a complete list. `changed` is called whenever trouble comes, goes or
     becomes another.
 
@@ -55,7 +55,7 @@ class Report:
     def silence(self) -> float:
         """For how many seconds nothing was heard; 0 where nothing is to be heard of.
 
-        That is before the first list, and while we may not watch or there is nothing to watch.
+        That is before the first list, and while we cannot watch or there is nothing to watch.
         """
         if self._heard is None or isinstance(self.trouble, Forbidden | NotFound):
             return 0.0

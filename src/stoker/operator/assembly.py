@@ -267,7 +267,7 @@ def beside_queues(parts: Parts, metrics: OperatorMetrics) -> dict[str, EndlessWo
 def _own_secrets(caches: Caches, otherwise: tuple[str, str]) -> Callable[[], Ref]:
     """Names, at each call, the next of the Secrets that belong to workloads.
 
-    `otherwise`: the namespace and name of one that may not exist, where there are none. Then
+    `otherwise`: the namespace and name of one that might not exist, where there are none. Then
     nothing is in use that could be lost, and that there is none is an answer, too.
     """
     turns = count()

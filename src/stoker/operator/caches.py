@@ -66,7 +66,7 @@ class Caches:
             name: self._selectable(name, kind) for name, kind in RESOURCES.items()
         }
         self._selected = _together(self.selected_scopes.values())
-        # Whether namespaces that may not be listed were tried one by one.
+        # Whether namespaces that cannot be listed were tried one by one.
         self._tried = asyncio.Event()
         labels = self._selected.namespace_selector
         self.namespaces: Reflector[Head] = Reflector(

@@ -55,7 +55,7 @@ async def _grow(client: Client, claim: Object, size: Any) -> None:
             only_at(metadata["resourceVersion"], patch),
         )
     except (Invalid, Forbidden) as error:
-        # Its storage class may not allow to grow, or it may have no storage yet.
+        # Its storage class might not allow it to grow, or it might have no storage yet.
         reason = f"claim {metadata['name']} cannot grow to {size}: {error.message}"
         raise AwaitedError(_SIZE, reason) from None
 

@@ -116,7 +116,7 @@ class Held:
         return Memory(self.kept, self.built)
 
     def _allowed(self) -> set[Ref]:
-        """What was refused, and is not any longer or may not be: it is asked for again then."""
+        """What was refused, and no longer is or might not be: it is asked for again then."""
         self._values.ask_again(self._asked | self._refused)
         return {key for key in self._refused if not self._values.is_refused(key)}
 

@@ -45,7 +45,7 @@ from stoker.view.view import View
 T = TypeVar("T")
 
 _AT_ONCE: Final = 64
-_NOT_ALLOWED: Final = "the operator is not allowed to read it, so only its name is known"
+_NOT_ALLOWED: Final = "the operator cannot read it, so only its name is known"
 
 
 class Inside(Struct, frozen=True, kw_only=True):
@@ -97,12 +97,12 @@ class Looking:
         return f"another replica leads: {holder}" if holder else "no replica leads yet"
 
     def beside(self) -> tuple[str, ...]:
-        """What changes without a change in the caches: who leads, and what may not be seen."""
+        """What changes without a change in the caches: who leads, and what cannot be seen."""
         troubles = (str(each) for cached in self.cached.values() for each in cached.troubles)
         return (self.note(), *troubles)
 
     def problems(self) -> Iterator[UnusableObject]:
-        """What may not be seen, and what does not fit its type."""
+        """What cannot be seen, and what does not fit its type."""
         for kind, cached in self.cached.items():
             for trouble in cached.troubles:
                 yield UnusableObject(source="cluster", subject=kind, reasons=(str(trouble),))

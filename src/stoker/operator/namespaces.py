@@ -2,7 +2,7 @@
 
 A Role cannot allow to list namespaces, for these belong to the whole cluster; but it can allow to
 read the one that it is in. So where the list is forbidden and the namespaces are named, each is
-read now and then. One that may not be read either is known by its name alone, which is a label too.
+read now and then. One that cannot be read either is known by its name alone, which is a label too.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ _READ: Final = typed(Head)
 async def read_one_by_one(
     client: Client, namespaces: Reflector[Head], names: Iterable[str], tried: asyncio.Event
 ) -> None:
-    """Keep these namespaces up to date for as long as they may not be listed.
+    """Keep these namespaces up to date for as long as they cannot be listed.
 
     `tried` is set when each was read once, or could not be.
     """

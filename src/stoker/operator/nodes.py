@@ -4,7 +4,7 @@
 
 Nodes report every few seconds, so only name, labels and taints are kept of them; a report that
 leaves these as they were ends right there. Another label or taint is one look at that node for each
-agent, and wakes the status of those whose pods come or go with it. Where nodes may not be watched,
+agent, and wakes the status of those whose pods come or go with it. Where nodes cannot be watched,
 the log says so, and statuses say nothing of nodes.
 """
 

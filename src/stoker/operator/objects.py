@@ -198,7 +198,7 @@ def _together(wanted: Sequence[Object]) -> Iterator[Sequence[Object]]:
 def can_do_with(found: Running, wanted: Object) -> bool:
     """Whether pods of a set as it is read all that those of the wanted one would, in its version.
 
-    Otherwise the configuration, which is for the wanted ones, may not be for them.
+    Otherwise the configuration, which is for the wanted ones, might not be for them.
     """
     here, there = _template(found.spec), _template(wanted["spec"])
     return mounted(there) <= mounted(here) and _version(here) == _version(there)

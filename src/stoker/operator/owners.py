@@ -75,7 +75,7 @@ class Owners:
     async def generation(
         self, resource: ApiResource, namespace: str | None, name: str, uid: str
     ) -> int | None:
-        """The generation of an owner, None if we may not know; Outdated if it is not there."""
+        """The generation of an owner, None if we cannot know; Outdated if it is not there."""
         now = asyncio.get_running_loop().time()
         self._found = {
             each: (seen, at)

@@ -59,7 +59,7 @@ async def pods_of(client: Client, outline: Outline) -> Sequence[Object]:
 
 
 async def states_of(client: Client, names: Iterable[str]) -> dict[str, NodeState]:
-    """How nodes of these names fare; nothing of those that we may not see, or that are many.
+    """How nodes of these names fare; nothing of those that we cannot see, or that are many.
 
     They are listed, one each: that right is there where nodes are kept for kubelets.
     """

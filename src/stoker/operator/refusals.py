@@ -59,7 +59,7 @@ def rights_named(wanted: Object) -> Iterator[None]:
         rights = list(_rights_of_owners(error, wanted))
         if not rights:
             raise
-        message = f"{error.message.removesuffix(_NOISE)}: it is not allowed to {', '.join(rights)}"
+        message = f"{error.message.removesuffix(_NOISE)}: it cannot {', '.join(rights)}"
         raise Forbidden(
             error.verb,
             error.path,

@@ -9,7 +9,7 @@ otherwise. What was never seen may have been taken up by a process before us: a 
 something of it stays as it is (`never_seen`, `traces`).
 
 **A replica is not ready** where it could not do what workloads ask for: it cannot reach the API
-server, may not see what every workload needs, may not see a kind that a workload asks for, or keeps
+server, cannot see what every workload needs, cannot see a kind that a workload asks for, or keeps
 a workload as it is. So an upgrade to a version that lacks a right stops with its first replica,
 while the one before it goes on. Nor is one ready that has a watch from which nothing was heard for
 so long that what we know of it may be old. A definition that is not installed, and of which no
@@ -79,7 +79,7 @@ class Sight:
         return [report.subject for report in reports if report.is_blind]
 
     def unseen(self, wanted: Mapping[str, Choice]) -> Remark | None:
-        """What a workload asks for and we may not see; None if it is all in sight.
+        """What a workload asks for and we cannot see; None if it is all in sight.
 
         A kind that is not installed is not missed: there is nothing of it.
         """
@@ -184,7 +184,7 @@ def _obstacle(error: ApiError) -> str:
     target = Target.of(error.path)
     where = f" in namespace {target.namespace}" if target.namespace else ""
     if isinstance(error, Forbidden):
-        return f"is not allowed to {error.verb} {target.resource}{where}"
+        return f"cannot {error.verb} {target.resource}{where}"
     return f"does not find {target.resource}"
 
 

@@ -1,6 +1,6 @@
-"""What a workload has of resources that are out of sight: it must not be taken away.
+"""What a workload has of resources that the operator cannot see: it must not be taken away.
 
-That a kind may not be listed does not mean that there is nothing of it. After a start without the
+That a kind cannot be listed does not mean that there is nothing of it. After a start without the
 permission nobody knows what was taken up before, so that is looked for in what was made of it.
 """
 

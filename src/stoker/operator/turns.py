@@ -104,7 +104,7 @@ class Turns:
         self._come_back(key, done)
 
     async def _done(self, key: Ref, workload: Workload) -> Done:
-        """Reconcile a workload, unless that would take away what we may not see."""
+        """Reconcile a workload, unless that would take away what we cannot see."""
         wanted = choices(workload)
         hidden = self._sight.never_seen(wanted)
         tools, lost = self._tools, list[str]()

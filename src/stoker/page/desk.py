@@ -54,9 +54,7 @@ class Desk(Struct, frozen=True, kw_only=True):
         """Why there may be workloads that select resources of a kind and are not seen."""
         able = (each.name for each in WORKLOADS if can_select(kind, each.stored.model))
         hidden = self.sight.hidden(able)
-        return (
-            f"you may not list {' and '.join(hidden)} objects in all namespaces" if hidden else ""
-        )
+        return f"you cannot list {' and '.join(hidden)} objects in all namespaces" if hidden else ""
 
     def workload(self, kind: str, namespace: str, name: str) -> Judged | None:
         """A workload by its name, None if there is none."""

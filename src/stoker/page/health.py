@@ -166,7 +166,7 @@ def _workloads(rows: Iterable[Row], place: Where) -> Iterator[Trouble]:
 
 
 class _Known(Struct, frozen=True):
-    """What is known of resources, by whoever may not see all workloads."""
+    """What is known of resources, by whoever cannot see all workloads."""
 
     desk: Desk
     unsure: str

@@ -1,4 +1,4 @@
-"""A desk as somebody sees it who may not see everything.
+"""A desk as somebody sees it who cannot see everything.
 
 What is hidden is taken off the desk before anything is said, so that no list, number, search,
 suggestion or sentence can be made of it. What remains is made of objects that the viewer may read.
@@ -48,7 +48,7 @@ def seen_by(
             namespaces=namespaces,
             surroundings=surroundings,
             rivals={ref: names for ref, names in view.rivals.items() if sight.covers(ref)},
-            labels_unknown="you may not read the namespace, so only its name is known",
+            labels_unknown="you cannot read the namespace, so only its name is known",
             # It keeps what was found out of nodes, which not everybody may see.
             reaches={},
         ),

@@ -2,7 +2,7 @@
 
 An answer is HTTP/1.1 with a body in chunks; the body is lines of JSON, called frames, some of which
 are followed by the bytes of a file. Nothing is taken for granted: whoever speaks may be slow, may
-fall silent, or may not be what it says.
+fall silent, or might not be what it says.
 """
 
 from __future__ import annotations

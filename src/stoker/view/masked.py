@@ -17,7 +17,7 @@ class Masked(Struct, frozen=True):
     def value(self, source: Source) -> str | Missing:
         """A stand-in for a Secret's text, the text behind a ConfigMap's key, or why there is none.
 
-        A value that may not be read is there all the same.
+        A value that cannot be read is there all the same.
         """
         found = self.assets.value(source)
         if isinstance(found, Missing) and not found.problem:

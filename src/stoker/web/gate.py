@@ -61,7 +61,7 @@ class Gate:
         if request.method not in _READING:
             return refusal(405, "the page can only be read", {"Allow": ", ".join(_READING)})
         if request.path.startswith("/api/") and not _is_own(request):
-            return refusal(403, "another site is not allowed to ask for this")
+            return refusal(403, "another site must not ask for this")
         return None
 
     async def _answered(self, request: web.Request, handler: Handler) -> web.StreamResponse:

@@ -67,7 +67,7 @@ class Certificates:
 
 
 def _is_absent(path: str) -> bool:
-    """Whether there is no such file; one that may not be looked at is not absent."""
+    """Whether there is no such file; one that cannot be looked at is not absent."""
     try:
         os.stat(path)
     except (FileNotFoundError, NotADirectoryError):

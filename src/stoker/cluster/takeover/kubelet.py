@@ -42,7 +42,7 @@ async def kubelet_handover(client: Client, settings: OperatorSettings) -> Kubele
         nodes = await listed(client, NODE, None)
         existing = await _existing(client, kubelet.namespace, kubelet.name)
     except Forbidden as error:
-        unknown = f"the Service {name}: you may not {error.verb} {error.resource}"
+        unknown = f"the Service {name}: you cannot {error.verb} {error.resource}"
         return KubeletHandover(service=name, unknown=unknown)
     planned = kubelet_plan(nodes, existing, kubelet, settings.objects)
     wanted = [planned.service, *planned.slices]

@@ -69,7 +69,7 @@ async def peers_in(client: Client, deployment: str = "") -> Peers:
     try:
         return Peers(tuple(peer_operators(await listed(client, DEPLOYMENT, None))))
     except Forbidden as error:
-        hint = f"you may not {error.verb} deployments in all namespaces"
+        hint = f"you cannot {error.verb} deployments in all namespaces"
         return Peers((), f"{hint}: name that of prometheus-operator with --deployment")
 
 

@@ -193,7 +193,7 @@ def _overruled(managed: Mapping[Ref, list[Object]]) -> Iterator[str]:
 
 
 async def definitions_of(client: Client) -> tuple[tuple[DefinitionHandover, ...], list[str]]:
-    """The definitions of all kinds, and what may not be seen of them."""
+    """The definitions of all kinds, and what cannot be seen of them."""
     found: list[DefinitionHandover] = []
     hidden: list[str] = []
     for kind in KINDS:
@@ -203,7 +203,7 @@ async def definitions_of(client: Client) -> tuple[tuple[DefinitionHandover, ...]
         except NotFound:
             live = None
         except Forbidden as error:
-            hidden.append(f"you may not {error.verb} {error.resource}: how old they are")
+            hidden.append(f"you cannot {error.verb} {error.resource}: how old they are")
             continue
         found.append(definition_handover(kind, live))
     return tuple(found), hidden

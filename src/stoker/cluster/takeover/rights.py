@@ -1,4 +1,4 @@
-"""What an operator of ours may do, and which of that an account that exists may not.
+"""What an operator of ours is allowed to do, and which of that an existing account is not.
 
 The API server is asked (SubjectAccessReview), so it does not matter from where rights come; such a
 question is answered and not kept.
@@ -101,7 +101,7 @@ async def rights_handover(
     try:
         lacks = await _denied(client, asked, account)
     except Forbidden as error:
-        unknown = f"you may not {error.verb} {error.resource}: the rights of {account}"
+        unknown = f"you cannot {error.verb} {error.resource}: the rights of {account}"
         return RightsHandover(account=account, you_lack=own, unknown=(unknown,))
     return RightsHandover(account=account, asked=len(asked), lacks=lacks, you_lack=own)
 
@@ -126,7 +126,7 @@ def _questions(rights: Iterable[Right], namespaces: Sequence[str]) -> Iterator[d
 async def _denied(
     client: Client, asked: Sequence[dict[str, str]], account: str = ""
 ) -> tuple[str, ...]:
-    """What an account, or whoever asks, may not do, in words."""
+    """What an account, or whoever asks, cannot do, in words."""
     gate = asyncio.Semaphore(_AT_ONCE)
 
     async def allows(attributes: dict[str, str]) -> bool:

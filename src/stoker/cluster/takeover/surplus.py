@@ -20,7 +20,7 @@ _KINDS: Final = (STATEFUL_SET, DAEMON_SET, SECRET, CONFIG_MAP)
 
 
 class Belongings:
-    """What belongs to workloads, by their UIDs; `hidden` says what may not be seen."""
+    """What belongs to workloads, by their UIDs; `hidden` says what cannot be seen."""
 
     def __init__(self, *, retains_shards: bool) -> None:
         self._retains_shards = retains_shards
@@ -40,7 +40,7 @@ class Belongings:
                     ):
                         made._add(resource.kind, each["metadata"])
             except Forbidden as error:
-                what = f"you may not {error.verb} {resource.name} in all namespaces"
+                what = f"you cannot {error.verb} {resource.name} in all namespaces"
                 made.hidden.append(f"{what}: which would go is not known")
         return made
 

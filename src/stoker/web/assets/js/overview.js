@@ -37,7 +37,7 @@ export function render(found) {
 // Whose rights decide what is shown.
 function who(viewer) {
   if (!viewer) return null;
-  const rest = viewer.whole ? "" : "; what you may not see is neither shown nor counted";
+  const rest = viewer.whole ? "" : "; what you cannot see is neither shown nor counted";
   return h("span", {}, "as ", h("code", {}, viewer.user), aside(rest));
 }
 

@@ -221,12 +221,12 @@ function access(all) {
 }
 
 function account({ workload, account, lacks, unknown }) {
-  const doubt = `Nothing here says whether it may ${unknown.join("; ")}.`;
+  const doubt = `Nothing here says whether it can ${unknown.join("; ")}.`;
   return h("li", { "data-key": workload },
     h("p", { class: "standing-top" },
       permitted(lacks, unknown),
       h("span", {}, "service account ", h("code", {}, account), ` of ${workload}`)),
-    lacks.map((lack) => h("p", {}, `It is not allowed to ${lack}.`)),
+    lacks.map((lack) => h("p", {}, `It cannot ${lack}.`)),
     unknown.length ? h("p", { class: "aside" }, doubt) : null);
 }
 
