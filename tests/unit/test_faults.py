@@ -154,7 +154,7 @@ def test_a_fault_beside_the_queues_is_counted_and_comes_back(
     text = metrics.registry.text()
     assert f'prometheus_operator_task_faults_total{{task="events"}} {len(begun)}' in text
     assert 'prometheus_operator_task_faults_total{task="targets"} 0' in text
-    assert "begins anew" in caplog.text
+    assert "is restarted" in caplog.text
 
 
 class Nodes(Api):

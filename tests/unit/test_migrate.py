@@ -487,7 +487,7 @@ def test_a_manifest_that_cannot_be_edited_is_written_anew(
     (tmp_path / "agent.yaml").write_text(head + spec)
     _, output, report = called(capsys, "--to", "DaemonSet", tmp_path)
     assert yaml.safe_load(output)["spec"] == {"mode": "DaemonSet", "podMonitorSelector": {}}
-    assert "written again, without your comments" in report
+    assert "rewritten, without your comments" in report
 
 
 def test_a_mode_is_replaced_where_it_stands() -> None:

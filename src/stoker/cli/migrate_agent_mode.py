@@ -212,7 +212,7 @@ def _text(reading: "Manifest", plan: "Migration") -> tuple[str, str]:
     if kept is not None:
         note = "the manifest is yours with lines taken out: look at the comments around them"
         return f"{further}---\n{kept}", note
-    note = "the manifest is written again, without your comments" if reading.text else ""
+    note = "the manifest is rewritten, without your comments" if reading.text else ""
     return f"{further}{manifest_text(plan.manifest)}", note
 
 

@@ -101,7 +101,7 @@ def _workload(each: Handover) -> Iterator[Line]:
 
 
 def _set(one: ObjectChange) -> Iterator[Line]:
-    what = "is made again, around its pods; " if one.replaced else ""
+    what = "is recreated, around its pods; " if one.replaced else ""
     what += "waits for you to delete its pods; " if one.waits else ""
     yield f"  {one.title}: {what}{_some(one.paths) or one.action}", 0
     for file in one.files:

@@ -71,7 +71,7 @@ class StockLife:
         try:
             future = asyncio.get_running_loop().run_in_executor(self._thread, self._counted, step)
         except RuntimeError:
-            raise not_yet("portions are worked out again") from None
+            raise not_yet("portions are being worked out again") from None
         self._given += 1
         try:
             # Who asked may go; what was begun is done all the same.

@@ -160,7 +160,7 @@ class _Part(Generic[T]):
 
 def _stumbled(part: _Part[T], error: Exception) -> None:
     """Tell of an error that nobody expected, and count it as a failure of the watch."""
-    _LOG.error("%s is watched again", part.scope, exc_info=error)
+    _LOG.error("%s is watched again from the beginning", part.scope, exc_info=error)
     part.report.failed(WATCH, Unavailable(WATCH, part.scope.path, words(error)))
 
 

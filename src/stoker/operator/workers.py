@@ -89,7 +89,7 @@ class Failures:
     def stumbled(self, task: str, error: Exception) -> None:
         """Say that a task ended which goes on for ever, or until it is done."""
         self._faults.add(1, task)
-        tell(self._log, "a task ended unforeseen, and begins again", error, task=task)
+        tell(self._log, "a task ended unforeseen, and is restarted", error, task=task)
 
 
 def tell(log: Logger, message: str, error: Exception, **fields: str) -> None:

@@ -141,7 +141,7 @@ def _words(kind: str, late: Sequence[Running], going: Sequence[Running], *, read
     if ready:
         return f"the new pods are ready, and the {other} goes with its pods"
     if going:
-        return f"the {kind} is still being deleted, and is made again when its pods are gone"
+        return f"the {kind} is still being deleted, and is recreated when its pods are gone"
     if kind == "DaemonSet" and late and _observed(late[0]).get("desiredNumberScheduled") == 0:
         return f"{_NO_NODE}, so the StatefulSet stays: change them, or take the change back"
     return _WAITING[kind]

@@ -190,7 +190,7 @@ TABLE: Final = (
         "reconcile_sts_delete_create_total",
         Counter,
         CONTROLLER,
-        "StatefulSets made again because of a change that Kubernetes does not allow.",
+        "StatefulSets deleted and recreated because of a change that Kubernetes does not allow.",
     ),
     MetricRow("spec_replicas", Gauge, _WORKLOAD, "Replicas that a workload asks for."),
     MetricRow("spec_shards", Gauge, _WORKLOAD, "Shards that a workload asks for."),
@@ -203,7 +203,7 @@ TABLE: Final = (
         "task_faults_total",
         Counter,
         ("task",),
-        "Tasks of the operator that ended unforeseen and began again; one of our own.",
+        "Tasks of the operator that ended unforeseen and were restarted; one of our own.",
     ),
     MetricRow("tasks", Gauge, (), "Tasks that go on in the operator; one of our own."),
     MetricRow(
