@@ -88,6 +88,20 @@ def simple_commands(line: str) -> Iterator[list[str]]:
     yield words
 
 
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_pictures_can_be_drawn(page: Path) -> None:
+    """Mermaid ends a statement at a semicolon, in the middle of a message too, and draws nothing."""
+    for picture in blocks(page, "mermaid"):
+        kind, *lines = picture.splitlines()
+        assert kind in ("sequenceDiagram", "flowchart TB", "flowchart LR"), f"{page}: {kind}"
+        if kind == "sequenceDiagram":
+            assert not [line for line in lines if ";" in line or "#" in line], page
+        else:
+            assert picture.count("[") == picture.count("]"), page
+            assert picture.count("{") == picture.count("}"), page
+        assert picture.count('"') % 2 == 0, page
+
+
 @pytest.mark.parametrize("page", ["docs/reliability.md", "docs/sequences.md"])
 def test_the_tests_that_hold_a_promise_exist(page: str) -> None:
     """A promise names who pushes against it."""
