@@ -90,7 +90,7 @@ def simple_commands(line: str) -> Iterator[list[str]]:
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
 def test_pictures_can_be_drawn(page: Path) -> None:
-    """Mermaid ends a statement at a semicolon, in the middle of a message too, and draws nothing."""
+    """Mermaid ends a statement at a semicolon, in a message too, and then draws nothing."""
     for picture in blocks(page, "mermaid"):
         kind, *lines = picture.splitlines()
         assert kind in ("sequenceDiagram", "flowchart TB", "flowchart LR"), f"{page}: {kind}"
@@ -215,7 +215,7 @@ def manifests(page: Path) -> str:
 def test_manifests_of_guides_are_taken(
     guide: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By `stoker lint`, to the letter, and by `stoker render`: all of them are used."""
+    """By `stoker lint`, to the letter, `stoker render` and `stoker status`: all of them are used."""
     text = manifests(guide)
     assert text
     folder = tmp_path / "manifests"
@@ -231,3 +231,4 @@ def test_manifests_of_guides_are_taken(
     assert status == 0, shown.err
     for kind, name in re.findall(r"^kind: (\w*Monitor|Probe)\nmetadata:\s+name: (\S+)", text, re.M):
         assert f"{kind[0].lower()}{kind[1:]}/shop/{name}" in shown.out, shown.err
+    assert command_line.main(["status", "-f", str(folder)]) == 0, capsys.readouterr().out
