@@ -215,7 +215,7 @@ def manifests(page: Path) -> str:
 def test_manifests_of_guides_are_taken(
     guide: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By `stoker lint`, to the letter, `stoker render` and `stoker status`: all of them are used."""
+    """By `stoker lint`, to the letter, and by `render` and `status`: all of them are used."""
     text = manifests(guide)
     assert text
     folder = tmp_path / "manifests"
