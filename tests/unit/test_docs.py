@@ -232,3 +232,30 @@ def test_manifests_of_guides_are_taken(
     for kind, name in re.findall(r"^kind: (\w*Monitor|Probe)\nmetadata:\s+name: (\S+)", text, re.M):
         assert f"{kind[0].lower()}{kind[1:]}/shop/{name}" in shown.out, shown.err
     assert command_line.main(["status", "-f", str(folder)]) == 0, capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("page", "first", "command"),
+    [
+        ("configuration.md", "PrometheusAgent monitoring/nodes ", "render --config-only example/"),
+        ("objects.md", "Prometheus monitoring/main (3.5.0): 11 ", "render example/"),
+        ("status-command.md", "$ stoker status -f example/", "status -f example/"),
+    ],
+)
+def test_answers_about_the_example_are_what_is_printed(
+    page: str,
+    first: str,
+    command: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """In this order, though `…` leaves lines out."""
+    monkeypatch.chdir(ROOT)
+    found = FENCE.findall((ROOT / "docs" / page).read_text())
+    [shown] = [text for _, text in found if text.startswith(first)]
+    command_line.main(command.split())
+    streams = capsys.readouterr()
+    printed = iter((streams.out + streams.err).splitlines())
+    for line in shown.splitlines():
+        if line and "…" not in line and not line.startswith("$ "):
+            assert line in printed, f"{page}: {line}"
