@@ -17,7 +17,7 @@ from stoker.errors import FieldError
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
     path.relative_to(ROOT)
-    for pattern in ("*.md", "docs/**/*.md", "example/**/*.md")
+    for pattern in ("*.md", "charts/*/*.md", "docs/**/*.md", "example/**/*.md")
     for path in ROOT.glob(pattern)
 )
 GUIDES = sorted((ROOT / "docs/guides").glob("*.md"))
