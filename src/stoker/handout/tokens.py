@@ -121,13 +121,10 @@ class Tokens:
 
     def _tell(self, error: ApiError) -> None:
         """Say why no token can be reviewed, now and then: what was asked is not in it."""
-        now = time.monotonic()
-        if now >= self._said:
-            self._said = now + _SAID_AGAIN
-            said = type(error).__name__
-            if isinstance(error, Forbidden):
-                said = f"the operator cannot {error.verb} {error.resource}"
-            self._log.warn("tokens of agents cannot be reviewed", err=said)
+        said = type(error).__name__
+        if isinstance(error, Forbidden):
+            said = f"the operator cannot {error.verb} {error.resource}"
+        self._not_reviewed.tell(err=said)
 
     def _remember(self, key: bytes, found: TokenOwner | None, until: float) -> None:
         self._known[key] = found, until
