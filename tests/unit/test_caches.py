@@ -39,6 +39,7 @@ REASONS = {
     "stoker.api.decode._decoder_of": OURS,
     "stoker.api.schema._core_definitions": OURS,
     "stoker.api.schema.fields_of": OURS,
+    "stoker.api.schema.marked": OURS,
     "stoker.view.states._plural": OURS,
     "stoker.offline.problems._schema": OURS,
     "stoker.offline.strangers._is_in_chart": "folders that are read, while a command runs",
