@@ -226,10 +226,11 @@ class Trial:
         self._excused: set[str] = set()
         self._looked_at: Snapshot | None = None
         self._is_same = False
-        # What was not right when it was looked at last, and where the audit log was when the harm
-        # was over, and when that was.
+        # What was not right when it was looked at last, and when the harm was over.
         self._missed: Snapshot | None = None
-        self._over = (0, 0.0)
+        self._over = 0.0
+        # Later a server may have been killed, whose writes the log waits for.
+        self._begun = world.ground.mark()
 
     def excuse(self, kind: str, found: Object) -> None:
         """Somebody deletes or damages this by hand: that it is made anew is as it should be."""
@@ -258,7 +259,7 @@ class Trial:
     def verdict(self, stay: float = STAY_SECONDS, deadline: float = DEADLINE) -> Verdict:
         """Wait for the state, see that it stays for so many seconds, and look at what happened."""
         limit = time.monotonic() + deadline + self._expected.seconds
-        self._over = self._world.ground.mark(), time.time()
+        self._over = time.time()
         right_since, mark = 0.0, 0
         while True:
             if not self.is_right():
@@ -310,11 +311,10 @@ class Trial:
         What they had done by then waited for others: Kubernetes has controllers of its own, which
         try again later and later.
         """
-        mark, over = self._over
-        written = filter(counts, self._world.ground.writes(mark, self._world.namespaces))
-        last = max((each.done - over for each in written), default=0.0)
-        found = differences(self._wanted, self._missed) if self._missed else []
-        return [f"operators wrote until {max(last, 0.0):.1f} s after it", *found[:_SHOWN_LATE]]
+        found = self._world.ground.writes(self._begun, self._world.namespaces)
+        last = max((each.done - self._over for each in found if counts(each)), default=0.0)
+        wrong = differences(self._wanted, self._missed) if self._missed else []
+        return [f"operators wrote until {max(last, 0.0):.1f} s after it", *wrong[:_SHOWN_LATE]]
 
     def forget(self) -> None:
         """Nobody will ask what happened."""

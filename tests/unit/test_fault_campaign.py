@@ -198,8 +198,7 @@ def test_harm_is_mended_wherever_a_plan_breaks_off(where: str) -> None:
             step("mend")
 
     kind = cast("Kind", SimpleNamespace(fault=Breaking, told=True))
-    mirror = SimpleNamespace(mark=lambda: 0, objects=lambda _namespaces: [])
-    world = cast("World", SimpleNamespace(ground=SimpleNamespace(mirror=mirror), namespaces=()))
+    world = cast("World", Quiet("a"))
     action = Action("a", lambda _world: step("the action"))
     with pytest.raises(ApiError):
         tried(kind, Attempt(world, action, Plan("any", "a"), expected("a")), 0.0)
