@@ -7,6 +7,7 @@ address of its own, and all may come at once; between two tries they wait as rel
 import asyncio
 import json
 import resource
+import socket
 import ssl
 import threading
 import time
@@ -98,7 +99,7 @@ class Crowd:
     async def _ask(self, number: int, node: str) -> None:
         address = (f"127.1.{number // 250}.{number % 250 + 1}", 0)
         connector = aiohttp.TCPConnector(
-            ssl=self._context, limit=0, force_close=True, local_addr=address
+            family=socket.AF_INET, ssl=self._context, force_close=True, local_addr=address
         )
         quiet = aiohttp.ClientTimeout(total=None, sock_read=45, sock_connect=10)
         async with aiohttp.ClientSession(connector=connector, timeout=quiet) as session:

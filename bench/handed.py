@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec import Struct
 from yarl import URL
 
-from bench.asking import AGENTS, authority, flags, make_home, put_on_nodes
+from bench.asking import authority, flags, make_home, put_on_nodes
 from bench.crowd import Crowd, allow_files
 from bench.process import OURS, compile_ours, running_operator
 from tests.live.faults import Gateway
@@ -71,12 +71,13 @@ def handed(
         group, space = each["apiVersion"], each["metadata"]["namespace"]
         path = f"/apis/{group}/namespaces/{space}/{each['kind'].lower()}s"
         cluster.api.request("POST", path, each)
+    command = [*OURS, *flags(port)]
+    with running_operator(command, cluster, status=False):
+        tokens = put_on_nodes(cluster, nodes)
     gateway.seen.clear()
     gateway.carried.clear()
-    command = [*OURS, *flags(port)]
-    running = running_operator(command, cluster, status=False, kubeconfig=gateway.kubeconfig)
-    with running:
-        tokens = put_on_nodes(cluster, nodes)
+    # One that finds all of it there, as an agent does.
+    with running_operator(command, cluster, status=False, kubeconfig=gateway.kubeconfig):
         begun = _quiet(gateway) + _carried(gateway, is_of_nodes)
         alone = _cost(gateway, replace_pods)
         before = _quiet(gateway)
@@ -86,7 +87,6 @@ def handed(
             changed = _cost(gateway, replace_pods)
             sent = crowd.bytes
         watches = {each.path for each in gateway.seen if _is_watch(each) and _is_asked(each)}
-    cluster.api.request("DELETE", f"{AGENTS}/main")
     return Handed(len(watches), begun, asked, alone, changed, sent)
 
 

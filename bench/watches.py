@@ -239,7 +239,7 @@ def _configuration(
     manifests = directory / "manifests.yaml"
     manifests.write_text(yaml.safe_dump_all([agent, *monitors]))
     made = directory / "made"
-    stoker(["render", str(manifests), "--config-only", "--quiet", "-o", str(made)])
+    stoker(["render", str(manifests), "--config-only", "--quiet", "--output-dir", str(made)])
     [file] = [each for each in made.rglob("*") if each.suffix == ".yaml"]
     text = file.read_text().replace("$(NODE_NAME)", "node-0").replace("$(POD_NAME)", "agent")
     content = yaml.safe_load(text)
