@@ -174,6 +174,19 @@ def test_when_all_come_at_once_those_that_have_asked_are_answered() -> None:
             for _, writer in answered:
                 writer.close()
 
+        # Of one address that has many, one goes for another address, and none for itself.
+        going.clear()
+        async with opened(serve, arriving=3) as (door, port):
+            many = [await asking(2) for _ in range(3)]
+            with pytest.raises(ConnectionError):
+                await asking(2)
+            many.append(await asking(3))
+            assert await many[0][0].read() == b""
+            going.set()
+            assert [await reader.readline() for reader, _ in many[1:]] == [b"told\n"] * 3
+            for _, writer in many:
+                writer.close()
+
     asyncio.run(work())
 
 

@@ -2,10 +2,10 @@
 
 Anybody who reaches the port may connect. When all places for arrivals are taken, one goes: of the
 address that has the most of them, and of these one that has asked for nothing yet, the first that
-came. Where every address has one, and all have asked, nobody goes and nobody is let in: when all
-nodes come at once, those that are being looked up are answered, and the others come again. Who has
-said who it is keeps its place; of these there are as many as open files allow, and few for each
-node.
+came. Where all have asked, and no address has more than the newcomer's would, nobody goes and
+nobody is let in: when all nodes come at once, those that are being looked up are answered, and the
+others come again. Who has said who it is keeps its place; of these there are as many as open files
+allow, and few for each node.
 """
 
 import asyncio
@@ -113,7 +113,7 @@ class PortionDoor:
         if context is None:
             plain.close()
             return
-        if len(self._arriving) >= self.limits.arriving and not self._make_room():
+        if len(self._arriving) >= self.limits.arriving and not self._make_room(address):
             plain.close()
             return
         try:
@@ -129,15 +129,15 @@ class PortionDoor:
         # A task that is told to go before it began does nothing at all, not even at its end.
         task.add_done_callback(lambda _: self._gone(visitor, timer))
 
-    def _make_room(self) -> bool:
-        """Have one go that is arriving; whether there is one that may be sent away."""
+    def _make_room(self, address: str) -> bool:
+        """Have one go for one from this address; whether there is one that may be sent away."""
         of = Counter(each.address for each in self._arriving)
         first = min(
             self._arriving,
             key=lambda each: (-of[each.address], each.has_asked, self._arriving[each]),
         )
         self.turned_away += 1
-        if first.has_asked and of[first.address] == 1:
+        if first.has_asked and of[first.address] <= of[address] + 1:
             return False
         self._leave(first)
         if first.task:
