@@ -194,3 +194,20 @@ def test_an_agent_that_stops_sharing_leaves_it_to_nobody() -> None:
     assert who_has(stock, of) == ["node-1"]
     assert stock.plan(AGENT, planned(of))
     assert who_has(stock, of) == []
+
+
+def test_little_that_is_new_is_told_at_once() -> None:
+    """Without the thread that a first look at a node is left to, or a look at much."""
+    stock = Stock()
+    assert stock.is_quick(HERE)
+    stock.plan(AGENT, planned(kept("cart")))
+    assert not stock.is_quick(HERE)
+    told(stock, {})
+    assert stock.is_quick(HERE)
+    stock.take_up([come(f"few-{number}") for number in range(3)])
+    assert stock.is_quick(HERE)
+    stock.take_up([come("more")])
+    assert not stock.is_quick(HERE)
+    told(stock, {})
+    stock.plan(AGENT, planned(kept("cart", "desk")))
+    assert not stock.is_quick(HERE)

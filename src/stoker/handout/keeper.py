@@ -115,7 +115,7 @@ class PortionKeeper:
             raise not_yet(why if life else "portions are not kept up yet")
         if self._plans.get(of.agent) is None:
             raise not_yet("the agent was not planned yet")
-        return await life.work(lambda: life.stock.news(of, sent))
+        return await life.news(of, sent)
 
     def pod_uid(self, namespace: str, name: str) -> str:
         """The uid of the pod that has a name now; nothing if none is known."""

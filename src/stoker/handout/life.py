@@ -5,12 +5,19 @@ while it changes, and the event loop goes on.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
 
 from stoker.handout.request import not_yet
-from stoker.handout.stock import Change, NotPlannedError, OfNode, PlannedJobs, Stock
+from stoker.handout.stock import (
+    Change,
+    NotPlannedError,
+    OfNode,
+    PlannedJobs,
+    PortionNews,
+    Stock,
+)
 from stoker.handout.watched import PackedWatches
 from stoker.kube.client import Client
 from stoker.portions.packed import Packed
@@ -66,18 +73,21 @@ class StockLife:
         self._forgotten.append(of)
         self._news.set()
 
+    async def news(self, of: OfNode, sent: Mapping[str, str]) -> PortionNews:
+        """What is different from what was sent; RefusedError where that is not known."""
+        if self._given == self._done and self.stock.is_quick(of):
+            return _told(lambda: self.stock.news(of, sent))
+        return await self.work(lambda: _told(lambda: self.stock.news(of, sent)))
+
     async def work(self, step: Callable[[], T]) -> T:
-        """Do something with the stock; RefusedError where that is not possible now."""
+        """Do something with the stock in its thread; RefusedError if that is not possible now."""
         try:
             future = asyncio.get_running_loop().run_in_executor(self._thread, self._counted, step)
         except RuntimeError:
             raise not_yet("portions are being worked out again") from None
         self._given += 1
-        try:
-            # Who asked may go; what was begun is done all the same.
-            return await asyncio.shield(future)
-        except NotPlannedError:
-            raise not_yet("the agent is being planned") from None
+        # Who asked may go; what was begun is done all the same.
+        return await asyncio.shield(future)
 
     def _counted(self, step: Callable[[], T]) -> T:
         try:
@@ -123,3 +133,10 @@ class StockLife:
 
     async def _planned(self, key: Ref, planned: PlannedJobs | None) -> bool:
         return await self.work(lambda: self.stock.plan(key, planned))
+
+
+def _told(news: Callable[[], PortionNews]) -> PortionNews:
+    try:
+        return news()
+    except NotPlannedError:
+        raise not_yet("the agent is being planned") from None

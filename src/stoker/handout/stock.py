@@ -32,6 +32,8 @@ class NotPlannedError(StokerError):
 
 # So many bytes of files at a time, or one file that is larger.
 _AT_ONCE: Final = 128 * 1024
+# In so few changed objects one looks at once.
+_FEW: Final = 3
 
 
 class PlannedJobs(Struct, frozen=True, eq=False):
@@ -134,6 +136,13 @@ class Stock:
             files.append(TextFile(path, wanted[path], portions.text(of.node, path)))
             size += len(files[-1].text)
         return PortionNews(wanted, gone, tuple(files), len(files) < len(different))
+
+    def is_quick(self, of: OfNode) -> bool:
+        """Whether `news` takes less than it takes to have another thread do it."""
+        if of.agent not in self._agents:
+            return True
+        changes = self._agents[of.agent][1].changes_of(of.node)
+        return changes is not None and changes <= _FEW
 
     def forget(self, portions: Iterable[OfNode]) -> None:
         """Nobody asks for these any longer."""

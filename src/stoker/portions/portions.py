@@ -152,6 +152,11 @@ class Portions:
         made = self._made[1].get(stem)
         return self._file_of(node, stem, known) if made is None else made
 
+    def changes_of(self, node: str) -> int | None:
+        """In how much there is to look to bring a node up; None where that is everything."""
+        known = self._nodes.get(node)
+        return len(known.touched) if known and known.as_of == self._state else None
+
     def forget(self, node: str) -> None:
         """Nobody asks for this node any longer."""
         self._nodes.pop(node, None)
