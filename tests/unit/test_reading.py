@@ -124,8 +124,7 @@ def test_each_use_of_a_value_is_counted() -> None:
 # What reads a whole file of its user's, by its name, and what only compares with what was read.
 OTHERS = {
     "generate/alertmanager/config.py": "the Alertmanager's own file",
-    "generate/alertmanager/kept.py": "whether what was read is still so",
-    "generate/fragments.py": "whether what was read is still so",
+    "generate/ledger.py": "whether what was read is still so",
 }
 
 
