@@ -96,6 +96,9 @@ def recorded() -> dict[str, Object]:
 # What API servers drop that are older than this, with no word about it.
 SINCE = {"spec.updateStrategy.rollingUpdate.maxUnavailable": 35, "spec.template.spec.hostUsers": 33}
 
+# Older ones take a StatefulSet whatever its template and claims say; its pods cannot be made.
+JUDGED_SINCE = 34
+
 
 def kept(drift: str | None, minor: int) -> str | None:
     """Where an object differs from what was written, unless the server is too old for that."""
@@ -140,9 +143,10 @@ def test_the_server_takes_every_recorded_object_and_changes_nothing(
     """Only what is in the table is refused, and for the reason given there."""
     objects = recorded()
     found = dict(zip(objects, answers(cluster, objects.values()), strict=True))
-    assert {name for name, answer in found.items() if answer.error} == REFUSED.keys()
-    for name, fragment in REFUSED.items():
-        assert fragment in found[name].refusal
+    refused = {name for name in REFUSED if minor >= JUDGED_SINCE or name.startswith("daemonset")}
+    assert {name for name, answer in found.items() if answer.error} == refused
+    for name in refused:
+        assert REFUSED[name] in found[name].refusal
     drifted = {name: kept(answer.drift, minor) for name, answer in found.items()}
     assert {name: drift for name, drift in drifted.items() if drift} == {}
 
