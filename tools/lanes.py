@@ -31,6 +31,10 @@ _LANES: dict[str, dict[str, tuple[str, ...]]] = {
             f"tests/live/test_{name}.py"
             for name in ("daemonset_scrapes", "graduation", "hostile_tenant", "storage_version")
         ),
+        # These look at all that is in a cluster, and want one that others have left nothing in.
+        "status, reach, alerts": tuple(
+            f"tests/live/test_{name}.py" for name in ("status_command", "tenant_reach", "watching")
+        ),
         "operator, faults, s to z": tuple(
             f"tests/live/test_{name}.py" for name in ("operator*", "faults*", "[s-z]*")
         ),

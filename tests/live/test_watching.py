@@ -300,6 +300,20 @@ class Watcher:
             return set()
         return {each["labels"]["alertname"] for each in found if each["state"] == "firing"}
 
+    def until_scraped(self, *names: str) -> None:
+        """Wait until these were scraped: what they counted before is no increase to Prometheus."""
+
+        def scraped() -> bool:
+            url = f"http://127.0.0.1:{self._port}/api/v1/query?query=up%3D%3D1"
+            try:
+                with urlopen(url, timeout=10) as answer:
+                    found = json.load(answer)["data"]["result"]
+            except OSError:
+                return False
+            return set(names) <= {each["metric"].get("pod") for each in found}
+
+        until(f"{', '.join(names)} to be scraped", scraped)
+
     def until_firing(self, *names: str) -> None:
         """Wait until all of these fire at once."""
         until(f"{', '.join(names)} to fire", lambda: set(names) <= self.firing())
@@ -351,6 +365,7 @@ def test_trouble_with_resources_and_workloads_is_told(world: World, tmp_path: Pa
     with Watcher(tmp_path) as watcher, Running.start(world.cluster, *flags) as operator:
         watcher.scrape(a=operator)
         world.settled("prometheus", "main")
+        watcher.until_scraped("a")
         watcher.until_quiet(*ALERTS)
         world.put(service_monitor("cart", scrapeTimeout="2m", interval="1m"))
         world.put(prometheus("nowhere", nodeSelector={"there": "is-none"}))
