@@ -293,23 +293,22 @@ class Watcher:
     def firing(self) -> set[str]:
         """The alerts that fire now."""
         assert self._process.poll() is None, self._log.read_text()[-2000:]
-        try:
-            with urlopen(f"http://127.0.0.1:{self._port}/api/v1/alerts", timeout=10) as answer:
-                found = json.load(answer)["data"]["alerts"]
-        except OSError:
-            return set()
+        found = self._answer("alerts").get("alerts", ())
         return {each["labels"]["alertname"] for each in found if each["state"] == "firing"}
+
+    def _answer(self, what: str) -> dict[str, Any]:
+        """What Prometheus says; nothing while it does not answer."""
+        try:
+            with urlopen(f"http://127.0.0.1:{self._port}/api/v1/{what}", timeout=10) as answer:
+                return dict(json.load(answer)["data"])
+        except OSError:
+            return {}
 
     def until_scraped(self, *names: str) -> None:
         """Wait until these were scraped: what they counted before is no increase to Prometheus."""
 
         def scraped() -> bool:
-            url = f"http://127.0.0.1:{self._port}/api/v1/query?query=up%3D%3D1"
-            try:
-                with urlopen(url, timeout=10) as answer:
-                    found = json.load(answer)["data"]["result"]
-            except OSError:
-                return False
+            found = self._answer("query?query=up%3D%3D1").get("result", ())
             return set(names) <= {each["metric"].get("pod") for each in found}
 
         until(f"{', '.join(names)} to be scraped", scraped)

@@ -97,9 +97,8 @@ def _in_shared_texts(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(map(_in_shared_texts, value))
     if isinstance(value, Struct):
-        fields = ((name, getattr(value, name)) for name in value.__struct_fields__)
-        said = {name: each for name, each in fields if isinstance(each, str | tuple)}
-        return replace(value, **{name: _in_shared_texts(each) for name, each in said.items()})
+        names = value.__struct_fields__
+        return replace(value, **{name: _in_shared_texts(getattr(value, name)) for name in names})
     return value
 
 
