@@ -60,8 +60,8 @@ _CONTENTS: Final = Contents(
 def report() -> bool:
     """Measure and print; whether the goal was met."""
     metadata = {"name": "main", "namespace": "shop", "uid": "00000000-0000-4000-8000-000000000000"}
-    owner = convert(Prometheus, {"metadata": metadata, "spec": _SPEC})
-    site = Site(owner, scraper_of(owner, Capabilities()), ObjectSettings())
+    workload = convert(Prometheus, {"metadata": metadata, "spec": _SPEC})
+    site = Site(workload, scraper_of(workload, Capabilities()), ObjectSettings())
     live = objects_of(site, _CONTENTS)
     assets = TlsAssets("assets", 1)
     single = _per_second(lambda: stateful_set(site, 0, tls_assets=assets))

@@ -117,7 +117,7 @@ def _changed(cluster: Cluster, number: int, size: int, path: str) -> float:
     """Change a monitor; the seconds until its Secret is written."""
     namespace = f"team-{number % scaled.namespaces(size)}"
     url = f"/apis/{GROUP}/v1/namespaces/{namespace}/servicemonitors/service-{number}"
-    secret = f"prometheus-p{scaled.owner(number, size)}"
+    secret = f"prometheus-p{scaled.prometheus_of(number, size)}"
     found: dict[str, Any] = cluster.api.get(url)
     found["spec"]["endpoints"][0]["path"] = path
     mark, begun = cluster.audit.mark(), time.time()

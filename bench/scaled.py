@@ -23,12 +23,12 @@ def namespaces(monitors: int) -> int:
     return max(1, monitors // _PER_NAMESPACE)
 
 
-def owner(number: int, monitors: int) -> int:
+def prometheus_of(number: int, monitors: int) -> int:
     """The Prometheus that a monitor of so many is for."""
-    return number % _owners(monitors, _MONITORS_EACH)
+    return number % _workload_count(monitors, _MONITORS_EACH)
 
 
-def _owners(count: int, each: int) -> int:
+def _workload_count(count: int, each: int) -> int:
     return max(1, count // each)
 
 
@@ -51,33 +51,33 @@ def _selectors(mine: Object) -> Iterator[tuple[str, Object]]:
 
 def _monitors(count: int) -> Iterator[Object]:
     for number in range(count):
-        name = f"p{owner(number, count)}"
+        name = f"p{prometheus_of(number, count)}"
         yield _owned(monitor(number), name, number % namespaces(count))
-    for number in range(_owners(count, _MONITORS_EACH)):
+    for number in range(_workload_count(count, _MONITORS_EACH)):
         name = f"p{number}"
         yield workload("Prometheus", name, **_selecting(name, "serviceMonitor", "rule"))
 
 
 def _rules(count: int) -> Iterator[Object]:
-    owners = _owners(count, _RULES_EACH)
+    workloads = _workload_count(count, _RULES_EACH)
     spaces = namespaces(count * _MONITORS_EACH // _RULES_EACH)
     for number in range(count):
-        yield _owned(rule(number), f"p{number % owners}", number % spaces)
+        yield _owned(rule(number), f"p{number % workloads}", number % spaces)
 
 
 def _routes(count: int) -> Iterator[Object]:
-    owners = _owners(count, _ROUTES_EACH)
+    workloads = _workload_count(count, _ROUTES_EACH)
     spaces = namespaces(count * MONITORS // WORLDS["alertmanager"].size)
     for number in range(count):
-        yield _owned(route(number), f"a{number % owners}", number % spaces)
-    for number in range(owners):
+        yield _owned(route(number), f"a{number % workloads}", number % spaces)
+    for number in range(workloads):
         name = f"a{number}"
         yield workload("Alertmanager", name, **_selecting(name, "alertmanagerConfig"))
 
 
 def _all_monitors(cluster: Cluster, count: int) -> bool:
-    owners = range(_owners(count, _MONITORS_EACH))
-    return sum(jobs_of(cluster, f"prometheus-p{number}") for number in owners) == 2 * count
+    numbers = range(_workload_count(count, _MONITORS_EACH))
+    return sum(jobs_of(cluster, f"prometheus-p{number}") for number in numbers) == 2 * count
 
 
 def _all_rules(cluster: Cluster, count: int) -> bool:
@@ -87,7 +87,7 @@ def _all_rules(cluster: Cluster, count: int) -> bool:
 
 
 def _all_routes(cluster: Cluster, count: int) -> bool:
-    names = [f"alertmanager-a{n}-generated" for n in range(_owners(count, _ROUTES_EACH))]
+    names = [f"alertmanager-a{n}-generated" for n in range(_workload_count(count, _ROUTES_EACH))]
     texts = (text_of(cluster, name, "alertmanager.yaml.gz") for name in names)
     return sum(text.count(_HOOK) for text in texts) == count
 
@@ -99,7 +99,7 @@ WORLDS: Final[dict[str, World]] = {
         ("secrets", "prometheus-p"),
         _all_monitors,
         0,
-        lambda count: _owners(count, _MONITORS_EACH),
+        lambda count: _workload_count(count, _MONITORS_EACH),
     ),
     "rules": World(
         10_000,
@@ -107,7 +107,7 @@ WORLDS: Final[dict[str, World]] = {
         ("configmaps", "prometheus-p"),
         _all_rules,
         0,
-        lambda count: _owners(count, _RULES_EACH),
+        lambda count: _workload_count(count, _RULES_EACH),
     ),
     "alertmanager": World(
         5_000,
@@ -115,6 +115,6 @@ WORLDS: Final[dict[str, World]] = {
         ("secrets", "alertmanager-a"),
         _all_routes,
         0,
-        lambda count: _owners(count, _ROUTES_EACH),
+        lambda count: _workload_count(count, _ROUTES_EACH),
     ),
 }

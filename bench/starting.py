@@ -124,16 +124,16 @@ def route(number: int) -> Object:
 
 
 def _workloads(count: int) -> Iterator[Object]:
-    for owner in range(count):
-        for number in range(owner * PER_WORKLOAD, (owner + 1) * PER_WORKLOAD):
+    for which in range(count):
+        for number in range(which * PER_WORKLOAD, (which + 1) * PER_WORKLOAD):
             made = monitor(number)
-            made["metadata"]["name"] = f"of-{owner}-{number}"
-            made["metadata"]["labels"]["owner"] = f"p{owner}"
+            made["metadata"]["name"] = f"of-{which}-{number}"
+            made["metadata"]["labels"]["owner"] = f"p{which}"
             yield made
-        selector = {"matchLabels": {"owner": f"p{owner}"}}
+        selector = {"matchLabels": {"owner": f"p{which}"}}
         yield workload(
             "Prometheus",
-            f"p{owner}",
+            f"p{which}",
             serviceMonitorSelector=selector,
             serviceMonitorNamespaceSelector={},
         )

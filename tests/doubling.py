@@ -202,8 +202,8 @@ def read_typed(found: Any) -> None:
     elif kind == "AlertmanagerConfig":
         metadata = {"name": "w", "namespace": "m"}
         spec: Object = {"alertmanagerConfigSelector": {}}
-        owner = convert(Alertmanager, {"metadata": metadata, "spec": spec})
-        kept = KeptAlerting(owner, _ASSETS, limits=UNLIMITED)
+        workload = convert(Alertmanager, {"metadata": metadata, "spec": spec})
+        kept = KeptAlerting(workload, _ASSETS, limits=UNLIMITED)
         kept.put(Ref(kind, "tenant", "x"), found, _ASSETS)
     else:
         judge(_WORKLOAD, found, _ASSETS)

@@ -75,8 +75,8 @@ def cluster_tls(case: Case, context: Context) -> Outcome:
     """The file for TLS between members, and how a pod gets it."""
     given = without_nulls(case.given)
     tls = convert(ClusterTlsConfig, given["clusterTLS"]) if "clusterTLS" in given else None
-    owner = convert(Alertmanager, {"metadata": {"name": given["name"]}})
-    secret = cluster_tls_name(AlertSite(owner, ObjectSettings()))
+    workload = convert(Alertmanager, {"metadata": {"name": given["name"]}})
+    secret = cluster_tls_name(AlertSite(workload, ObjectSettings()))
     mount = cluster_tls_mount(given["mountingDir"], secret, tls)
     made = {
         "config": cluster_tls_text(tls, given["mountingDir"]),
@@ -93,9 +93,9 @@ def cluster_tls(case: Case, context: Context) -> Outcome:
 @replays("thanosruler-config")
 def remote_write_of_ruler(case: Case, context: Context) -> Outcome:
     """The file that says where a ThanosRuler sends its results, and the Secret that holds it."""
-    owner = convert(ThanosRuler, without_nulls(case.given["workload"]))
-    site = AlertSite(owner, settings_of(case.given["config"]))
-    made = remote_write_file(owner, contents_of(case.given), site.version)
+    workload = convert(ThanosRuler, without_nulls(case.given["workload"]))
+    site = AlertSite(workload, settings_of(case.given["config"]))
+    made = remote_write_file(workload, contents_of(case.given), site.version)
     secret = ruler_config_secret(site, made.text)
     secret["metadata"]["namespace"] = site.namespace
     key = secret["data"][REMOTE_WRITE_FILE]

@@ -6,7 +6,6 @@ import msgspec
 
 from stoker.api.alertmanager import Alertmanager
 from stoker.api.core import Object
-from stoker.api.crd import CustomResource
 from stoker.api.decode import convert
 from stoker.api.prometheus import Prometheus
 from stoker.api.thanosruler import ThanosRuler
@@ -227,9 +226,9 @@ def service_of_prometheus(case: Case, context: Context) -> Outcome:
 
 def prometheus_service(given: dict[str, Any]) -> Object:
     """What stoker makes of the input of a case."""
-    owner = convert(Prometheus, without_nulls(given["workload"]))
-    workload = workload_for(owner, Capabilities())
-    return governing_service(owner, workload, object_settings(given["config"]))
+    workload = convert(Prometheus, without_nulls(given["workload"]))
+    scraper = workload_for(workload, Capabilities())
+    return governing_service(workload, scraper, object_settings(given["config"]))
 
 
 @replays("service-alertmanager-derived")
@@ -245,10 +244,10 @@ def service_of_thanos_ruler(case: Case, context: Context) -> Outcome:
 
 
 def _service(case: Case, model: Any, kind: Governing) -> Object:
-    owner = convert(model, without_nulls(case.given["workload"]))
-    assert isinstance(owner, CustomResource)
+    workload = convert(model, without_nulls(case.given["workload"]))
+    assert isinstance(workload, Alertmanager | ThanosRuler)
     settings = object_settings(case.given["config"])
-    return service_of(kind, owner, settings, owner.spec.port_name)  # type: ignore[attr-defined]
+    return service_of(kind, workload, settings, workload.spec.port_name)
 
 
 def _service_outcome(case: Case, made: Object) -> Outcome:

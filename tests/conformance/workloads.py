@@ -126,8 +126,8 @@ def _outcome(case: Case, member: str, build: Callable[[dict[str, Any]], Object])
 
 def _site(given: dict[str, Any], *, is_agent: bool) -> Site:
     model: Any = PrometheusAgent if is_agent else Prometheus
-    owner = convert(model, without_nulls(given["workload"]))
-    return Site(owner, workload_of(given, agent=is_agent), settings_of(given["config"]))
+    workload = convert(model, without_nulls(given["workload"]))
+    return Site(workload, workload_of(given, agent=is_agent), settings_of(given["config"]))
 
 
 def _assets(given: dict[str, Any]) -> TlsAssets:

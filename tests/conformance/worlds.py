@@ -94,9 +94,9 @@ def _manifests(given: dict[str, Any]) -> Iterator[Object]:
             yield {"apiVersion": "v1", "kind": "Secret", "metadata": metadata}
 
 
-def _is_of(found: Object, workload: Rendered) -> bool:
-    owner = workload.plan.workload
-    identity = (type(owner).__name__, owner.metadata.name)
+def _is_of(found: Object, rendered: Rendered) -> bool:
+    workload = rendered.plan.workload
+    identity = (type(workload).__name__, workload.metadata.name)
     owners = found["metadata"].get("ownerReferences") or ()
     return any((each["kind"], each["name"]) == identity for each in owners)
 

@@ -171,7 +171,7 @@ def _judge(objects: Sequence[Json], file: str) -> Callable[[list[list[Json]]], l
     kind = "Alertmanager" if file.startswith(_ALERTING) else "Prometheus"
     others = [each for each in objects if not _is_resource(each)]
     world = _world(others)
-    (owner,) = (
+    (workload,) = (
         each
         for each in world.workloads
         if (type(each).__name__, each.metadata.name) == (kind, name)
@@ -179,7 +179,7 @@ def _judge(objects: Sequence[Json], file: str) -> Callable[[list[list[Json]]], l
 
     def asked(groups: list[list[Json]]) -> list[str]:
         found = [_world(group).resources for group in groups]
-        made = [decide(owner, each, {}, world.assets, Capabilities()) for each in found]
+        made = [decide(workload, each, {}, world.assets, Capabilities()) for each in found]
         if kind == "Alertmanager":
             return amtool.refusals([each.text for each in made])
         if "/rules/" not in file:

@@ -144,9 +144,9 @@ def is_meant(payload: Payload, reason: str, path: str) -> bool:
 @cache
 def _kept(kind: str, name: str) -> tuple[Kept, Made]:
     """A workload that has taken the neighbour's objects, and what it makes of them."""
-    owner: Any = typed(workload(kind, name))
+    given: Any = typed(workload(kind, name))
     assets = AssetsAtHand(contents({}))
-    kept = kept_of(owner, Capabilities(), assets, None)
+    kept = kept_of(given, Capabilities(), assets, None)
     resources: list[Any] = [typed(_uid(_stored(each))) for each in neighbours()]
     alerting = kind == "Alertmanager"
     wanted = [

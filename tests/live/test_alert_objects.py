@@ -190,11 +190,11 @@ def built(kind: str, spec: Spec, name: str) -> list[Object]:
         files: dict[str, str | bytes] = {CONFIG_KEY: b"\x1f\x8b", "more.tmpl": "text"}
         carried = AlertmanagerContents(config_files=files, asset_files=assets)
         return alertmanager_objects(convert(Alertmanager, stored), ObjectSettings(), carried)
-    owner = convert(ThanosRuler, stored)
-    version = parse_version(owner.spec.version or DEFAULT_THANOS_VERSION)
-    text = remote_write_file(owner, AssetsAtHand({}), version).text
+    workload = convert(ThanosRuler, stored)
+    version = parse_version(workload.spec.version or DEFAULT_THANOS_VERSION)
+    text = remote_write_file(workload, AssetsAtHand({}), version).text
     contents = RulerContents(remote_write=text, asset_files=assets, rule_files=[{"a.yaml": "b"}])
-    return ruler_objects(owner, ObjectSettings(), contents)
+    return ruler_objects(workload, ObjectSettings(), contents)
 
 
 def own(namespace: str) -> dict[str, Object]:

@@ -148,9 +148,9 @@ def built(number: int, spec: Object) -> Object:
     """The DaemonSet that the operator makes of an agent."""
     metadata = {"name": f"agent-{number}", "namespace": NAMESPACE, "uid": str(number)}
     given = {"metadata": metadata, "spec": {"mode": "DaemonSet", **spec}}
-    owner = convert(PrometheusAgent, given)
-    workload = scraper_of(owner, Capabilities())
-    made = daemon_set(Site(owner, workload, ObjectSettings()), tls_assets=TlsAssets("tls", 0))
+    agent = convert(PrometheusAgent, given)
+    scraper = scraper_of(agent, Capabilities())
+    made = daemon_set(Site(agent, scraper, ObjectSettings()), tls_assets=TlsAssets("tls", 0))
     # The owner is nobody, and would have it deleted.
     del made["metadata"]["ownerReferences"]
     return made

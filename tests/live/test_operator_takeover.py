@@ -46,12 +46,12 @@ def as_the_peer(world: World, *objects: Object) -> None:
 
 def objects_of_the_peer(world: World, kind: str, name: str) -> Iterator[Object]:
     """All objects of a workload, as the peer makes them, with something that it left behind."""
-    models = {workload.lower(): each.model for workload, each in WORKLOADS.items()}
-    owner: Workload = convert(models[kind], found(world, kind, name))
+    models = {each_kind.lower(): each.model for each_kind, each in WORKLOADS.items()}
+    workload: Workload = convert(models[kind], found(world, kind, name))
     monitors = [convert(ServiceMonitor, each) for each in world.list("servicemonitor")]
-    decision = decide(owner, monitors, {world.namespace: {}}, AssetsAtHand(), Capabilities())
+    decision = decide(workload, monitors, {world.namespace: {}}, AssetsAtHand(), Capabilities())
     assert decision.contents
-    made = objects_for(owner, Capabilities(), ObjectSettings(), decision.contents)
+    made = objects_for(workload, Capabilities(), ObjectSettings(), decision.contents)
     for each in made:
         metadata = each["metadata"]
         if each["kind"] == "StatefulSet":
@@ -144,14 +144,14 @@ def test_nothing_rolls_when_alerting_is_taken_over(
 def test_a_ruler_keeps_its_pods_though_rules_are_left_out_and_become_fewer(world: World) -> None:
     """It mounts the ConfigMaps that there are: what empties one of them must not take it away."""
     world.put(thanos_ruler("main", replicas=1), rule("shop"))
-    owner = convert(ThanosRuler, found(world, "thanosruler", "main"))
+    ruler = convert(ThanosRuler, found(world, "thanosruler", "main"))
     rules = [convert(PrometheusRule, each) for each in world.list("prometheusrule")]
-    decision = decide(owner, rules, {world.namespace: {}}, AssetsAtHand(), Capabilities())
+    decision = decide(ruler, rules, {world.namespace: {}}, AssetsAtHand(), Capabilities())
     # The last has nothing but a rule that the peer takes and we do not.
     files = [*decision.contents.rule_files, {"left-out.yaml": "groups: []\n"}]
     assert len(files) == 2
     contents = replace(decision.contents, rule_files=files)
-    as_the_peer(world, *objects_for(owner, Capabilities(), ObjectSettings(), contents))
+    as_the_peer(world, *objects_for(ruler, Capabilities(), ObjectSettings(), contents))
     pods = world.until("the pods", lambda: _pods(world, 1))
     with Running.start(world.cluster, f"--namespaces={world.namespace}"):
         world.until("the rule to be left out", lambda: _is_empty(world, 1))

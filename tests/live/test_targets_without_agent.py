@@ -78,8 +78,8 @@ def world() -> Iterator[World]:
 
 def built() -> Object:
     """The DaemonSet that the operator makes; its owner is left out, as nobody looks after it."""
-    owner = convert(PrometheusAgent, AGENT | {"metadata": AGENT["metadata"] | {"uid": "1"}})
-    site = Site(owner, scraper_of(owner, Capabilities()), SETTINGS)
+    agent = convert(PrometheusAgent, AGENT | {"metadata": AGENT["metadata"] | {"uid": "1"}})
+    site = Site(agent, scraper_of(agent, Capabilities()), SETTINGS)
     made = daemon_set(site, tls_assets=TlsAssets("tls", 0))
     del made["metadata"]["ownerReferences"]
     return made
@@ -112,10 +112,10 @@ def agents(world: World) -> Agents:
 
 def takers(world: World) -> list[str]:
     """The nodes that are given a target, by what the operator works out for each of them."""
-    owner, places = convert(PrometheusAgent, AGENT), Whereabouts()
+    agent, places = convert(PrometheusAgent, AGENT), Whereabouts()
     for each in objects(world):
         places.changed(None, packed(each))
-    monitor, scraper = convert(ServiceMonitor, MONITOR), scraper_of(owner, Capabilities())
+    monitor, scraper = convert(ServiceMonitor, MONITOR), scraper_of(agent, Capabilities())
     portions = Portions(places, scraper.version)
     portions.set_jobs({ref_of(monitor): jobs_of(monitor, scraper, AssetsAtHand()).jobs}, {})
     found = agents(world)

@@ -89,9 +89,9 @@ def _count(title: str, changes: Changes) -> None:
     print(f"{title}: {', '.join(f'{count} {name}' for name, count in changes.counts().items())}")
 
 
-def _is_of(pod: Key, owner: Key) -> bool:
-    name = owner[1].partition("/")[2]
-    return pod[0] == owner[0] and pod[1].rpartition("-")[0] == name
+def _is_of(pod: Key, workload: Key) -> bool:
+    name = workload[1].partition("/")[2]
+    return pod[0] == workload[0] and pod[1].rpartition("-")[0] == name
 
 
 def _name(key: Key) -> str:

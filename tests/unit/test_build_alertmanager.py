@@ -22,7 +22,7 @@ TLS = {"cert": {"secret": KEY}, "keySecret": KEY}
 CONTENTS = AlertmanagerContents(config_files={CONFIG_KEY: b"packed"}, asset_files={"file": "text"})
 
 
-def owner(spec: dict[str, Any], **metadata: Any) -> Alertmanager:
+def workload(spec: dict[str, Any], **metadata: Any) -> Alertmanager:
     """Name the Alertmanager `main` in the namespace `shop`."""
     return typed(Alertmanager, "main", spec, **{"uid": "u-1"} | metadata)
 
@@ -30,7 +30,7 @@ def owner(spec: dict[str, Any], **metadata: Any) -> Alertmanager:
 def stateful_set(spec: dict[str, Any], **settings: Any) -> Object:
     """Build the StatefulSet."""
     return alertmanager.stateful_set(
-        owner(spec), ObjectSettings(**settings), tls_assets=NO_ASSETS, input_hash="h"
+        workload(spec), ObjectSettings(**settings), tls_assets=NO_ASSETS, input_hash="h"
     )
 
 
@@ -54,7 +54,7 @@ def flags(spec: dict[str, Any], **settings: Any) -> list[str]:
 
 def objects(spec: dict[str, Any]) -> dict[str, Object]:
     """Build all objects, by kind and name."""
-    made = alertmanager_objects(owner(spec), ObjectSettings(), CONTENTS)
+    made = alertmanager_objects(workload(spec), ObjectSettings(), CONTENTS)
     return {f"{each['kind']} {each['metadata']['name']}": each for each in made}
 
 
@@ -459,7 +459,7 @@ def test_half_of_a_certificate_is_refused(spec: dict[str, Any], path: str) -> No
 
 def test_building_leaves_the_users_object_alone() -> None:
     """What was given can be built from again, and gives the same."""
-    given = owner({"volumes": [{"name": "a", "emptyDir": {}}], "resources": {"requests": {}}})
+    given = workload({"volumes": [{"name": "a", "emptyDir": {}}], "resources": {"requests": {}}})
     first = alertmanager_objects(given, ObjectSettings(), CONTENTS)
     first[-1]["spec"]["template"]["spec"]["volumes"].clear()
     again = alertmanager_objects(given, ObjectSettings(), CONTENTS)

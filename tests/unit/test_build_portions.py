@@ -35,16 +35,16 @@ def agent(discovery: str | None = "Operator", **spec: Any) -> PrometheusAgent:
     return typed(PrometheusAgent, "main", {"mode": "DaemonSet"} | settings | spec)
 
 
-def objects(owner: PrometheusAgent, settings: ObjectSettings = SETTINGS) -> dict[str, Object]:
+def objects(workload: PrometheusAgent, settings: ObjectSettings = SETTINGS) -> dict[str, Object]:
     """All its objects by name."""
-    site = Site(owner, scraper_of(owner, Capabilities()), settings)
+    site = Site(workload, scraper_of(workload, Capabilities()), settings)
     made = objects_of(site, CONTENTS)
     return {f"{each['kind']}/{each['metadata']['name']}": each for each in made}
 
 
-def pod(owner: PrometheusAgent, settings: ObjectSettings = SETTINGS) -> Object:
+def pod(workload: PrometheusAgent, settings: ObjectSettings = SETTINGS) -> Object:
     """The specification of its pods."""
-    made = objects(owner, settings)["DaemonSet/prom-agent-main"]
+    made = objects(workload, settings)["DaemonSet/prom-agent-main"]
     found: Object = made["spec"]["template"]["spec"]
     return found
 
@@ -54,12 +54,12 @@ def containers(found: Object) -> dict[str, Object]:
     return {each["name"]: each for each in [*found["initContainers"], *found["containers"]]}
 
 
-def findings(owner: PrometheusAgent) -> list[Finding]:
+def findings(workload: PrometheusAgent) -> list[Finding]:
     """What is wrong with an agent."""
     reading = ScraperReading(
-        scraper_of(owner, Capabilities()), AssetsAtHand(), owner.metadata.namespace or ""
+        scraper_of(workload, Capabilities()), AssetsAtHand(), workload.metadata.namespace or ""
     )
-    return list(workload_findings(owner.spec, reading))
+    return list(workload_findings(workload.spec, reading))
 
 
 def test_reloaders_are_told_where_to_ask() -> None:

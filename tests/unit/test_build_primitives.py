@@ -209,13 +209,13 @@ def test_the_hash_is_xxh64(text: str, value: int) -> None:
 
 def test_an_object_inherits_from_its_owner_and_flags_win() -> None:
     """The owner's labels, then ours, then those of flags; kubectl's notes stay with the owner."""
-    owner = prometheus(
+    workload = prometheus(
         labels={"team": "a", "managed-by": "me", "site": "x"},
         annotations={"kubectl.kubernetes.io/last-applied-configuration": "{}", "note": "n"},
     )
     settings = ObjectSettings(labels={"site": "y"}, annotations={"note": "flag"})
     made = metadata(
-        owner, settings, "name", labels={"mode": "m"}, annotations={"hash": "h"}, inherit=True
+        workload, settings, "name", labels={"mode": "m"}, annotations={"hash": "h"}, inherit=True
     )
     assert made["labels"] == {
         "team": "a",
@@ -669,8 +669,8 @@ def test_the_web_configuration_has_a_secret_even_if_empty() -> None:
 
 def test_one_headless_service_serves_all_of_a_kind() -> None:
     """It is owned without control, and its web port bears the user's name for it."""
-    owner = prometheus({"portName": "http", "thanos": {}})
-    made = governing_service(owner, seen(owner), ObjectSettings(labels={"a": "b"}))
+    workload = prometheus({"portName": "http", "thanos": {}})
+    made = governing_service(workload, seen(workload), ObjectSettings(labels={"a": "b"}))
     assert made["metadata"]["name"] == "prometheus-operated"
     assert made["metadata"]["labels"]["operated-prometheus"] == "true"
     assert made["metadata"]["labels"]["a"] == "b"
@@ -685,8 +685,8 @@ def test_one_headless_service_serves_all_of_a_kind() -> None:
 
 def test_an_agents_service_has_only_a_web_port() -> None:
     """Agents have no sidecar."""
-    owner = convert(PrometheusAgent, {"metadata": {"name": "edge"}})
-    made = governing_service(owner, seen(owner), ObjectSettings())
+    workload = convert(PrometheusAgent, {"metadata": {"name": "edge"}})
+    made = governing_service(workload, seen(workload), ObjectSettings())
     assert made["metadata"]["name"] == "prometheus-agent-operated"
     assert made["metadata"]["labels"]["operated-prometheus"] == "true"
     assert [port["name"] for port in made["spec"]["ports"]] == ["web"]

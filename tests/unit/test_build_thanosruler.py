@@ -24,7 +24,7 @@ KEY = {"name": "vault", "key": "plain"}
 TLS = {"cert": {"secret": KEY}, "keySecret": KEY}
 
 
-def owner(spec: dict[str, Any]) -> ThanosRuler:
+def workload(spec: dict[str, Any]) -> ThanosRuler:
     """Name the ThanosRuler `main` in the namespace `shop`, with someone to ask."""
     return typed(ThanosRuler, "main", {"queryEndpoints": ["q"]} | spec, uid="u-1")
 
@@ -32,7 +32,7 @@ def owner(spec: dict[str, Any]) -> ThanosRuler:
 def stateful_set(spec: dict[str, Any], *rules: str, **settings: Any) -> Object:
     """Build the StatefulSet."""
     return thanosruler.stateful_set(
-        owner(spec), ObjectSettings(**settings), rule_config_maps=rules, tls_assets=NO_ASSETS
+        workload(spec), ObjectSettings(**settings), rule_config_maps=rules, tls_assets=NO_ASSETS
     )
 
 
@@ -286,7 +286,7 @@ def test_a_ruler_listens_for_queriers_always() -> None:
 def sent(remote: list[Object], version: str = "v0.42.4", **secrets: str) -> RemoteWriteFile:
     """Write the file, with a Secret `vault` of these keys."""
     contents = AssetsAtHand({Ref(SECRET, "shop", "vault"): secrets})
-    return remote_write_file(owner({"remoteWrite": remote}), contents, parse_version(version))
+    return remote_write_file(workload({"remoteWrite": remote}), contents, parse_version(version))
 
 
 def test_a_ruler_that_sends_nothing_has_an_empty_list() -> None:
@@ -365,7 +365,7 @@ def test_all_objects_of_a_ruler() -> None:
     contents = RulerContents(
         remote_write="remote_write: []\n", asset_files={}, rule_files=[{"a.yaml": "x"}]
     )
-    made = ruler_objects(owner({}), ObjectSettings(), contents)
+    made = ruler_objects(workload({}), ObjectSettings(), contents)
     assert [f"{each['kind']} {each['metadata']['name']}" for each in made] == [
         "ConfigMap thanos-ruler-main-rulefiles-0",
         "Secret thanos-ruler-main-config",
@@ -385,6 +385,6 @@ def test_all_objects_of_a_ruler() -> None:
 def test_half_of_a_certificate_is_refused() -> None:
     """Thanos would not start."""
     contents = RulerContents(remote_write="", asset_files={})
-    given = owner({"web": {"tlsConfig": {"keySecret": KEY}}})
+    given = workload({"web": {"tlsConfig": {"keySecret": KEY}}})
     with pytest.raises(WorkloadError, match=r"spec\.web\.tlsConfig\.cert"):
         ruler_objects(given, ObjectSettings(), contents)

@@ -34,8 +34,8 @@ def site(spec: dict[str, Any], *, on: str = "server", **settings: Any) -> Site:
     """The Prometheus, or the agent, `main` in the namespace `shop`."""
     model: Any = Prometheus if on == "server" else PrometheusAgent
     metadata = {"name": "main", "namespace": "shop", "uid": "u-1"}
-    owner = convert(model, {"metadata": metadata, "spec": spec})
-    return Site(owner, scraper_of(owner, Capabilities()), ObjectSettings(**settings))
+    workload = convert(model, {"metadata": metadata, "spec": spec})
+    return Site(workload, scraper_of(workload, Capabilities()), ObjectSettings(**settings))
 
 
 def server(spec: dict[str, Any], shard: int = 0, **more: Any) -> Object:
@@ -305,10 +305,10 @@ def test_nothing_of_the_users_is_shared_with_what_is_built() -> None:
             "thanos": {"resources": {"limits": {"cpu": "1"}}},
         }
     )
-    before = repr(where.owner)
+    before = repr(where.workload)
     made = prometheus.stateful_set(where, 0, tls_assets=NO_ASSETS)
     _scribble(made)
-    assert repr(where.owner) == before
+    assert repr(where.workload) == before
 
 
 def _scribble(value: Any) -> None:

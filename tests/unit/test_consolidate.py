@@ -225,11 +225,11 @@ def test_golden_monitors_become_scrape_configs_with_the_same_jobs(path: Path) ->
     """All monitors of the golden cases, for all workloads and versions there."""
     text = (path.parent / "in.yaml").read_text().replace("$VERSION", path.stem)
     world = world_of(read(["-"], io.StringIO(text)))
-    for owner in world.workloads:
-        if not isinstance(owner, AnyPrometheus):
+    for workload in world.workloads:
+        if not isinstance(workload, AnyPrometheus):
             continue
-        known = scraper_of(owner, Capabilities())
-        wanted = choices(owner)
+        known = scraper_of(workload, Capabilities())
+        wanted = choices(workload)
         for resource in chosen(wanted, world.resources, world.namespaces):
             if isinstance(resource, Consolidable) and judge(known, resource, world.assets).accepted:
                 told = differences(resource, known, world.assets)
@@ -359,9 +359,9 @@ def text_and_verdict(stand_ins: Any) -> tuple[str, Verdict, Any]:
     """What becomes of a monitor with something that the version ignores."""
     given = {"metadata": {"name": "main", "namespace": "shop"}}
     spec = {"version": "v2.40.0", "serviceMonitorSelector": {}}
-    owner = convert(Prometheus, given | {"spec": spec})
+    workload = convert(Prometheus, given | {"spec": spec})
     monitor = in_cluster(service_monitor({"port": "http", "trackTimestampsStaleness": True}))
-    found = decide(owner, [monitor], {}, NOTHING, Capabilities(), stand_ins=stand_ins)
+    found = decide(workload, [monitor], {}, NOTHING, Capabilities(), stand_ins=stand_ins)
     (verdict,) = found.verdicts.values()
     return found.text, verdict, found.ignored
 
@@ -405,15 +405,15 @@ def test_who_asks_for_a_scrape_config_in_place_of_a_monitor_is_sent_there() -> N
         "metadata": {"name": "main", "namespace": "shop"},
         "spec": {"scrapeConfigSelector": {}},
     }
-    owner = convert(Prometheus, given)
+    workload = convert(Prometheus, given)
     seen = View(
-        workloads=(owner,),
+        workloads=(workload,),
         resources=(kept,),
         namespaces={},
         assets=NOTHING,
         surroundings=Directory(()),
     )
-    _, reason = first_reason(seen, owner, kept)
+    _, reason = first_reason(seen, workload, kept)
     assert reason is not None
     assert reason.cause == Cause.STANDS_IN
     assert "ServiceMonitor `web`" in reason.text

@@ -275,7 +275,7 @@ def test_files_of_secrets_are_not_shown(diff: Diff) -> None:
 
 def test_what_alertmanager_reads_is_compared(diff: Diff) -> None:
     """By AlertmanagerConfig; URLs from Secrets are named too."""
-    owner = thing("Alertmanager", "main", spec={"alertmanagerConfigSelector": {}})
+    workload = thing("Alertmanager", "main", spec={"alertmanagerConfigSelector": {}})
 
     def config(channel: str) -> Object:
         slack = {"apiURL": {"name": "slack", "key": "url"}, "channel": channel}
@@ -286,15 +286,15 @@ def test_what_alertmanager_reads_is_compared(diff: Diff) -> None:
         return thing("AlertmanagerConfig", "team", spec=spec)
 
     url = secret("slack", url=f"https://hooks.example/{CANARY}")
-    _, first, *lines = diff([owner, config("#a"), url], [owner, config("#b"), url])
+    _, first, *lines = diff([workload, config("#a"), url], [workload, config("#b"), url])
     assert first.startswith("Alertmanager shop/main: configuration changes; ")
     assert "+    channel: '#b'" in lines
     changed = secret("slack", url="https://hooks.example/else")
-    _, *lines = diff([owner, config("#a"), url], [owner, config("#a"), changed])
+    _, *lines = diff([workload, config("#a"), url], [workload, config("#a"), changed])
     assert "-  - api_url: <Secret shop/slack, key url>" in lines
     assert "+  - api_url: <Secret shop/slack, key url, another value>" in lines
     assert any(line.endswith("@@ - name: shop/team/team") for line in lines)
-    _, *lines = diff([owner, url], [owner, config("#a"), url])
+    _, *lines = diff([workload, url], [workload, config("#a"), url])
     assert "+# alertmanagerConfig/shop/team" in lines
 
 
@@ -466,9 +466,9 @@ def stand_in(name: str, uid: str = "1", writer: str = "stoker", **spec: Any) -> 
 
 def in_cluster(there: list[ScrapeConfig], *wanted: ScrapeConfig) -> tuple[dict[str, str], str]:
     """What becomes of those that are in a cluster, and what is told."""
-    owner = convert(Prometheus, prometheus())
+    workload = convert(Prometheus, prometheus())
     gathered = StandInChanges()
-    gathered.gather(None, Planned(plan=Plan(workload=owner), stand_ins=wanted))
+    gathered.gather(None, Planned(plan=Plan(workload=workload), stand_ins=wanted))
     changes = gathered.changes_in_cluster(there, "stoker")
     return {each.name: each.action for each in changes}, " ".join(gathered.foreign(there))
 

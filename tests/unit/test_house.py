@@ -31,6 +31,10 @@ _KNOWN: Final = {
     "TimePeriod": "the base of both versions",
     "Subject": "Kubernetes' word in bindings of roles; of an event, which names an object likewise",
 }
+# A workload by its type, also in a union or a list.
+_WORKLOAD: Final = re.compile(
+    r"\b(Workload|AnyPrometheus|Prometheus|PrometheusAgent|Alertmanager|ThanosRuler)\b"
+)
 
 
 def test_no_two_public_types_share_a_name() -> None:
@@ -41,6 +45,18 @@ def test_no_two_public_types_share_a_name() -> None:
 def test_no_name_is_excused_that_is_not_shared() -> None:
     """The list says nothing that is no longer so."""
     assert _KNOWN.keys() - _shared().keys() == set()
+
+
+def test_no_workload_is_called_an_owner() -> None:
+    """Kubernetes' owner is whatever an owner reference names; what we look after is a workload."""
+    owners = [
+        f"{path.relative_to(ROOT)}:{line}: {name}: {kind}"
+        for folder in ("src", "tests", "bench", "tools")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for line, name, kind in _annotated(ast.parse(path.read_text()))
+        if re.match("_*owners?($|_)", name.lower()) and _WORKLOAD.search(kind)
+    ]
+    assert owners == []
 
 
 def test_no_text_gives_a_number_for_a_reason() -> None:
@@ -54,6 +70,23 @@ def test_no_text_gives_a_number_for_a_reason() -> None:
         for found in numbered.finditer(path.read_text())
     ]
     assert told == []
+
+
+def _annotated(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
+    """What has a type that is written down, with what it is called: parameters, fields, variables.
+
+    A function is of the type that it returns, and what is made where it is named of its maker's.
+    """
+    for each in ast.walk(tree):
+        if isinstance(each, ast.arg) and each.annotation:
+            yield each.lineno, each.arg, ast.unparse(each.annotation)
+        elif isinstance(each, ast.AnnAssign):
+            yield each.lineno, ast.unparse(each.target), ast.unparse(each.annotation)
+        elif isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef) and each.returns:
+            yield each.lineno, each.name, ast.unparse(each.returns)
+        elif isinstance(each, ast.Assign) and isinstance(each.value, ast.Call):
+            for target in each.targets:
+                yield each.lineno, ast.unparse(target), ast.unparse(each.value)
 
 
 def _shared() -> dict[str, list[str]]:

@@ -309,7 +309,9 @@ def planned(objects: list[Object]) -> set[tuple[str, str]] | None:
     if not world.resources:
         return None
     facts = view_of(world, OperatorSettings()).facts
-    found = [each for owner in world.workloads for each in plan(facts, owner).verdicts.values()]
+    found = [
+        each for workload in world.workloads for each in plan(facts, workload).verdicts.values()
+    ]
     assert [each.outcome for each in found] == [Outcome.REJECTED]
     return {(each.path, each.message) for each in found[0].findings}
 

@@ -47,9 +47,11 @@ def running(shard: int = 0, *, reads: str = "", env: Sequence[str] = ()) -> Runn
     )
 
 
-def old_of(owner: PrometheusAgent, sets: list[Running], daemons: list[Running]) -> OldMode | None:
+def old_of(
+    workload: PrometheusAgent, sets: list[Running], daemons: list[Running]
+) -> OldMode | None:
     """The mode that an agent is leaving."""
-    return old_mode_of(owner, scraper_of(owner, Capabilities()), Found(sets, daemons, []))
+    return old_mode_of(workload, scraper_of(workload, Capabilities()), Found(sets, daemons, []))
 
 
 def test_an_agent_that_stays_as_it_is_leaves_no_mode() -> None:

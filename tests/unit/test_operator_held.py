@@ -56,17 +56,17 @@ def test_a_workload_waits_for_the_secret_that_it_cannot_be_read_with(is_new: boo
             view.all_of(JOBS)
             await values.load(view)
             assert not held.refers_to(JOBS)
-        owner = prometheus(additionalScrapeConfigs={"name": "jobs", "key": "jobs.yaml"})
+        workload = prometheus(additionalScrapeConfigs={"name": "jobs", "key": "jobs.yaml"})
         with pytest.raises(WorkloadError, match="not a list"):
-            await held.refresh(owner, Changes(own=True), frozenset())
+            await held.refresh(workload, Changes(own=True), frozenset())
         assert held.refers_to(JOBS)
         server.text = WELL
         values.changed(JOBS, WELL)
-        kept = await held.refresh(owner, Changes(own=True, values={JOBS}), frozenset())
+        kept = await held.refresh(workload, Changes(own=True, values={JOBS}), frozenset())
         assert held.refers_to(JOBS)
         await held.refresh(prometheus(), Changes(own=True), frozenset())
         assert not held.refers_to(JOBS)
-        await held.refresh(owner, Changes(own=True), frozenset())
+        await held.refresh(workload, Changes(own=True), frozenset())
         return kept.text()
 
     assert "job_name: a\n" in asyncio.run(main())
@@ -169,14 +169,14 @@ def test_a_workload_whose_own_secret_was_refused_gets_it_when_it_may_be_read() -
         server.text = WELL
         values = Values(server, lambda _: False)  # type: ignore[arg-type]
         held = Held(values, lambda _: None, Capabilities())
-        owner = prometheus(additionalScrapeConfigs={"name": "jobs", "key": "jobs.yaml"})
-        kept = await held.refresh(owner, Changes(own=True), frozenset())
+        workload = prometheus(additionalScrapeConfigs={"name": "jobs", "key": "jobs.yaml"})
+        kept = await held.refresh(workload, Changes(own=True), frozenset())
         with pytest.raises(WorkloadError, match="not allowed"):
             kept.text()
         assert held.awaits_permission
         server.allowed = True
         await asyncio.sleep(GRANT_SECONDS)
-        return (await held.refresh(owner, Changes(), frozenset())).text()
+        return (await held.refresh(workload, Changes(), frozenset())).text()
 
     assert "job_name: a\n" in run(main())
 

@@ -25,7 +25,7 @@ OURS, PEERS = ({"manager": name, **STATUS} for name in ("stoker", "PrometheusOpe
 TWO = "PrometheusOperator and stoker both write its status: two operators look after it"
 
 
-def owner(name: str = "main", version: str = "1", **status: Any) -> Prometheus:
+def workload(name: str = "main", version: str = "1", **status: Any) -> Prometheus:
     """A Prometheus in a state."""
     spec: dict[str, Any] = {"serviceMonitorSelector": {}}
     return typed(Prometheus, name, spec, status=status, resourceVersion=version, generation=1)
@@ -64,7 +64,7 @@ def test_two_operators_are_seen_by_who_wrote_the_status() -> None:
     """One alone is no rival."""
     for fields, names in (((OURS, PEERS), ("PrometheusOperator", "stoker")), ((OURS,), ())):
         found = rivals(Server(*fields))
-        asyncio.run(found.look([owner()]))
+        asyncio.run(found.look([workload()]))
         assert (found.names, found.unknown) == ({MAIN: names}, "")
 
 
@@ -74,14 +74,14 @@ def test_only_what_changed_is_asked_for() -> None:
     async def look() -> None:
         server = Server(OURS)
         found = rivals(server)
-        await found.look([owner(), owner("other")])
-        await found.look([owner(), owner("other")])
+        await found.look([workload(), workload("other")])
+        await found.look([workload(), workload("other")])
         assert sorted(server.asked) == ["main", "other"]
         server.fields.append(PEERS)
-        await found.look([owner(version="2"), owner("other")])
+        await found.look([workload(version="2"), workload("other")])
         assert server.asked[2:] == ["main"]
         assert found.names[MAIN] == ("PrometheusOperator", "stoker")
-        await found.look([owner("other")])
+        await found.look([workload("other")])
         assert list(found.names) == [Ref("Prometheus", "shop", "other")]
 
     asyncio.run(look())
@@ -93,17 +93,17 @@ def test_what_cannot_be_read_is_not_known() -> None:
     async def look() -> None:
         server = Server(OURS, error=Forbidden("get", "/apis", "no"))
         found = rivals(server)
-        await found.look([owner()])
+        await found.look([workload()])
         assert found.names == {}
         assert "no" in found.unknown
         server.error, server.silent = None, True
-        await found.look([owner()])
+        await found.look([workload()])
         assert found.unknown == "the API server has not told in time"
         server.silent = False
-        await found.look([owner()])
+        await found.look([workload()])
         assert (found.names, found.unknown) == ({MAIN: ()}, "")
         server.error = NotFound("get", "/apis", "gone")
-        await found.look([owner(version="2")])
+        await found.look([workload(version="2")])
         assert (found.names, found.unknown) == ({}, "")
 
     virtual_time.run(look())
@@ -113,7 +113,7 @@ def test_what_cannot_be_read_is_not_known() -> None:
 
 
 def desk(
-    server: Any, *owners: Prometheus, failure: str = "", reason: str = "", published: Any = None
+    server: Any, *workloads: Prometheus, failure: str = "", reason: str = "", published: Any = None
 ) -> Desk:
     """What an operator with these workloads shows."""
     tools: Any = SimpleNamespace(
@@ -122,7 +122,7 @@ def desk(
         capabilities=Capabilities(),
         stand_ins=None,
         caches=SimpleNamespace(
-            workloads={"Prometheus": SimpleNamespace(store=owners)},
+            workloads={"Prometheus": SimpleNamespace(store=workloads)},
             resources={},
             namespaces=SimpleNamespace(store=()),
             is_absent=lambda _: False,
@@ -153,15 +153,15 @@ def headlines(desk: Desk) -> dict[str, tuple[str, str]]:
 
 def test_the_page_tells_of_two_operators_on_one_workload() -> None:
     """It is a problem, in the list of workloads and on its own page."""
-    state, headline = headlines(desk(Server(OURS, PEERS), owner(), published={}))["main"]
+    state, headline = headlines(desk(Server(OURS, PEERS), workload(), published={}))["main"]
     assert state == "problem"
     assert headline.startswith(TWO)
-    assert headlines(desk(Server(OURS), owner(), published={}))["main"][0] == "good"
+    assert headlines(desk(Server(OURS), workload(), published={}))["main"][0] == "good"
 
 
 def test_the_page_says_what_it_does_not_know_and_how_to_ask() -> None:
     """Where the API server does not tell, that is a note and no problem."""
-    found = desk(Server(error=Forbidden("get", "/apis", "no")), owner(), published={})
+    found = desk(Server(error=Forbidden("get", "/apis", "no")), workload(), published={})
     judged = found.workload("Prometheus", "shop", "main")
     assert judged is not None
     (note,) = found.explained(judged).notes
@@ -190,7 +190,7 @@ def test_a_workload_that_is_not_reconciled_is_told_by_every_replica(
     failure: str, published: Any, wanted: str
 ) -> None:
     """By the one that tried, and by others from the condition; what is selected is held."""
-    mine = owner(conditions=[CONDITION])
+    mine = workload(conditions=[CONDITION])
     found = desk(Server(OURS), mine, failure=failure, published=published)
     assert headlines(found)["main"] == ("problem", wanted)
     judged = found.workload("Prometheus", "shop", "main")
@@ -202,10 +202,10 @@ def test_a_workload_that_is_not_reconciled_is_told_by_every_replica(
 def test_what_keeps_no_configuration_from_being_written_holds_nothing(reason: str) -> None:
     """A workload with an object that was refused says so, and what it selects is used."""
     refused = "StatefulSet shop/x stays as it is"
-    found = desk(Server(OURS), owner(), failure=refused, reason=reason, published={})
+    found = desk(Server(OURS), workload(), failure=refused, reason=reason, published={})
     judged = found.workload("Prometheus", "shop", "main")
     assert judged is not None
     assert (judged.problem, judged.held) == (refused, "")
-    told = owner(conditions=[CONDITION | {"reason": reason}])
+    told = workload(conditions=[CONDITION | {"reason": reason}])
     assert reported_failure(told) == ""
-    assert reported_failure(owner(conditions=[CONDITION]))
+    assert reported_failure(workload(conditions=[CONDITION]))

@@ -299,9 +299,9 @@ def test_what_is_not_there_is_answered_with_what_was_meant(folder: Path) -> None
 def test_the_parts_joined_are_the_configuration(folder: Path) -> None:
     """Sections and resources, in their order, are what Prometheus gets; rules come after it."""
     world = world_of(read([str(folder)]))
-    owner = next(each for each in world.workloads if each.metadata.name == "main")
+    workload = next(each for each in world.workloads if each.metadata.name == "main")
     facts = Capabilities()
-    wanted = decide(owner, world.resources, world.namespaces, world.assets, facts).text
+    wanted = decide(workload, world.resources, world.namespaces, world.assets, facts).text
 
     async def question(ask: Ask) -> None:
         found = await ask("/api/workloads/Prometheus/shop/main/configuration")

@@ -221,9 +221,9 @@ def test_the_first_line_says_that_prometheus_has_none(tmp_path: Path) -> None:
 
 def test_a_judged_workload_is_asked_for_its_own_reason() -> None:
     """What was found beforehand wins; nothing is looked up for what is not used."""
-    owner, resource = convert(Prometheus, prometheus()), counted(0)
+    workload, resource = convert(Prometheus, prometheus()), counted(0)
     key = Ref("ServiceMonitor", "shop", "cart")
-    idle = Judged(workload=owner, title="x", idle={key: "no Service"})
+    idle = Judged(workload=workload, title="x", idle={key: "no Service"})
     assert idle.made_of(resource) == (State.NO_TARGETS, "no Service")
     assert replace(idle, held="paused").made_of(resource) == (State.HELD, "paused")
 
@@ -300,10 +300,10 @@ def test_of_very_many_matches_nothing_is_concluded(
     """One monitor that selects everything must not hold up the lists; its own page counts."""
     view = many(viewed(tmp_path, SHOP, prometheus(), service(), monitor()), number)
     monitor_ = next(each for each in view.resources if isinstance(each, ServiceMonitor))
-    (owner,) = view.workloads
-    workload = scraper_of(owner, view.capabilities)  # type: ignore[arg-type]
-    assert service_search(replace(view, brief=True), monitor_, workload).targets == targets
-    assert service_search(view, monitor_, workload).targets == 0
+    (workload,) = view.workloads
+    scraper = scraper_of(workload, view.capabilities)  # type: ignore[arg-type]
+    assert service_search(replace(view, brief=True), monitor_, scraper).targets == targets
+    assert service_search(view, monitor_, scraper).targets == 0
 
 
 def test_lists_do_not_look_for_what_was_meant(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from stoker.validate.findings import Finding, Reason
 from stoker.validate.verdicts import Verdict
 from stoker.view.states import State
 
-OWNER = Prometheus(metadata=ObjectMeta(name="main", namespace="shop"))
+WORKLOAD = Prometheus(metadata=ObjectMeta(name="main", namespace="shop"))
 TITLES = ("Prometheus shop/main", "Prometheus shop/other")
 BAD = Finding("spec", Reason.INVALID_VALUE, "is wrong")
 
@@ -39,7 +39,7 @@ def test_a_status_is_believed_of_a_workload_that_another_looks_after(
     condition = BindingCondition(type="Accepted", status=status, message="is paused")
     mine = Binding(resource="prometheuses", namespace="shop", name="main", conditions=(condition,))
     bound = replace(monitor(1), status=ConfigResourceStatus(bindings=(mine,)))
-    made, reason = Judged(workload=OWNER, title=TITLES[0]).made_of(bound)
+    made, reason = Judged(workload=WORKLOAD, title=TITLES[0]).made_of(bound)
     assert made is state
     assert reason == ("" if state is State.USED else "is paused")
 
@@ -61,7 +61,7 @@ class Cluster:
         """What is there now."""
         judged = [
             Judged(
-                workload=OWNER,
+                workload=WORKLOAD,
                 title=title,
                 verdicts=self.verdicts[title],
                 held=self.held,

@@ -156,9 +156,9 @@ CHANGES = st.one_of(
 @given(st.lists(CHANGES, max_size=12))
 def test_piece_by_piece_is_as_at_once(history: list[tuple[str, Any, Any]]) -> None:
     """Whatever came in whatever order, the last state alone counts, its base included."""
-    owner, values = alertmanager(), AssetsAtHand()
+    workload, values = alertmanager(), AssetsAtHand()
     present: dict[str, AlertmanagerConfig] = {}
-    kept = KeptAlertmanager(owner, CAPABILITIES, values)
+    kept = KeptAlertmanager(workload, CAPABILITIES, values)
     for what, which, how in history:
         if what == "put":
             present[which] = config(which, how)
@@ -167,12 +167,12 @@ def test_piece_by_piece_is_as_at_once(history: list[tuple[str, Any, Any]]) -> No
             present.pop(which, None)
             kept.remove(ref_of(config(which)), values)
         elif what == "spec":
-            owner = alertmanager(**which)
-            kept.set_workload(owner, values)
+            workload = alertmanager(**which)
+            kept.set_workload(workload, values)
         else:
             values = WITH_FILE if which else AssetsAtHand()
             kept.touched([OWN_SECRET], values)
-    expected = decide(owner, present.values(), {}, values, CAPABILITIES)
+    expected = decide(workload, present.values(), {}, values, CAPABILITIES)
     verdicts = [kept.verdicts[each.ref] for each in expected.verdicts.values()]
     assert [each.accepted for each in verdicts] == [
         each.accepted for each in expected.verdicts.values()
@@ -243,7 +243,7 @@ def test_a_ruler_whose_version_cannot_be_read_changes_nothing() -> None:
 
 # --- All kinds ------------------------------------------------------------------------------------
 
-OWNERS: dict[str, Workload] = {
+WORKLOADS: dict[str, Workload] = {
     "prometheus-main": made(Prometheus, "main", {"shards": 2, "ruleSelector": {}}),
     "prom-agent-main": made(PrometheusAgent, "main", {}),
     "alertmanager-main": alertmanager(),
@@ -251,13 +251,13 @@ OWNERS: dict[str, Workload] = {
 }
 
 
-@pytest.mark.parametrize("prefix", OWNERS)
+@pytest.mark.parametrize("prefix", WORKLOADS)
 def test_an_outline_tells_the_names_that_objects_have(prefix: str) -> None:
     """What runs, the Secret, the ConfigMaps with rules, and the labels of the pods."""
-    owner = OWNERS[prefix]
-    outline = outline_of(owner, CAPABILITIES, SETTINGS)
-    found = decide(owner, [rule("good")], {}, AssetsAtHand(), CAPABILITIES)
-    objects = objects_for(owner, CAPABILITIES, SETTINGS, found.contents)
+    workload = WORKLOADS[prefix]
+    outline = outline_of(workload, CAPABILITIES, SETTINGS)
+    found = decide(workload, [rule("good")], {}, AssetsAtHand(), CAPABILITIES)
+    objects = objects_for(workload, CAPABILITIES, SETTINGS, found.contents)
     names = {(each["kind"], each["metadata"]["name"]): each for each in objects}
     sets = [each for each in objects if each["kind"] == "StatefulSet"]
     assert [part.name for part in outline.parts] == [each["metadata"]["name"] for each in sets]

@@ -108,14 +108,14 @@ def test_a_workload_that_cannot_be_built_is_not_reconciled(case: str, tmp_path: 
 @pytest.mark.parametrize("case", CASES)
 def test_the_words_are_those_of_the_condition(case: str, tmp_path: Path) -> None:
     """What the operator records of a failure is the text of the error, and so is ours."""
-    workload, resource, problem = CASES[case]
-    view = viewed(tmp_path, SHOP, workload, resource)
-    (owner,) = view.workloads
-    made = decide(owner, view.resources, view.namespaces, view.assets, view.capabilities)
+    given, resource, problem = CASES[case]
+    view = viewed(tmp_path, SHOP, given, resource)
+    (workload,) = view.workloads
+    made = decide(workload, view.resources, view.namespaces, view.assets, view.capabilities)
     said = made.problem
     if not said:
         with pytest.raises(WorkloadError) as error:
-            objects_for(owner, view.capabilities, view.settings.objects, made.contents)
+            objects_for(workload, view.capabilities, view.settings.objects, made.contents)
         said = words(error.value)
     failure = failed(said).failure
     assert failure is not None
@@ -126,8 +126,8 @@ def test_a_patch_of_containers_that_no_schema_has_seen(tmp_path: Path) -> None:
     """An object from before the CRD had its schema is told as well."""
     view = viewed(tmp_path, SHOP, prometheus(), monitor())
     spec = prometheus(containers=[{"name": "prometheus", "volumeMounts": [{"name": "x"}]}])
-    owner = convert(Prometheus, spec)
-    found = told(replace(view, workloads=(owner,)), "Prometheus", "monitoring/main")
+    workload = convert(Prometheus, spec)
+    found = told(replace(view, workloads=(workload,)), "Prometheus", "monitoring/main")
     path = "spec.containers[0].volumeMounts[0]"
     assert found.headline == f"not reconciled: {path}: an item needs `mountPath` to be merged by"
 
@@ -164,10 +164,10 @@ def reported(view: View, message: str, status: str = "False", observed: int = 1)
     condition = {"type": "Reconciled", "status": status, "reason": "ReconciliationFailed",
                  "message": message, "observedGeneration": observed,
                  "lastTransitionTime": "2026-11-15T00:00:00Z"}  # fmt: skip
-    (owner,) = view.workloads
+    (workload,) = view.workloads
     made = replace(
-        owner,
-        metadata=replace(owner.metadata, generation=1),
+        workload,
+        metadata=replace(workload.metadata, generation=1),
         status=convert(PrometheusStatus, {"conditions": [condition]}),
     )
     return replace(view, workloads=(made,))

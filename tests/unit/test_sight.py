@@ -46,7 +46,7 @@ class Watch:
         return [one.trouble for one in self.reports if one.trouble]
 
 
-def sight(owner: Prometheus, kind: str, watch: Watch, *, unlabelled: bool = False) -> Sight:
+def sight(workload: Prometheus, kind: str, watch: Watch, *, unlabelled: bool = False) -> Sight:
     """What is seen where one kind is watched so, and there is one workload."""
     namespaces: Any = Watch(Forbidden(LIST, "/api/v1/namespaces", "", status=403), listed=False)
     namespaces.store = Store()
@@ -55,7 +55,7 @@ def sight(owner: Prometheus, kind: str, watch: Watch, *, unlabelled: bool = Fals
     caches: Any = SimpleNamespace(
         namespaces=namespaces if unlabelled else SimpleNamespace(store=Store(), troubles=[]),
         resources=resources,
-        workloads={"Prometheus": Watch(None, owner)},
+        workloads={"Prometheus": Watch(None, workload)},
         owned=owned,
         are_unlabelled=unlabelled,
         all=[],
@@ -84,9 +84,9 @@ def test_a_kind_out_of_sight(
     spec: dict[str, Any], error: ApiError | None, listed: bool, hidden: set[str], told: str
 ) -> None:
     """It concerns who asks for it; what is not installed is no reason not to be ready."""
-    owner = prometheus(**spec)
-    seen = sight(owner, "Probe", Watch(error, listed=listed))
-    assert seen.never_seen(choices(owner)) == hidden
+    workload = prometheus(**spec)
+    seen = sight(workload, "Probe", Watch(error, listed=listed))
+    assert seen.never_seen(choices(workload)) == hidden
     assert seen.not_ready().startswith(told)
     assert bool(seen.not_ready()) is bool(told)
 
@@ -94,9 +94,9 @@ def test_a_kind_out_of_sight(
 @pytest.mark.parametrize(("error", "reason"), REASONS)
 def test_a_workload_that_is_kept_is_told_until_it_is_not(error: ApiError, reason: str) -> None:
     """In its condition and by the replica."""
-    owner = prometheus(**PROBES)
-    seen = sight(owner, "Probe", Watch(error, listed=False))
-    remark = seen.keep(MAIN, choices(owner), ["Probe"])
+    workload = prometheus(**PROBES)
+    seen = sight(workload, "Probe", Watch(error, listed=False))
+    remark = seen.keep(MAIN, choices(workload), ["Probe"])
     assert remark.reason == reason
     assert "Prometheus shop/main stays as it is" in seen.not_ready()
     seen.release(MAIN)
@@ -108,9 +108,9 @@ def test_labels_of_namespaces_out_of_sight_hide_what_is_looked_for_by_them() -> 
     by = {"serviceMonitorSelector": {}, **PROBES}
     labels = {"matchLabels": {"team": "a"}}
     name = {"matchLabels": {"kubernetes.io/metadata.name": "shop"}}
-    owner = prometheus(**by, serviceMonitorNamespaceSelector=labels, probeNamespaceSelector=name)
-    seen = sight(owner, "Probe", Watch(), unlabelled=True)
-    wanted = choices(owner)
+    workload = prometheus(**by, serviceMonitorNamespaceSelector=labels, probeNamespaceSelector=name)
+    seen = sight(workload, "Probe", Watch(), unlabelled=True)
+    wanted = choices(workload)
     assert seen.never_seen(wanted) == {"ServiceMonitor"}
     assert "cannot list namespaces" in seen.keep(MAIN, wanted, ["ServiceMonitor"]).message
     assert "ServiceMonitor" in wanted

@@ -52,13 +52,13 @@ def ruler(**spec: Any) -> ThanosRuler:
 
 
 def objects(
-    owner: Workload, rules: Sequence[PrometheusRule], theirs: Sequence[Files]
+    workload: Workload, rules: Sequence[PrometheusRule], theirs: Sequence[Files]
 ) -> list[Object]:
     """What we make of a workload whose ConfigMaps with rules are there."""
-    kept = kept_of(owner, CAPABILITIES, AssetsAtHand())
+    kept = kept_of(workload, CAPABILITIES, AssetsAtHand())
     kept.put_all({ref_of(each): each for each in rules}, AssetsAtHand())
     contents = kept.contents(AssetsAtHand(), Existing(rules=theirs))
-    return objects_for(owner, CAPABILITIES, SETTINGS, contents)
+    return objects_for(workload, CAPABILITIES, SETTINGS, contents)
 
 
 def of_kind(found: Sequence[Object], kind: str) -> list[Object]:
@@ -145,14 +145,14 @@ def test_a_ruler_gets_one_more_config_map_only_when_there_is_no_room() -> None:
 
 def test_a_prometheus_keeps_its_pods_when_it_has_more_config_maps_than_it_mounts_anyway() -> None:
     """Three are mounted in any case; of four or more, as many as there are."""
-    owner = made(Prometheus, "main", {"ruleSelector": {}})
+    workload = made(Prometheus, "main", {"ruleSelector": {}})
     for count, expected in ((1, 3), (3, 3), (5, 5)):
         names = "abcdefghij"[: 2 * count]
-        theirs = held(objects(owner, [rule(name) for name in names], ()))
+        theirs = held(objects(workload, [rule(name) for name in names], ()))
         assert len(theirs) == count
-        found = objects(owner, [rule("a")], theirs)
+        found = objects(workload, [rule("a")], theirs)
         assert len(mounted(found)["volumes"]) == expected
-        pods = [of_kind(each, "StatefulSet") for each in (found, objects(owner, [], theirs))]
+        pods = [of_kind(each, "StatefulSet") for each in (found, objects(workload, [], theirs))]
         assert not list(differences(pods[0][0], pods[1][0], "stoker"))
 
 
@@ -175,12 +175,12 @@ def test_the_service_of_agents_has_the_label_of_prometheus() -> None:
 
 def test_shards_of_an_agent_do_not_outlive_being_scaled_away() -> None:
     """They answer no queries; only a server's targets are kept from shards that live on."""
-    owner = agent(shards=3)
+    workload = agent(shards=3)
     monitor = made(PodMonitor, "cart", {"podMetricsEndpoints": [{"port": "web"}]})
-    decision = decide(owner, [monitor], {"shop": {}}, AssetsAtHand(), CAPABILITIES)
+    decision = decide(workload, [monitor], {"shop": {}}, AssetsAtHand(), CAPABILITIES)
     assert "modulus: 3" in decision.text
     assert "__tmp_current_shard" not in decision.text
-    found = objects_for(owner, CAPABILITIES, SETTINGS, decision.contents)
+    found = objects_for(workload, CAPABILITIES, SETTINGS, decision.contents)
     assert [each["metadata"]["name"] for each in of_kind(found, "StatefulSet")] == [
         "prom-agent-edge",
         "prom-agent-edge-shard-1",

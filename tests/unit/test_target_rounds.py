@@ -55,9 +55,9 @@ class Stage:
     """Workloads with their pods and monitors, and who answers when they are asked."""
 
     def __init__(
-        self, *owners: Any, pods: Iterable[Object], requests: int, monitors: int = 3
+        self, *workloads: Any, pods: Iterable[Object], requests: int, monitors: int = 3
     ) -> None:
-        self.owners = {_key(each): each for each in owners}
+        self.workloads = {_key(each): each for each in workloads}
         self.pods = list(pods)
         self.asked: list[str] = []
         self.down: set[str] = set()
@@ -110,7 +110,7 @@ class Stage:
     def _tools(self, requests: int) -> Any:
         def store(kind: type) -> Any:
             return SimpleNamespace(
-                store=[each for each in self.owners.values() if type(each) is kind]
+                store=[each for each in self.workloads.values() if type(each) is kind]
             )
 
         return SimpleNamespace(
@@ -121,13 +121,13 @@ class Stage:
             status_client=self,
             stand_ins=None,
             now=lambda: NOON,
-            outline=lambda owner: outline_of(owner, Capabilities(), ObjectSettings()),
+            outline=lambda workload: outline_of(workload, Capabilities(), ObjectSettings()),
             caches=SimpleNamespace(
                 workloads={
                     "Prometheus": store(Prometheus),
                     "PrometheusAgent": store(PrometheusAgent),
                 },
-                workload=self.owners.get,
+                workload=self.workloads.get,
                 resource=_monitor,
             ),
         )
@@ -136,8 +136,8 @@ class Stage:
         return SimpleNamespace(accepted=lambda _: list(self.keys))
 
 
-def _key(owner: Any) -> Ref:
-    return Ref(type(owner).__name__, "shop", owner.metadata.name)
+def _key(workload: Any) -> Ref:
+    return Ref(type(workload).__name__, "shop", workload.metadata.name)
 
 
 def _monitor(key: Ref) -> ServiceMonitor:

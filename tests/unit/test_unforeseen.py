@@ -40,13 +40,13 @@ def failing(original: Any) -> Any:
 
 def of_kind(kind: str) -> tuple[Kept, dict[Any, Any]]:
     """A workload, and the neighbour's object of a kind and the same of the attacker."""
-    owner: Any = typed(
+    given_to: Any = typed(
         workload("Alertmanager" if kind.startswith("Alert") else "Prometheus", "main")
     )
     (given,) = (each for each in neighbours() if each["kind"] == kind)
     theirs = manifest(kind, "mallory", "shop", given["spec"])
     objects: list[Any] = [typed(given), typed(theirs)]
-    return kept_of(owner, Capabilities(), ASSETS, None), {ref_of(each): each for each in objects}
+    return kept_of(given_to, Capabilities(), ASSETS, None), {ref_of(each): each for each in objects}
 
 
 @pytest.mark.parametrize("kind", FAILING)

@@ -79,7 +79,7 @@ def daemon_set(
         "apiVersion": "apps/v1",
         "kind": "DaemonSet",
         "metadata": metadata(
-            site.owner,
+            site.workload,
             site.settings,
             daemon_set_name(scraper),
             labels=object_labels(scraper, None),
@@ -91,7 +91,7 @@ def daemon_set(
 
 
 def _settings(site: Site) -> DaemonSetSettings:
-    spec = site.owner.spec
+    spec = site.workload.spec
     if not isinstance(spec, PrometheusAgentSpec):
         raise TypeError("only a PrometheusAgent runs on every node")
     return spec.daemon_set or DaemonSetSettings()

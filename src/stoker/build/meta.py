@@ -5,13 +5,14 @@ from collections.abc import Mapping
 from stoker.api.core import Object, ObjectMeta
 from stoker.api.crd import CustomResource
 from stoker.build.names import MANAGED_BY
+from stoker.select.workload import Workload
 from stoker.settings import ObjectSettings
 
 _ABOUT_THE_MANIFEST = "kubectl.kubernetes.io/"
 
 
 def metadata(  # noqa: PLR0913 - half of them have a default
-    owner: CustomResource,
+    workload: Workload,
     settings: ObjectSettings,
     name: str,
     *,
@@ -19,18 +20,18 @@ def metadata(  # noqa: PLR0913 - half of them have a default
     annotations: Mapping[str, str] | None = None,
     inherit: bool = False,
 ) -> Object:
-    """The metadata of an object of this owner, less the namespace, which is the owner's.
+    """The metadata of an object of this workload, less the namespace, which is the workload's.
 
-    `inherit`: it carries the owner's labels and annotations too. The given labels win over these,
-    and those of flags over both; the given annotations are the operator's own and win over all.
+    `inherit`: it carries the labels and annotations of the workload too. The given labels win over
+    these, and those of flags over both; the given annotations are our own and win over all.
     """
-    inherited = owner.metadata if inherit else ObjectMeta()
+    inherited = workload.metadata if inherit else ObjectMeta()
     # We find our own objects by who manages them: not even a flag may say otherwise.
     own = dict(labels or {}) | settings.labels | MANAGED_BY
     made: Object = {
         "name": name,
         "labels": (inherited.labels or {}) | own,
-        "ownerReferences": [owner_reference(owner)],
+        "ownerReferences": [owner_reference(workload)],
     }
     noted = _without_kubectl((inherited.annotations or {}) | settings.annotations)
     if noted := noted | dict(annotations or {}):

@@ -63,19 +63,19 @@ class Contents(Struct, frozen=True, kw_only=True):
 
 def objects_of(site: Site, contents: Contents, built: Built | None = None) -> list[Object]:
     """The objects; WorkloadError where the workload asks for what cannot be built."""
-    owner, scraper, settings = site.owner, site.scraper, site.settings
-    pieces = Pieces(built, scraper.namespace, (owner, scraper.capabilities, settings))
+    workload, scraper, settings = site.workload, site.scraper, site.settings
+    pieces = Pieces(built, scraper.namespace, (workload, scraper.capabilities, settings))
     for number, files in enumerate(contents.rule_files):
         pieces.add(f"rules {number}", (files,), partial(_rules, site, number, files))
     assets = contents.asset_files
     portions = pieces.add(
-        "assets", (assets,), lambda: tls_asset_secrets(owner, scraper, settings, assets)
+        "assets", (assets,), lambda: tls_asset_secrets(workload, scraper, settings, assets)
     )
     pieces.add("fixed", (), lambda: _fixed(site))
     # As large as all others together.
-    pieces.add_fresh(reversed(config_secrets(owner, scraper, settings, contents.config_files)))
+    pieces.add_fresh(reversed(config_secrets(workload, scraper, settings, contents.config_files)))
     if not scraper.spec.service_name and not scraper.daemon_set:
-        pieces.add("service", (), lambda: [governing_service(owner, scraper, settings)])
+        pieces.add("service", (), lambda: [governing_service(workload, scraper, settings)])
     mounted = (portions, len(contents.config_files), len(contents.rule_files))
     pieces.add("sets", mounted, lambda: _running(site, *mounted))
     return pieces.objects
@@ -85,18 +85,20 @@ def _rules(site: Site, number: int, files: Mapping[str, str]) -> Iterator[Object
     scraper = site.scraper
     name = config_map_name(prefix_of(scraper), number)
     made = config_map(name, {_RULES_OF: scraper.name}, files)
-    owners = {"ownerReferences": [owner_reference(site.owner)]}
+    owners = {"ownerReferences": [owner_reference(site.workload)]}
     yield made | {"metadata": made["metadata"] | owners}
 
 
 def _fixed(site: Site) -> Iterator[Object]:
     """What pods mount that the workload alone decides."""
-    owner, scraper, settings = site.owner, site.scraper, site.settings
-    yield web_config_secret(owner, scraper, settings, web_config_text(scraper.spec.web, WEB_CONFIG))
+    workload, scraper, settings = site.workload, site.scraper, site.settings
+    yield web_config_secret(
+        workload, scraper, settings, web_config_text(scraper.spec.web, WEB_CONFIG)
+    )
     if isinstance(scraper.spec, PrometheusSpec):
         # Without a sidecar, too, as prometheus-operator does: nothing comes or goes with one.
         data = {HTTP_CLIENT_FILE: HTTP_CLIENT_TEXT}
-        yield secret(owner, settings, thanos_http_client_name(scraper), data)
+        yield secret(workload, settings, thanos_http_client_name(scraper), data)
 
 
 def _running(site: Site, portions: int, config_files: int, rule_maps: int) -> Iterator[Object]:

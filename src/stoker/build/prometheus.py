@@ -56,7 +56,7 @@ def stateful_set(  # noqa: PLR0913 - what the object depends on
 
 
 def _server_spec(site: Site) -> PrometheusSpec:
-    spec = site.owner.spec
+    spec = site.workload.spec
     if not isinstance(spec, PrometheusSpec):
         raise TypeError("only a Prometheus has a server")
     return spec

@@ -9,12 +9,11 @@ from typing import Final
 import msgspec
 
 from stoker.api.core import Object
-from stoker.api.crd import CustomResource
 from stoker.build.meta import metadata
 from stoker.build.names import config_secret_name, tls_assets_name, web_config_name
 from stoker.build.webconfig import WEB_CONFIG_FILE
 from stoker.generate.split import MAIN_FILE, SECRET_LIMIT, file_name
-from stoker.select.workload import Scraper
+from stoker.select.workload import Scraper, Workload
 from stoker.settings import ObjectSettings
 
 AUTHORITY_FILE: Final = "portion-ca.pem"
@@ -24,23 +23,23 @@ _COMPRESSED: Final = ".yaml.gz"
 
 
 def secret(
-    owner: CustomResource, settings: ObjectSettings, name: str, data: Mapping[str, str | bytes]
+    workload: Workload, settings: ObjectSettings, name: str, data: Mapping[str, str | bytes]
 ) -> Object:
-    """A Secret of this owner."""
+    """A Secret of this workload."""
     return {
         "apiVersion": "v1",
         "kind": "Secret",
-        "metadata": metadata(owner, settings, name),
+        "metadata": metadata(workload, settings, name),
         "data": {key: _encoded(data[key]) for key in sorted(data)},
     }
 
 
 def sharded(
-    owner: CustomResource, settings: ObjectSettings, name: str, data: Mapping[str, str | bytes]
+    workload: Workload, settings: ObjectSettings, name: str, data: Mapping[str, str | bytes]
 ) -> list[Object]:
     """Secrets `NAME-0`, `NAME-1`, … that hold all the data together; at least one."""
     return [
-        secret(owner, settings, f"{name}-{number}", part)
+        secret(workload, settings, f"{name}-{number}", part)
         for number, part in enumerate(shards_of(data))
     ]
 
@@ -63,17 +62,17 @@ def shards_of(data: Mapping[str, str | bytes]) -> list[dict[str, bytes]]:
 
 
 def tls_asset_secrets(
-    owner: CustomResource,
+    workload: Workload,
     scraper: Scraper,
     settings: ObjectSettings,
     files: Mapping[str, str | bytes],
 ) -> list[Object]:
     """The Secrets with the files that the configuration refers to."""
-    return sharded(owner, settings, tls_assets_name(scraper), files)
+    return sharded(workload, settings, tls_assets_name(scraper), files)
 
 
 def config_secrets(
-    owner: CustomResource, scraper: Scraper, settings: ObjectSettings, files: Mapping[str, bytes]
+    workload: Workload, scraper: Scraper, settings: ObjectSettings, files: Mapping[str, bytes]
 ) -> list[Object]:
     """The Secrets of a configuration, one for each of its compressed files.
 
@@ -82,7 +81,7 @@ def config_secrets(
     beside = _authority(settings) if scraper.portions else {}
     return [
         secret(
-            owner,
+            workload,
             settings,
             config_file_secret_name(scraper, file),
             {file: content} | (beside if file == MAIN_FILE else {}),
@@ -112,10 +111,10 @@ def further_files(scraper: Scraper, secrets: Iterable[str]) -> int:
 
 
 def web_config_secret(
-    owner: CustomResource, scraper: Scraper, settings: ObjectSettings, text: str
+    workload: Workload, scraper: Scraper, settings: ObjectSettings, text: str
 ) -> Object:
     """The Secret that tells the web server how to listen."""
-    return secret(owner, settings, web_config_name(scraper), {WEB_CONFIG_FILE: text})
+    return secret(workload, settings, web_config_name(scraper), {WEB_CONFIG_FILE: text})
 
 
 def _bytes_of(data: Mapping[str, str | bytes]) -> Iterator[tuple[str, bytes]]:

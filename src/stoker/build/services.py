@@ -11,12 +11,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from stoker.api.core import Object
-from stoker.api.crd import CustomResource
 from stoker.api.prometheus import PrometheusSpec
 from stoker.build.meta import metadata, owner_reference
 from stoker.build.names import APPLICATION_NAME, application_name
 from stoker.errors import WorkloadError
-from stoker.select.workload import Scraper
+from stoker.select.workload import Scraper, Workload
 from stoker.settings import ObjectSettings
 
 _WEB: Final = "web"
@@ -62,14 +61,14 @@ THANOS_RULER: Final = Governing(
 )
 
 
-def governing_service(owner: CustomResource, scraper: Scraper, settings: ObjectSettings) -> Object:
+def governing_service(workload: Workload, scraper: Scraper, settings: ObjectSettings) -> Object:
     """The Service of Prometheus or its agent, for a workload without one of its own."""
     spec = scraper.spec
     sidecar = isinstance(spec, PrometheusSpec) and spec.thanos is not None
     ports = (_PROMETHEUS_WEB, _GRPC) if sidecar else (_PROMETHEUS_WEB,)
     # Servers and agents have one label: those of prometheus-operator have it, and users select it.
     kind = Governing(application_name(scraper), ports, label="prometheus")
-    return service_of(kind, owner, settings, spec.port_name)
+    return service_of(kind, workload, settings, spec.port_name)
 
 
 def shared_service(services: Sequence[Object]) -> Object:
@@ -91,7 +90,7 @@ def shared_service(services: Sequence[Object]) -> Object:
 
 
 def service_of(
-    kind: Governing, owner: CustomResource, settings: ObjectSettings, port_name: str | None
+    kind: Governing, workload: Workload, settings: ObjectSettings, port_name: str | None
 ) -> Object:
     """The Service of a kind, for any workload."""
     spec: Object = {
@@ -102,8 +101,8 @@ def service_of(
     if kind.publish_not_ready:
         spec["publishNotReadyAddresses"] = True
     labels = {f"operated-{kind.label or kind.application}": "true"}
-    meta = metadata(owner, settings, f"{kind.application}-operated", labels=labels)
-    meta["ownerReferences"] = [owner_reference(owner, sole=False)]
+    meta = metadata(workload, settings, f"{kind.application}-operated", labels=labels)
+    meta["ownerReferences"] = [owner_reference(workload, sole=False)]
     return {"apiVersion": "v1", "kind": "Service", "metadata": meta, "spec": spec}
 
 

@@ -40,7 +40,7 @@ def stateful_set_of(plan: PodPlan, shard: int, name: str | None, input_hash: str
         "apiVersion": "apps/v1",
         "kind": "StatefulSet",
         "metadata": metadata(
-            site.owner,
+            site.workload,
             site.settings,
             name or stateful_set_name(scraper, shard),
             labels=object_labels(scraper, shard),

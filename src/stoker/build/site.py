@@ -9,7 +9,7 @@ from stoker.settings import ObjectSettings
 class Site(Struct, frozen=True):
     """A Prometheus or PrometheusAgent as users wrote it, as generators see it, and the flags."""
 
-    owner: AnyPrometheus
+    workload: AnyPrometheus
     scraper: Scraper
     settings: ObjectSettings
 

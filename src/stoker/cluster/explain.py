@@ -103,7 +103,7 @@ async def _seen(client: Client, kind: str, found: Any) -> tuple[Seen, list[str],
     if kind in IS_WORKLOAD:
         several = Listing.joined((await _all(client, RESOURCES, near)).values())
         resources: Sequence[Resource] = several.items
-        owners: Sequence[Workload] = (found,)
+        workloads: Sequence[Workload] = (found,)
         labels = await _listed(client, kube.NAMESPACE, typed(Head), None, "")
         heads: Iterable[Head] = labels.items
     else:
@@ -111,10 +111,10 @@ async def _seen(client: Client, kind: str, found: Any) -> tuple[Seen, list[str],
         several = Listing.joined(by_kind.values())
         able = [each for name, each in by_kind.items() if can_select(kind, WORKLOADS[name].model)]
         unseen = next((each.unknown for each in able if _is_hidden(each)), "")
-        resources, owners = (found,), several.items
+        resources, workloads = (found,), several.items
         heads = await _head(client, near)
     seen = Seen(
-        workloads=tuple(owners),
+        workloads=tuple(workloads),
         resources=tuple(resources),
         namespaces={
             each.metadata.name or "": namespace_labels(

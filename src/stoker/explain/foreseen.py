@@ -186,13 +186,13 @@ def _endpoints(
     budget = Budget(_SHORT if view.brief else _LONG)
     found = []
     for block, end in zip(job_blocks(resource, everywhere, assets), ends, strict=True):
-        owners = _owners(of, end, len(block["relabel_configs"]), resource)
+        theirs = _their_steps(of, end, len(block["relabel_configs"]), resource)
         # Every shard has some of the targets, and together they have all.
-        steps = block["relabel_configs"][: owners.count]
+        steps = block["relabel_configs"][: theirs.count]
         job, seen = _job({**block, "relabel_configs": steps}, view, scraper, known)
-        _check_same_in_all_pods(job.steps, owners)
+        _check_same_in_all_pods(job.steps, theirs)
         every = outcomes(job, seen.world, budget)
-        found.append(_endpoint(end.path, every, job, seen, owners))
+        found.append(_endpoint(end.path, every, job, seen, theirs))
     return found
 
 
@@ -243,7 +243,7 @@ def _refuse(steps: Iterable[Step], prefix: str, why: str) -> None:
             raise CannotTellError(why)
 
 
-def _owners(of: JobSource, end: _End, written: int, resource: Monitor) -> _Steps:
+def _their_steps(of: JobSource, end: _End, written: int, resource: Monitor) -> _Steps:
     """The steps that are somebody's, and how many there are before those of sharding."""
     of_class = (of.chosen and of.chosen.relabelings) or ()
     between = 0
@@ -267,7 +267,7 @@ def _owners(of: JobSource, end: _End, written: int, resource: Monitor) -> _Steps
 
 
 def _endpoint(
-    path: str, every: Iterable[TargetOutcome], job: Job, known: KnownSources, owners: _Steps
+    path: str, every: Iterable[TargetOutcome], job: Job, known: KnownSources, theirs: _Steps
 ) -> EndpointTargets:
     stays: dict[frozenset[tuple[str, str]], tuple[TargetOutcome, Sample | None]] = {}
     dropped: dict[int, list[tuple[TargetOutcome, Sample | None]]] = {}
@@ -276,13 +276,13 @@ def _endpoint(
     for each in every:
         sample = _sample(each, known)
         if sample:
-            _check_certain(each, sample, job.steps, owners)
+            _check_certain(each, sample, job.steps, theirs)
         if each.stays:
             candidates.append(sample.count if sample else 1)
             stays[frozenset(each.labels.items())] = each, sample
         elif each.problem:
             refused[each.problem] = None
-        elif each.step is not None and owners.path(each.step):
+        elif each.step is not None and theirs.path(each.step):
             dropped.setdefault(each.step, []).append((each, sample))
     counts = [_count(each, sample) for each, sample in stays.values()]
     targets = _sum(counts)
@@ -293,37 +293,37 @@ def _endpoint(
         equal=fitting - targets if fitting is not None and targets is not None else 0,
         examples=tuple(_example(*each) for each in list(stays.values())[:_EXAMPLES]),
         dropped=tuple(
-            _dropped(owners.path(step), job.steps[step], found) for step, found in dropped.items()
+            _dropped(theirs.path(step), job.steps[step], found) for step, found in dropped.items()
         ),
         refused=tuple(refused),
     )
 
 
-def _check_same_in_all_pods(steps: Sequence[Step], owners: _Steps) -> None:
+def _check_same_in_all_pods(steps: Sequence[Step], theirs: _Steps) -> None:
     """CannotTellError where steps choose by what the reloader puts in, which each pod has its own.
 
     It may get there by way of a label.
     """
-    own = [steps[number] for number in owners.paths]
+    own = [steps[number] for number in theirs.paths]
     variables = [found for each in own if (found := _VARIABLE.search(str(dict(each.block))))]
     if variables and any(each.action in _CHOOSING for each in own):
         raise CannotTellError(f"each pod has its own `{variables[0].group()}`")
 
 
 def _check_certain(
-    found: TargetOutcome, sample: Sample, steps: Sequence[Step], owners: _Steps
+    found: TargetOutcome, sample: Sample, steps: Sequence[Step], theirs: _Steps
 ) -> None:
     """CannotTellError where it hangs on something made up whether a step drops a candidate."""
-    if not sample.made_up or not any(steps[each].action in _CHOOSING for each in owners.paths):
+    if not sample.made_up or not any(steps[each].action in _CHOOSING for each in theirs.paths):
         return
     labels = dict(found.discovered)
     for number, step in enumerate(steps):
         looks_at = (step.value(labels), labels.get(step.target.text, ""))
         decided = step.action in ("keep", "drop") and step.expression.text in _ANYTHING
-        chooses = owners.path(number) and step.action in _CHOOSING and not decided
+        chooses = theirs.path(number) and step.action in _CHOOSING and not decided
         if chooses and sample.stands_in(looks_at):
             told = sample.told(looks_at[0])
-            raise CannotTellError(f"{owners.path(number)} looks at `{told}`, not known yet")
+            raise CannotTellError(f"{theirs.path(number)} looks at `{told}`, not known yet")
         if dropped_by([step], labels) is not None:
             return
 

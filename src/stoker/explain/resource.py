@@ -269,9 +269,9 @@ def _notes_on_nodes(prometheus: AnyPrometheus, scraper: Scraper, reach: Reach) -
         yield f"which agents of {title} are ready is not known: {reach.unsure}"
 
 
-def _job(view: View, resource: Resource, owners: list[Workload]) -> str:
+def _job(view: View, resource: Resource, users: list[Workload]) -> str:
     """What the first workload that uses it reads; values of Secrets are only named."""
-    first = owners[0] if owners else None
+    first = users[0] if users else None
     if isinstance(resource, PrometheusRule) and first:
         made, _ = view.tried(first, [resource])
         files = made.contents.rule_files if made.contents else ()

@@ -30,24 +30,24 @@ from stoker.view.wording import asked_for, failing, present
 _KINDS: Final = {kind.name: kind for kind in SELECTED_KINDS}
 
 
-def first_reason(view: View, owner: Workload, resource: Resource) -> tuple[int, WhyNot | None]:
+def first_reason(view: View, workload: Workload, resource: Resource) -> tuple[int, WhyNot | None]:
     """Why a workload does not select a resource, and how many checks it passed; None if it does."""
-    checks = _CHECKS_OF_NAMED if _is_named(owner, resource) else _CHECKS
+    checks = _CHECKS_OF_NAMED if _is_named(workload, resource) else _CHECKS
     for passed, check in enumerate(checks):
-        reason = check(view, owner, resource)
+        reason = check(view, workload, resource)
         if reason:
             return passed, reason
     return len(_CHECKS), None
 
 
-def can_select(kind: str, owner: type[Any]) -> bool:
+def can_select(kind: str, workload: type[Any]) -> bool:
     """Whether workloads of a type have a selector for a kind of resource."""
-    return hasattr(owner().spec, _KINDS[kind].selector)
+    return hasattr(workload().spec, _KINDS[kind].selector)
 
 
-def _is_named(owner: Workload, resource: Resource) -> bool:
+def _is_named(workload: Workload, resource: Resource) -> bool:
     """Whether a workload calls the resource by its name."""
-    wanted = choices(owner).get(type(resource).__name__)
+    wanted = choices(workload).get(type(resource).__name__)
     metadata = resource.metadata
     return wanted is not None and wanted.names(metadata.namespace or "", metadata.name or "")
 
@@ -55,8 +55,8 @@ def _is_named(owner: Workload, resource: Resource) -> bool:
 # --- The workload and the resource ----------------------------------------------------------------
 
 
-def _not_managed(view: View, owner: Workload, _resource: Resource) -> WhyNot | None:
-    return not_managed(view, owner)
+def _not_managed(view: View, workload: Workload, _resource: Resource) -> WhyNot | None:
+    return not_managed(view, workload)
 
 
 def _resource_out_of_sight(view: View, _: Workload, resource: Resource) -> WhyNot | None:
@@ -68,16 +68,16 @@ def _resource_out_of_sight(view: View, _: Workload, resource: Resource) -> WhyNo
     return WhyNot(Cause.NAMESPACE_NOT_WATCHED, text)
 
 
-def _not_its_kind(view: View, owner: Workload, resource: Resource) -> WhyNot | None:
+def _not_its_kind(view: View, workload: Workload, resource: Resource) -> WhyNot | None:
     kind = _KINDS[type(resource).__name__]
-    if isinstance(owner, AnyPrometheus):
-        workload = scraper_of(owner, view.capabilities)
-        if workload.daemon_set and kind.name not in kinds_of(workload):
+    if isinstance(workload, AnyPrometheus):
+        scraper = scraper_of(workload, view.capabilities)
+        if scraper.daemon_set and kind.name not in kinds_of(scraper):
             text = f"an agent on every node (mode DaemonSet) takes no {kind.name} objects"
             return WhyNot(Cause.KIND_NOT_SELECTED, text)
-    if getattr(owner.spec, kind.selector) is None:
-        path = _path(owner, kind.selector)
-        for lost in losses(owner):
+    if getattr(workload.spec, kind.selector) is None:
+        path = _path(workload, kind.selector)
+        for lost in losses(workload):
             if lost.path == path:
                 return WhyNot(Cause.PRUNED, str(lost))
         text = f"{path} is not set, which selects nothing; `{{}}` is all"
@@ -85,43 +85,43 @@ def _not_its_kind(view: View, owner: Workload, resource: Resource) -> WhyNot | N
     return None
 
 
-def _other_labels(_view: View, owner: Workload, resource: Resource) -> WhyNot | None:
+def _other_labels(_view: View, workload: Workload, resource: Resource) -> WhyNot | None:
     kind = _KINDS[type(resource).__name__]
     labels = resource.metadata.labels or {}
-    return _mismatch(owner, kind.selector, labels, f"the {kind.name}", Cause.LABELS)
+    return _mismatch(workload, kind.selector, labels, f"the {kind.name}", Cause.LABELS)
 
 
-def _own_namespace_only(_view: View, owner: Workload, resource: Resource) -> WhyNot | None:
+def _own_namespace_only(_view: View, workload: Workload, resource: Resource) -> WhyNot | None:
     kind = _KINDS[type(resource).__name__]
-    own = owner.metadata.namespace or ""
-    selective = getattr(owner.spec, kind.namespace_selector) is not None
+    own = workload.metadata.namespace or ""
+    selective = getattr(workload.spec, kind.namespace_selector) is not None
     if selective or own == (resource.metadata.namespace or ""):
         return None
-    path = _path(owner, kind.namespace_selector)
+    path = _path(workload, kind.namespace_selector)
     text = f"{path} is not set, so it looks in its own namespace {own} alone; `{{}}` is all"
     return WhyNot(Cause.OWN_NAMESPACE_ONLY, text)
 
 
-def _other_namespace(view: View, owner: Workload, resource: Resource) -> WhyNot | None:
+def _other_namespace(view: View, workload: Workload, resource: Resource) -> WhyNot | None:
     attribute = _KINDS[type(resource).__name__].namespace_selector
-    if getattr(owner.spec, attribute) is None:
+    if getattr(workload.spec, attribute) is None:
         return None
     namespace = resource.metadata.namespace or ""
     labels = view.namespaces.get(namespace)
     known = {NAMESPACE_NAME: namespace} if labels is None else labels
     whose = f"namespace {namespace}"
-    reason = _mismatch(owner, attribute, known, whose, Cause.NAMESPACE_LABELS)
+    reason = _mismatch(workload, attribute, known, whose, Cause.NAMESPACE_LABELS)
     if reason and labels is None and view.labels_unknown:
         return WhyNot(reason.cause, f"{reason.text} ({view.labels_unknown})")
     return reason
 
 
 def _mismatch(
-    owner: Workload, attribute: str, labels: Mapping[str, str], whose: str, cause: Cause
+    workload: Workload, attribute: str, labels: Mapping[str, str], whose: str, cause: Cause
 ) -> WhyNot | None:
     """The first requirement of a selector that labels do not meet."""
-    declared: LabelSelector | None = getattr(owner.spec, attribute)
-    path = _path(owner, attribute)
+    declared: LabelSelector | None = getattr(workload.spec, attribute)
+    path = _path(workload, attribute)
     wrong = next(problems(declared, path), None)
     if wrong:
         return WhyNot(Cause.INVALID_SELECTOR, f"{wrong.path}: {wrong.message}; it selects nothing")
@@ -132,11 +132,11 @@ def _mismatch(
     return WhyNot(cause, text)
 
 
-def _path(owner: Workload, attribute: str) -> str:
-    return f"spec.{json_name(owner.spec, attribute)}"
+def _path(workload: Workload, attribute: str) -> str:
+    return f"spec.{json_name(workload.spec, attribute)}"
 
 
-def _stands_in(_view: View, _owner: Workload, resource: Resource) -> WhyNot | None:
+def _stands_in(_view: View, _workload: Workload, resource: Resource) -> WhyNot | None:
     behind = monitor_behind(resource.metadata) if isinstance(resource, ScrapeConfig) else None
     if behind is None:
         return None

@@ -61,14 +61,14 @@ class Tally(Struct, frozen=True, kw_only=True):
     odd: str = ""
 
 
-def explained_workload(view: View, owner: Workload) -> Explanation:
+def explained_workload(view: View, workload: Workload) -> Explanation:
     """What a workload selects, how much of it is rejected, and how the workload is."""
     seen = in_sight(view.resources, view.settings)
-    found, unread = view.tried(owner, seen)
+    found, unread = view.tried(workload, seen)
     problem = why_not_reconciled(found, unread)
     tally = Tally(
         version=found.version,
-        selected=Counter(type(each).__name__ for each in selected(view, owner, seen)),
+        selected=Counter(type(each).__name__ for each in selected(view, workload, seen)),
         rejected=Counter(key.kind for key, _ in _left_out(found, Outcome.REJECTED)),
         made=_made(view, found),
         there=Counter(type(each).__name__ for each in seen),
@@ -102,34 +102,34 @@ def _made(view: View, found: Plan) -> Mapping[State, int]:
     )
 
 
-def _state_of(owner: Workload, verdict: Verdict) -> State:
+def _state_of(workload: Workload, verdict: Verdict) -> State:
     if not verdict.accepted:
         return State.UNCLEAR if verdict.outcome is Outcome.UNKNOWN else State.REJECTED
-    found = unscraped(owner, verdict.resource)
+    found = unscraped(workload, verdict.resource)
     return found[0] if found else State.USED
 
 
-def selected(view: View, owner: Workload, seen: Iterable[Resource]) -> list[Resource]:
+def selected(view: View, workload: Workload, seen: Iterable[Resource]) -> list[Resource]:
     """What a workload selects, even if nothing can be made of it."""
-    return chosen(choices(owner), seen, view.namespaces)
+    return chosen(choices(workload), seen, view.namespaces)
 
 
 def explained_plan(view: View, found: Plan, tally: Tally) -> Explanation:
     """A workload by what becomes of it, of which the numbers are known."""
-    owner, metadata = found.workload, found.workload.metadata
-    good, headline = headline_of(view, owner, tally)
+    workload, metadata = found.workload, found.workload.metadata
+    good, headline = headline_of(view, workload, tally)
     return Explanation(
-        kind=type(owner).__name__,
+        kind=type(workload).__name__,
         namespace=metadata.namespace or "",
         name=metadata.name or "",
         good=good,
         headline=headline,
-        counts=counts_of(owner, tally),
+        counts=counts_of(workload, tally),
         rejected=tuple(
             f"{key}: {each.message}" for key, each in _left_out(found, Outcome.REJECTED)
         ),
         ignored=tuple(f"{each.path}: {each.reason}" for each in found.ignored.get(OWN, ())),
-        conditions=tuple(_conditions(owner)),
+        conditions=tuple(_conditions(workload)),
         notes=tuple(_notes(view, found, tally)),
     )
 
@@ -143,42 +143,42 @@ def odd_of(notes: Iterable[Finding]) -> str:
     return f"runs, but probably not as intended: {found[0]}" if found else ""
 
 
-def headline_of(view: View, owner: Workload, tally: Tally) -> tuple[bool, str]:
+def headline_of(view: View, workload: Workload, tally: Tally) -> tuple[bool, str]:
     """Whether all is as it should be, and how a workload is, in one sentence."""
-    problem = _problem(view, owner, tally)
+    problem = _problem(view, workload, tally)
     if not problem and tally.unclear:
         return True, f"cannot be judged from here: {tally.unclear}"
-    rest = f"; nothing runs: its {AT_REST}" if is_at_rest(owner) else _in_short(view, owner)
+    rest = f"; nothing runs: its {AT_REST}" if is_at_rest(workload) else _in_short(view, workload)
     return not problem, problem or _summary(tally) + rest
 
 
-def _in_short(view: View, owner: Workload) -> str:
+def _in_short(view: View, workload: Workload) -> str:
     """That an agent on nodes is not on all of them; the end of a sentence."""
-    reach = reach_of(view, owner) if isinstance(owner, AnyPrometheus) else None
+    reach = reach_of(view, workload) if isinstance(workload, AnyPrometheus) else None
     if reach is None or not reach.without:
         return ""
     covered = f"; it covers {len(reach.nodes) - len(reach.without)} of {len(reach.nodes)} nodes"
     return f"{covered}, and shares what is on the others" if reach.spread else covered
 
 
-def counts_of(owner: Workload, tally: Tally) -> tuple[Count, ...]:
+def counts_of(workload: Workload, tally: Tally) -> tuple[Count, ...]:
     """How many resources of each kind a workload selects, and if none, why."""
-    return tuple(_counts(owner, tally))
+    return tuple(_counts(workload, tally))
 
 
-def _problem(view: View, owner: Workload, tally: Tally) -> str:
-    reason = not_managed(view, owner)
-    if reason or _rivalry(view, owner):
-        return f"not looked after: {reason.text}" if reason else _rivalry(view, owner)
-    if owner.spec.paused:
+def _problem(view: View, workload: Workload, tally: Tally) -> str:
+    reason = not_managed(view, workload)
+    if reason or _rivalry(view, workload):
+        return f"not looked after: {reason.text}" if reason else _rivalry(view, workload)
+    if workload.spec.paused:
         return "paused: its objects are left as they are until spec.paused is unset"
     if tally.problem:
         return f"not reconciled: {tally.problem}"
-    if is_unmanaged(owner, view.settings):
+    if is_unmanaged(workload, view.settings):
         return UNMANAGED
     if tally.made.get(State.REJECTED):
         return _partly(tally)
-    failing = next((each for each in _conditions(owner) if "=False" in each), "")
+    failing = next((each for each in _conditions(workload) if "=False" in each), "")
     return f"its condition {failing}" if failing else tally.odd or _partly(tally)
 
 
@@ -189,9 +189,9 @@ def _partly(tally: Tally) -> str:
     return f"runs, but of {every} {told}" if told else ""
 
 
-def _rivalry(view: View, owner: Workload) -> str:
+def _rivalry(view: View, workload: Workload) -> str:
     """That several operators look after a workload; empty where that is not seen."""
-    names = " and ".join(view.rivals.get(ref_of(owner), ()))
+    names = " and ".join(view.rivals.get(ref_of(workload), ()))
     told = "two operators look after it; stop one, or give it a --controller-id"
     return f"{names} both write its status: {told}" if names else ""
 
@@ -200,14 +200,14 @@ def _summary(tally: Tally) -> str:
     return f"version {tally.version} uses {counted(sum(tally.selected.values()), 'resource')}"
 
 
-def _counts(owner: Workload, tally: Tally) -> Iterator[Count]:
-    wanted = choices(owner)
+def _counts(workload: Workload, tally: Tally) -> Iterator[Count]:
+    wanted = choices(workload)
     for kind in SELECTED_KINDS:
         if kind.name not in wanted:
             continue
         selected, note = tally.selected.get(kind.name, 0), ""
         if not selected:
-            path = f"spec.{json_name(owner.spec, kind.selector)}"
+            path = f"spec.{json_name(workload.spec, kind.selector)}"
             note = _why_none(wanted[kind.name], path, tally.there.get(kind.name, 0))
         rejected = tally.rejected.get(kind.name, 0)
         yield Count(kind=kind.name, selected=selected, rejected=rejected, note=note)
@@ -224,8 +224,8 @@ def _why_none(wanted: Choice, path: str, there: int) -> str:
     return f"asks for {selector_words(wanted.labels)} in {where}; there are {there:,} in all"
 
 
-def _conditions(owner: Workload) -> Iterator[str]:
-    status = owner.status
+def _conditions(workload: Workload) -> Iterator[str]:
+    status = workload.status
     for each in (status and status.conditions) or ():
         because = ": ".join(part for part in (each.reason, each.message) if part)
         yield f"{each.type}={each.status}" + (f" {because}" if because else "")

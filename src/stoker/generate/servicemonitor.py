@@ -43,10 +43,10 @@ class Role(Struct, frozen=True):
     member: Member
     port: str
     node: Member
-    owners: tuple[Block, Block]
+    behind: tuple[Block, Block]
 
 
-def _owner(prefix: str, kind: str) -> Block:
+def _named(prefix: str, kind: str) -> Block:
     """A step that names the node or pod behind an endpoint."""
     return Constant(
         {
@@ -59,21 +59,21 @@ def _owner(prefix: str, kind: str) -> Block:
     )
 
 
-def _owners(prefix: str) -> tuple[Block, Block]:
-    return _owner(prefix, "Node"), _owner(prefix, "Pod")
+def _behind(prefix: str) -> tuple[Block, Block]:
+    return _named(prefix, "Node"), _named(prefix, "Pod")
 
 
 _ENDPOINTS: Final = Role(
     Member(ENDPOINTS),
     port="__meta_kubernetes_endpoint_port_name",
     node=Member("__meta_kubernetes_endpoint_node_name"),
-    owners=_owners("__meta_kubernetes_endpoint"),
+    behind=_behind("__meta_kubernetes_endpoint"),
 )
 _SLICES: Final = Role(
     Member(ENDPOINT_SLICE, since="2.21.0"),
     port="__meta_kubernetes_endpointslice_port_name",
     node=Member("__meta_kubernetes_endpointslice_endpoint_node_name", since="2.52.0"),
-    owners=_owners("__meta_kubernetes_endpointslice"),
+    behind=_behind("__meta_kubernetes_endpointslice"),
 )
 
 
@@ -129,7 +129,7 @@ def _steps(
     if not selected_by_api(spec, draft):
         steps += relabel.selector_steps("service", spec.selector)
     steps += _port(endpoint, role)
-    steps += role.owners
+    steps += role.behind
     steps += (relabel.NAMESPACE, relabel.SERVICE, relabel.POD, relabel.CONTAINER)
     if endpoint.filter_running is not False:
         steps.append(relabel.NOT_FINISHED)

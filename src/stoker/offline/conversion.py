@@ -75,21 +75,21 @@ def conversion(readings: Iterable[Document], workload: str, version: str) -> Con
 def _terms(world: World, wanted: str) -> Terms:
     if not wanted:
         return DEFAULT_TERMS
-    for owner in world.workloads:
-        metadata = owner.metadata
+    for workload in world.workloads:
+        metadata = workload.metadata
         named = (metadata.name, f"{metadata.namespace}/{metadata.name}")
-        if isinstance(owner, AnyPrometheus) and wanted in named:
-            return _usable_terms(owner)
+        if isinstance(workload, AnyPrometheus) and wanted in named:
+            return _usable_terms(workload)
     raise StokerError(f"there is no Prometheus or PrometheusAgent called {wanted}")
 
 
-def _usable_terms(owner: AnyPrometheus) -> Terms:
+def _usable_terms(workload: AnyPrometheus) -> Terms:
     try:
-        found = terms_of(scraper_of(owner, Capabilities()))
+        found = terms_of(scraper_of(workload, Capabilities()))
     except ValueError as error:
         raise FieldError("spec.version", str(error)) from None
     if isinstance(found, Inexpressible):
-        raise StokerError(f"{ref_of(owner)} keeps its monitors: {found}")
+        raise StokerError(f"{ref_of(workload)} keeps its monitors: {found}")
     return found
 
 

@@ -181,18 +181,18 @@ def _made(
     world: World, settings: OperatorSettings, capabilities: Capabilities, namespace: str | None
 ) -> Iterator[ObjectModel]:
     """What the operator makes of workloads, as far as it can be scraped: Services and pods."""
-    for owner in world.workloads:
-        if namespace is not None and (owner.metadata.namespace or "") != namespace:
+    for workload in world.workloads:
+        if namespace is not None and (workload.metadata.namespace or "") != namespace:
             continue
         # Somebody looks after it, whoever that is.
         custodian = replace(
             settings,
-            controller_id=controller_of(owner),
+            controller_id=controller_of(workload),
             namespaces=NamespaceSettings(),
             selectors=SelectorSettings(),
         )
         facts = Facts(settings=custodian, capabilities=capabilities, assets=world.assets)
-        for each in plan(facts, owner).objects:
+        for each in plan(facts, workload).objects:
             model = MODELS.get((each["apiVersion"], each["kind"]))
             if model:
                 yield convert(model, each)

@@ -179,19 +179,19 @@ class Consolidation:
         return found, complete
 
     def _for(self, user: Ref, monitor: Consolidable) -> Iterable[ScrapeConfig]:
-        owner = self._caches.workload(user)
-        if not isinstance(owner, AnyPrometheus):
+        workload = self._caches.workload(user)
+        if not isinstance(workload, AnyPrometheus):
             return ()
         try:
-            return stand_ins_of(monitor, scraper_of(owner, self._capabilities))
+            return stand_ins_of(monitor, scraper_of(workload, self._capabilities))
         except ValueError:
             # A version that cannot be read; the workload says so.
             return ()
 
     def _is_paused(self, user: Ref) -> bool:
         """Whether a workload says nothing, since its configuration stays as it is anyway."""
-        owner = self._caches.workload(user)
-        return owner is None or bool(owner.spec.paused)
+        workload = self._caches.workload(user)
+        return workload is None or bool(workload.spec.paused)
 
     # --- One ScrapeConfig -------------------------------------------------------------------------
 

@@ -110,7 +110,7 @@ class ClusterPages(Answering):
     async def _failing(self, desk: Desk, found: Resource) -> Iterable[FailingTarget]:
         ref = ref_of(found)
         users = (ref_of(judged.workload) for judged in desk.users(found))
-        return [each for owner in users for each in self._observed(owner, ref)]
+        return [each for user in users for each in self._observed(user, ref)]
 
     async def _stored(self, _desk: Desk, ref: Ref) -> Stored | None:
         return await self.stored(ref)

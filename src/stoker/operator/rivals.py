@@ -33,9 +33,9 @@ class Rivals:
         """The operators that share a workload, by its kind, namespace and name."""
         return {identity: names for identity, (_, names) in self._known.items()}
 
-    async def look(self, owners: Iterable[Workload]) -> None:
+    async def look(self, workloads: Iterable[Workload]) -> None:
         """Ask for what has changed since the last look; nobody is kept waiting for long."""
-        states = {ref_of(each): each.metadata.resource_version or "" for each in owners}
+        states = {ref_of(each): each.metadata.resource_version or "" for each in workloads}
         self._known = {
             identity: known
             for identity, known in self._known.items()

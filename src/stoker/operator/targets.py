@@ -138,7 +138,7 @@ class _Turn(Struct):
 
     key: Ref
     scraper: Scraper
-    owner: AnyPrometheus
+    workload: AnyPrometheus
     resources: deque[Ref]
     urls: list[str] | None = None
 
@@ -210,17 +210,17 @@ class TargetRounds:
             for found in self._tools.caches.workloads[kind].store
         ]
         for key in sorted(keys, key=lambda each: (each not in self._visits, each)):
-            owner = self._tools.caches.workload(key)
-            if isinstance(owner, Prometheus | PrometheusAgent) and self._is_ours(owner):
-                scraper = scraper_of(owner, self._tools.capabilities)
+            workload = self._tools.caches.workload(key)
+            if isinstance(workload, Prometheus | PrometheusAgent) and self._is_ours(workload):
+                scraper = scraper_of(workload, self._tools.capabilities)
                 resources = self._resources(key)
                 if never := _never(scraper):
                     self._lose(key, never)
                 elif resources:
-                    yield _Turn(key, scraper, owner, resources)
+                    yield _Turn(key, scraper, workload, resources)
 
-    def _is_ours(self, owner: AnyPrometheus) -> bool:
-        return not_ours(owner, self._tools.settings) is None
+    def _is_ours(self, workload: AnyPrometheus) -> bool:
+        return not_ours(workload, self._tools.settings) is None
 
     def _resources(self, key: Ref) -> deque[Ref]:
         """All that a workload uses, beginning after the one that was asked about last."""
@@ -308,12 +308,12 @@ class TargetRounds:
 
     async def _urls(self, turn: _Turn) -> list[str]:
         """Where to ask: in one ready pod of each shard, or in every one on nodes."""
-        conditions = (turn.owner.status and turn.owner.status.conditions) or ()
+        conditions = (turn.workload.status and turn.workload.status.conditions) or ()
         if not any(
             each.type == AVAILABLE and each.status in (TRUE, DEGRADED) for each in conditions
         ):
             raise NotAnsweredError("it is not available")
-        outline = self._tools.outline(turn.owner)
+        outline = self._tools.outline(turn.workload)
         owned = by_owner([each async for each in self._pods(outline.namespace, outline.pods)])
         found: list[str] = []
         for part in outline.parts:

@@ -61,6 +61,6 @@ class Tools(Struct, frozen=True, kw_only=True):
         server = replace(objects.node_server, ca=self.node_ca())
         return replace(self.settings, objects=replace(objects, node_server=server))
 
-    def outline(self, owner: Workload) -> Outline:
+    def outline(self, workload: Workload) -> Outline:
         """What can be told of a workload before anything is made of it."""
-        return outline_of(owner, self.capabilities, self.settings.objects)
+        return outline_of(workload, self.capabilities, self.settings.objects)

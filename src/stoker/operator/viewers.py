@@ -127,6 +127,6 @@ class ViewerPages(Answering):
 def _places(desk: Desk, problems: Iterable[UnusableObject]) -> set[tuple[str, str]]:
     """The kinds and namespaces of all objects, of those that cannot be read, too."""
     found = {(each.ref.kind, each.ref.namespace) for each in desk.index.entries}
-    owners = (ref_of(each.workload) for each in desk.judged.values())
+    workloads = (ref_of(each.workload) for each in desk.judged.values())
     refused = (ref_at(each.subject) for each in problems)
-    return found | {(ref.kind, ref.namespace) for ref in (*owners, *refused) if ref.name}
+    return found | {(ref.kind, ref.namespace) for ref in (*workloads, *refused) if ref.name}

@@ -28,31 +28,31 @@ _MOST_ASKED: Final = 8
 
 def row_of(view: View, judged: Judged, tally: Tally) -> Row:
     """A workload in a list."""
-    owner, known = judged.workload, judged.known
-    good, headline = headline_of(view, owner, tally)
+    workload, known = judged.workload, judged.known
+    good, headline = headline_of(view, workload, tally)
     if good and not known:
         headline = "nobody has looked at it yet"
     return Row(
-        kind=type(owner).__name__,
-        namespace=owner.metadata.namespace or "",
-        name=owner.metadata.name or "",
-        version=tally.version or owner.spec.version or "",
+        kind=type(workload).__name__,
+        namespace=workload.metadata.namespace or "",
+        name=workload.metadata.name or "",
+        version=tally.version or workload.spec.version or "",
         state=PROBLEM if not good else GOOD if known and not judged.unclear else UNKNOWN,
         headline=headline,
-        counts=counts_of(owner, tally),
-        ready=_ready(owner),
+        counts=counts_of(workload, tally),
+        ready=_ready(workload),
     )
 
 
-def _ready(owner: Workload) -> str:
+def _ready(workload: Workload) -> str:
     """How many pods work, of how many; empty where that is not known."""
-    status = owner.status
+    status = workload.status
     if status is None or status.available_replicas is None:
         return ""
-    wanted = replicas_of(owner.spec)
-    if isinstance(owner, AnyPrometheus):
-        workload = scraper_of(owner, Capabilities())
-        wanted = 0 if workload.daemon_set else wanted * shard_count(workload)
+    wanted = replicas_of(workload.spec)
+    if isinstance(workload, AnyPrometheus):
+        scraper = scraper_of(workload, Capabilities())
+        wanted = 0 if scraper.daemon_set else wanted * shard_count(scraper)
     return f"{status.available_replicas}/{max(wanted, status.replicas or 0)}"
 
 
@@ -118,7 +118,7 @@ def unseen_item(entry: Entry, resource: Resource, unseen: str) -> Item:
 def _scraped(resource: Resource, users: Iterable[Judged], workload: str) -> TargetNumbers | None:
     """The targets that the status of a resource counts, of one workload or of all together."""
     asked = (each.workload for each in users if not workload or each.title == workload)
-    bindings = (binding_of(owner, resource) for owner in asked)
+    bindings = (binding_of(user, resource) for user in asked)
     found = [each.targets for each in bindings if each and each.targets]
     if not found:
         return None
@@ -135,8 +135,8 @@ def _headline(
     if state is State.USED:
         return ""
     if state is State.NOT_SELECTED:
-        owners = [each for each in view.workloads if not workload or str(ref_of(each)) == workload]
-        return why_not(view, resource, owners)
+        able = [each for each in view.workloads if not workload or str(ref_of(each)) == workload]
+        return why_not(view, resource, able)
     for each in users:
         made, reason = each.made_of(resource)
         if made is state and (not workload or each.title == workload):
@@ -144,16 +144,16 @@ def _headline(
     return ""
 
 
-def why_not(view: View, resource: Resource, owners: Iterable[Workload]) -> str:
+def why_not(view: View, resource: Resource, workloads: Iterable[Workload]) -> str:
     """Why the nearest of some workloads does not select a resource."""
     kind, near = type(resource).__name__, resource.metadata.namespace
-    able = [each for each in owners if can_select(kind, type(each))]
+    able = [each for each in workloads if can_select(kind, type(each))]
     able.sort(key=lambda each: (each.metadata.namespace != near, str(ref_of(each))))
     told: tuple[int, Workload, WhyNot] | None = None
-    for owner in able[:_MOST_ASKED]:
-        passed, reason = first_reason(view, owner, resource)
+    for workload in able[:_MOST_ASKED]:
+        passed, reason = first_reason(view, workload, resource)
         if reason and (told is None or passed > told[0]):
-            told = passed, owner, reason
+            told = passed, workload, reason
     if told is None:
         return "there is no workload that could select it"
     return f"{ref_of(told[1])}: {told[2].text}"

@@ -28,14 +28,14 @@ from stoker.version import Version
 
 
 def objects_of_alertmanager(
-    owner: Alertmanager,
+    workload: Alertmanager,
     _: Capabilities,
     settings: ObjectSettings,
     contents: AlertmanagerContents,
     built: Built,
 ) -> list[Object]:
     """The objects; WorkloadError where the workload asks for what cannot be built."""
-    return alertmanager_objects(owner, settings, contents, built)
+    return alertmanager_objects(workload, settings, contents, built)
 
 
 class KeptAlertmanager:

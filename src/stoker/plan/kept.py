@@ -23,7 +23,7 @@ class Kept(Protocol):
 
     # --- Changes ----------------------------------------------------------------------------------
 
-    def set_workload(self, owner: Any, assets: WholeAssets, /) -> None:
+    def set_workload(self, workload: Any, assets: WholeAssets, /) -> None:
         """Take another state of the workload."""
         ...
 

@@ -101,10 +101,10 @@ def outline_of(workload: Workload, capabilities: Capabilities, settings: ObjectS
 
 
 def shared_service_of(
-    owners: Iterable[Workload], capabilities: Capabilities, settings: ObjectSettings
+    workloads: Iterable[Workload], capabilities: Capabilities, settings: ObjectSettings
 ) -> Object:
     """The Service of workloads of one kind and namespace, of which one at least needs it."""
-    oldest = sorted(owners, key=_age)
+    oldest = sorted(workloads, key=_age)
     asked = (_KINDS[type(each)].service(each, capabilities, settings) for each in oldest)
     merged = shared_service([each for each in asked if each])
     namespace = oldest[0].metadata.namespace or ""

@@ -89,15 +89,17 @@ def _scraper_parts(scraper: Scraper) -> tuple[PodSet, ...]:
     )
 
 
-def alertmanager_outline(owner: Alertmanager, _: Capabilities, settings: ObjectSettings) -> Outline:
+def alertmanager_outline(
+    workload: Alertmanager, _: Capabilities, settings: ObjectSettings
+) -> Outline:
     """The outline of an Alertmanager."""
-    site = AlertSite(owner, settings)
+    site = AlertSite(workload, settings)
     return _alert_outline(site, Scale(_selector(alertnames.own_labels(site))), rules="")
 
 
-def ruler_outline(owner: ThanosRuler, _: Capabilities, settings: ObjectSettings) -> Outline:
+def ruler_outline(workload: ThanosRuler, _: Capabilities, settings: ObjectSettings) -> Outline:
     """The outline of a ThanosRuler."""
-    site = AlertSite(owner, settings)
+    site = AlertSite(workload, settings)
     return _alert_outline(site, None, rules=alertnames.prefix_of(site))
 
 
@@ -117,21 +119,23 @@ def _alert_outline(site: AlertSite, scale: Scale | None, *, rules: str) -> Outli
 
 
 def alertmanager_service(
-    owner: Alertmanager, _: Capabilities, settings: ObjectSettings
+    workload: Alertmanager, _: Capabilities, settings: ObjectSettings
 ) -> Object | None:
     """The Service that an Alertmanager shares with others."""
-    return _alert_service(AlertSite(owner, settings))
+    return _alert_service(AlertSite(workload, settings))
 
 
-def ruler_service(owner: ThanosRuler, _: Capabilities, settings: ObjectSettings) -> Object | None:
+def ruler_service(
+    workload: ThanosRuler, _: Capabilities, settings: ObjectSettings
+) -> Object | None:
     """The Service that a ThanosRuler shares with others."""
-    return _alert_service(AlertSite(owner, settings))
+    return _alert_service(AlertSite(workload, settings))
 
 
 def _alert_service(site: AlertSite) -> Object | None:
     if site.spec.service_name:
         return None
-    return service_of(site.program.service, site.owner, site.settings, site.spec.port_name)
+    return service_of(site.program.service, site.workload, site.settings, site.spec.port_name)
 
 
 def _selector(labels: dict[str, str]) -> str:

@@ -236,9 +236,9 @@ def _shared_service(facts: Facts, workload: Workload, built: Built) -> Object:
         for each in facts.neighbours(workload)
         if ref_of(each) != own and not not_ours(each, facts.settings)
     )
-    owners = tuple(map(essence_of, (workload, *others)))
+    workloads = tuple(map(essence_of, (workload, *others)))
     terms = facts.capabilities, facts.settings.objects
     [service] = built.piece(
-        "shared service", (owners, *terms), lambda: [shared_service_of(owners, *terms)]
+        "shared service", (workloads, *terms), lambda: [shared_service_of(workloads, *terms)]
     )
     return service

@@ -27,14 +27,14 @@ from stoker.version import Version
 
 
 def objects_of_ruler(
-    owner: ThanosRuler,
+    workload: ThanosRuler,
     _: Capabilities,
     settings: ObjectSettings,
     contents: RulerContents,
     built: Built,
 ) -> list[Object]:
     """The objects; WorkloadError where the workload asks for what cannot be built."""
-    return ruler_objects(owner, settings, contents, built)
+    return ruler_objects(workload, settings, contents, built)
 
 
 class KeptRuler:

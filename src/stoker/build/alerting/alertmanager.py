@@ -97,11 +97,11 @@ class _Files(Struct, frozen=True, kw_only=True):
 
 
 def stateful_set(
-    owner: Alertmanager, settings: ObjectSettings, *, tls_assets: TlsAssets, input_hash: str = ""
+    workload: Alertmanager, settings: ObjectSettings, *, tls_assets: TlsAssets, input_hash: str = ""
 ) -> Object:
     """The StatefulSet of an Alertmanager; WorkloadError where the user's settings make none."""
-    spec, _ = without_zero_durations(owner.spec)
-    site = AlertSite(replace(owner, spec=spec), settings)
+    spec, _ = without_zero_durations(workload.spec)
+    site = AlertSite(replace(workload, spec=spec), settings)
     files = _files(site, spec)
     data = alert_data(site)
     pod = AlertPod(

@@ -73,71 +73,73 @@ class RulerContents(Struct, frozen=True, kw_only=True):
 
 
 def alertmanager_objects(
-    owner: Alertmanager,
+    workload: Alertmanager,
     settings: ObjectSettings,
     contents: AlertmanagerContents,
     built: Built | None = None,
 ) -> list[Object]:
     """The objects; WorkloadError where the workload asks for what cannot be built."""
-    site = AlertSite(owner, settings)
+    site = AlertSite(workload, settings)
     name, files = config_secret_name(site), contents.config_files
-    pieces = Pieces(built, site.namespace, (owner, settings))
-    pieces.add_fresh([secret(owner, settings, name, files)])
+    pieces = Pieces(built, site.namespace, (workload, settings))
+    pieces.add_fresh([secret(workload, settings, name, files)])
     portions = _add_listening(pieces, site, contents.asset_files, WEB_CONFIG)
-    pieces.add("cluster", (), lambda: [_cluster_secret(site, owner)])
+    pieces.add("cluster", (), lambda: [_cluster_secret(site, workload)])
     pieces.add("service", (), lambda: _service(site))
-    pieces.add("sets", (portions,), lambda: [_alertmanager_set(site, owner, portions)])
+    pieces.add("sets", (portions,), lambda: [_alertmanager_set(site, workload, portions)])
     return pieces.objects
 
 
-def _cluster_secret(site: AlertSite, owner: Alertmanager) -> Object:
+def _cluster_secret(site: AlertSite, workload: Alertmanager) -> Object:
     """How members of a cluster talk to each other."""
-    cluster = owner.spec.cluster_tls
+    cluster = workload.spec.cluster_tls
     if cluster:
         _refuse(web_tls(cluster.server, "spec.clusterTLS.server"))
         _refuse(tls_settings(cluster.client, "spec.clusterTLS.client"))
     text = cluster_tls_text(cluster, CLUSTER_TLS, site.version)
-    return secret(owner, site.settings, cluster_tls_name(site), {CLUSTER_TLS_FILE: text})
+    return secret(workload, site.settings, cluster_tls_name(site), {CLUSTER_TLS_FILE: text})
 
 
-def _alertmanager_set(site: AlertSite, owner: Alertmanager, portions: int) -> Object:
+def _alertmanager_set(site: AlertSite, workload: Alertmanager, portions: int) -> Object:
     assets = TlsAssets(tls_assets_name(site), portions)
-    return with_hash(alertmanager.stateful_set(owner, site.settings, tls_assets=assets))
+    return with_hash(alertmanager.stateful_set(workload, site.settings, tls_assets=assets))
 
 
 def ruler_objects(
-    owner: ThanosRuler,
+    workload: ThanosRuler,
     settings: ObjectSettings,
     contents: RulerContents,
     built: Built | None = None,
 ) -> list[Object]:
     """The objects; WorkloadError where the workload asks for what cannot be built."""
-    site = AlertSite(owner, settings)
+    site = AlertSite(workload, settings)
     text = contents.remote_write
-    pieces = Pieces(built, site.namespace, (owner, settings))
+    pieces = Pieces(built, site.namespace, (workload, settings))
     for number, files in enumerate(contents.rule_files):
         pieces.add(f"rules {number}", (files,), partial(_rule_map, site, number, files))
     pieces.add("configuration", (text,), lambda: [ruler_config_secret(site, text)])
     portions = _add_listening(pieces, site, contents.asset_files, thanosruler.WEB_CONFIG)
     pieces.add("service", (), lambda: _service(site))
     mounted = (len(contents.rule_files), portions)
-    pieces.add("sets", mounted, lambda: [_ruler_set(site, owner, *mounted)])
+    pieces.add("sets", mounted, lambda: [_ruler_set(site, workload, *mounted)])
     return pieces.objects
 
 
-def _ruler_set(site: AlertSite, owner: ThanosRuler, rule_maps: int, portions: int) -> Object:
+def _ruler_set(site: AlertSite, workload: ThanosRuler, rule_maps: int, portions: int) -> Object:
     names = names_to_mount(prefix_of(site), rule_maps, MOUNTED_BY_RULER)
     assets = TlsAssets(tls_assets_name(site), portions)
-    made = thanosruler.stateful_set(owner, site.settings, rule_config_maps=names, tls_assets=assets)
+    made = thanosruler.stateful_set(
+        workload, site.settings, rule_config_maps=names, tls_assets=assets
+    )
     return with_hash(made)
 
 
 def ruler_config_secret(site: AlertSite, remote_write: str) -> Object:
     """The Secret that says where a ThanosRuler sends its results. It has no controller."""
     made = secret(
-        site.owner, site.settings, config_secret_name(site), {REMOTE_WRITE_FILE: remote_write}
+        site.workload, site.settings, config_secret_name(site), {REMOTE_WRITE_FILE: remote_write}
     )
-    owners = [owner_reference(site.owner, sole=False)]
+    owners = [owner_reference(site.workload, sole=False)]
     return made | {"metadata": made["metadata"] | {"ownerReferences": owners}}
 
 
@@ -150,7 +152,7 @@ def _add_listening(
     """
     name = tls_assets_name(site)
     portions = pieces.add(
-        "assets", (files,), lambda: sharded(site.owner, site.settings, name, files)
+        "assets", (files,), lambda: sharded(site.workload, site.settings, name, files)
     )
     pieces.add("web", (), lambda: [_web_secret(site, directory)])
     return portions
@@ -160,12 +162,12 @@ def _web_secret(site: AlertSite, directory: str) -> Object:
     web = site.spec.web
     _refuse(web_tls(web.tls_config if web else None, "spec.web.tlsConfig"))
     data = {WEB_CONFIG_FILE: web_config_text(web, directory)}
-    return secret(site.owner, site.settings, web_config_name(site), data)
+    return secret(site.workload, site.settings, web_config_name(site), data)
 
 
 def _rule_map(site: AlertSite, number: int, files: Mapping[str, str]) -> list[Object]:
     made = config_map(config_map_name(prefix_of(site), number), {RULES_OF: site.name}, files)
-    owners = [owner_reference(site.owner)]
+    owners = [owner_reference(site.workload)]
     return [made | {"metadata": made["metadata"] | {"ownerReferences": owners}}]
 
 
@@ -174,7 +176,7 @@ def _service(site: AlertSite) -> list[Object]:
     spec = site.spec
     if spec.service_name:
         return []
-    return [service_of(site.program.service, site.owner, site.settings, spec.port_name)]
+    return [service_of(site.program.service, site.workload, site.settings, spec.port_name)]
 
 
 def _refuse(findings: Findings) -> None:

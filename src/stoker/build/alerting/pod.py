@@ -54,7 +54,7 @@ def stateful_set_of(pod: AlertPod, input_hash: str) -> Object:
         "apiVersion": "apps/v1",
         "kind": "StatefulSet",
         "metadata": metadata(
-            site.owner,
+            site.workload,
             site.settings,
             prefix_of(site),
             labels=own_labels(site),

@@ -70,28 +70,28 @@ THANOS_RULER: Final = Program(
 class AlertSite(Struct, frozen=True):
     """An Alertmanager or ThanosRuler as users wrote it, and the flags."""
 
-    owner: Alertmanager | ThanosRuler
+    workload: Alertmanager | ThanosRuler
     settings: ObjectSettings
 
     @property
     def spec(self) -> AlertmanagerSpec | ThanosRulerSpec:
         """What the user asks for."""
-        return self.owner.spec
+        return self.workload.spec
 
     @property
     def name(self) -> str:
         """The name of the custom resource."""
-        return self.owner.metadata.name or ""
+        return self.workload.metadata.name or ""
 
     @property
     def namespace(self) -> str:
         """The namespace of the custom resource and of everything that belongs to it."""
-        return self.owner.metadata.namespace or ""
+        return self.workload.metadata.namespace or ""
 
     @property
     def program(self) -> Program:
         """What runs in the pods."""
-        return ALERTMANAGER if isinstance(self.owner, Alertmanager) else THANOS_RULER
+        return ALERTMANAGER if isinstance(self.workload, Alertmanager) else THANOS_RULER
 
     @property
     def version_text(self) -> str:

@@ -59,7 +59,7 @@ class _Files(Struct, frozen=True, kw_only=True):
 
 
 def stateful_set(
-    owner: ThanosRuler,
+    workload: ThanosRuler,
     settings: ObjectSettings,
     *,
     rule_config_maps: Sequence[str] = (),
@@ -67,14 +67,14 @@ def stateful_set(
     input_hash: str = "",
 ) -> Object:
     """The StatefulSet of a ThanosRuler; WorkloadError where the user's settings make none."""
-    site = AlertSite(owner, settings)
-    files = _files(site, owner.spec, rule_config_maps, tls_assets)
+    site = AlertSite(workload, settings)
+    files = _files(site, workload.spec, rule_config_maps, tls_assets)
     data = alert_data(site)
     reloaders = [reloader_container(_reloader(site, files), settings.reloader)]
     pod = AlertPod(
         site=site,
         containers=(
-            _container(site, owner.spec, files, data.mount),
+            _container(site, workload.spec, files, data.mount),
             *(reloaders if files.rules else ()),
         ),
         volumes=tuple(_volumes(files)),

@@ -172,8 +172,8 @@ def _not_twice(findings: Findings, client: Any) -> Findings:
 
 
 def _for_version(name: str, integration: Any, reading: AlertReading, path: str) -> Findings:
-    for (owner, attribute), since in _REFUSED.items():
-        if owner != name or reading.version >= parse_version(since):
+    for (kind, attribute), since in _REFUSED.items():
+        if kind != name or reading.version >= parse_version(since):
             continue
         if getattr(integration, attribute) is not None:
             message = needs_version("Alertmanager", since)
