@@ -170,10 +170,10 @@ def _taken_over() -> dict[str, Any]:
     changed = ObjectChange(
         kind="", namespace="", name="", action=Action.CHANGED, files=(FileDiff("", ()),)
     )
-    judged = Disagreement(resource="", before="", after="", reason="")
+    disagreement = Disagreement(resource="", before="", after="", reason="")
     report = TakeoverReport(
         source="",
-        workloads=(Handover(workload="", judged=(judged,), sets=(changed,)),),
+        workloads=(Handover(workload="", disagreements=(disagreement,), sets=(changed,)),),
         left_alone=(),
         unusable=(),
         kubelet=KubeletHandover(),

@@ -19,7 +19,7 @@ from stoker.generate.alertmanager.config import (
 )
 from stoker.generate.alertmanager.draft import AlertDraft
 from stoker.generate.alertmanager.frame import whole_text
-from stoker.generate.alertmanager.kept import KeptAlerting, judged
+from stoker.generate.alertmanager.kept import KeptAlerting, verdict_on
 from stoker.generate.alertmanager.load import loaded
 from stoker.generate.alertmanager.receivers.http import HTTP, http_config
 from stoker.generate.alertmanager.sanitize import sanitized
@@ -159,7 +159,7 @@ def verdict_on_a_config(case: Case, context: Context) -> Outcome:
     _, config = _keyed(case.given["alertmanagerConfig"])
     metadata = {"name": "test", "namespace": "test"}
     terms = terms_of(convert(Alertmanager, {"metadata": metadata, "spec": spec}))
-    verdict, _ = judged(config, terms, contents)
+    verdict, _ = verdict_on(config, terms, contents)
     return outcome_of(_other_verdict(case.expect, verdict))
 
 

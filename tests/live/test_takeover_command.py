@@ -264,7 +264,7 @@ def test_what_is_foreseen_comes() -> None:
     judged = {
         (each.workload, one.resource, one.before, one.after)
         for each in trial.foreseen.report.workloads
-        for one in each.judged
+        for one in each.disagreements
     }
     late = ("ServiceMonitor shop/late", "left out", "taken")
     assert {("Prometheus shop/main", *late), ("Prometheus shop/short", *late)} <= judged

@@ -22,7 +22,7 @@ from stoker.cli.flag_values import resource_limits
 from stoker.cli.operator_settings import operator_settings
 from stoker.errors import DecodeError, FieldError
 from stoker.generate.alertmanager.config import terms_of
-from stoker.generate.alertmanager.kept import judged
+from stoker.generate.alertmanager.kept import verdict_on
 from stoker.generate.prometheus import fragment
 from stoker.generate.rules import rule_file
 from stoker.golang.regex import parsed
@@ -84,12 +84,12 @@ def verdict(given: dict[str, Any], asking: Scraper, assets: Any = None) -> tuple
         return rule_file(found, prometheus_reader(asking)).findings
     if given["kind"] == "AlertmanagerConfig":
         terms = terms_of(alertmanager(), limits=asking.capabilities.limits)
-        return judged(found, terms, assets or AssetsAtHand())[0].findings
-    judgement = judge(asking, found, assets or AssetsAtHand())
+        return verdict_on(found, terms, assets or AssetsAtHand())[0].findings
+    verdict = judge(asking, found, assets or AssetsAtHand())
     problem = fragment(found, asking, assets or AssetsAtHand()).problem
-    if judgement.accepted and problem:
+    if verdict.accepted and problem:
         return (Finding(problem.path, Reason.OVER_BUDGET, problem.reason),)
-    return judgement.findings
+    return verdict.findings
 
 
 # --- Every row, and every field -------------------------------------------------------------------
@@ -284,7 +284,7 @@ def _deep(levels: int) -> str:
 def test_routes_as_deep_as_kubernetes_stores_them_are_a_finding() -> None:
     """The operator reads the list they are in, and says why it leaves them out."""
     found = decode(v1alpha1.AlertmanagerConfig, _deep(9_000))
-    verdict, _ = judged(found, terms_of(alertmanager()), AssetsAtHand())
+    verdict, _ = verdict_on(found, terms_of(alertmanager()), AssetsAtHand())
     (finding,) = verdict.findings
     assert "--resource-limits=nesting=" in finding.message
     assert len(str(finding)) < 500

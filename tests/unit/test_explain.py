@@ -227,8 +227,8 @@ def test_the_first_line_says_why_a_resource_is_not_selected(case: str, tmp_path:
     assert not found.good
     assert found.headline.startswith("not selected by Prometheus monitoring/main: ")
     assert text in found.headline
-    assert found.standings[0].cause is cause
-    assert found.standings[0].state is State.NOT_SELECTED
+    assert found.by_workload[0].cause is cause
+    assert found.by_workload[0].state is State.NOT_SELECTED
 
 
 def test_the_nearest_workload_comes_first(tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ def test_the_nearest_workload_comes_first(tmp_path: Path) -> None:
     far = prometheus("PrometheusAgent", serviceMonitorSelector=None)
     near = prometheus(serviceMonitorSelector={"matchLabels": {"release": "main"}})
     found = explained(tmp_path, SHOP, far, near, monitor())
-    assert [each.workload for each in found.standings] == [
+    assert [each.workload for each in found.by_workload] == [
         "Prometheus monitoring/main",
         "PrometheusAgent monitoring/main",
     ]
@@ -285,8 +285,8 @@ def test_a_rejected_resource_is_told_with_the_path(tmp_path: Path) -> None:
     assert found.headline.startswith(
         "rejected by Prometheus monitoring/main: spec.endpoints[0].scrapeTimeout"
     )
-    assert found.standings[0].state is State.REJECTED
-    assert len(found.standings[0].findings) == 1
+    assert found.by_workload[0].state is State.REJECTED
+    assert len(found.by_workload[0].findings) == 1
 
 
 def test_a_secret_that_is_elsewhere_is_named(tmp_path: Path) -> None:
@@ -295,7 +295,7 @@ def test_a_secret_that_is_elsewhere_is_named(tmp_path: Path) -> None:
     found = explained(
         tmp_path, SHOP, prometheus(), monitor(port={"port": "metrics", "basicAuth": login})
     )
-    assert found.standings[0].state is State.UNCLEAR
+    assert found.by_workload[0].state is State.UNCLEAR
     assert found.good
     assert "basicAuth.username: Secret shop/login is not among the manifests" in found.headline
     empty = {
@@ -305,7 +305,7 @@ def test_a_secret_that_is_elsewhere_is_named(tmp_path: Path) -> None:
     }
     port = {"port": "metrics", "basicAuth": login}
     found = explained(tmp_path, SHOP, prometheus(), monitor(port=port), empty)
-    assert found.standings[0].state is State.REJECTED
+    assert found.by_workload[0].state is State.REJECTED
     assert "Secret shop/login has no key `user`" in found.headline
 
 
@@ -314,7 +314,7 @@ def test_beside_what_is_certain_nothing_is_said_of_what_is_elsewhere(tmp_path: P
     login = {word: {"name": "login", "key": "user"} for word in ("username", "password")}
     port = {"port": "metrics", "interval": "10s", "scrapeTimeout": "30s", "basicAuth": login}
     found = explained(tmp_path, SHOP, prometheus(), monitor(port=port))
-    [finding] = found.standings[0].findings
+    [finding] = found.by_workload[0].findings
     assert finding.startswith("spec.endpoints[0].scrapeTimeout: ")
     view = viewed(tmp_path, SHOP, prometheus(), monitor(port=port))
     [reason] = told(view, "Prometheus", "monitoring/main").rejected
@@ -327,7 +327,7 @@ def test_what_the_version_ignores_is_told(tmp_path: Path) -> None:
     modern = monitor(port={"port": "metrics", "enableHttp2": False})
     found = explained(tmp_path, SHOP, old, modern)
     assert found.good
-    assert found.standings[0].ignored == (
+    assert found.by_workload[0].ignored == (
         "spec.endpoints[0].enableHttp2: needs Prometheus 2.35.0 or newer",
     )
 
@@ -336,14 +336,14 @@ def test_a_paused_workload_holds_the_resource(tmp_path: Path) -> None:
     """It is selected, but nothing happens."""
     found = explained(tmp_path, SHOP, prometheus(paused=True), monitor())
     assert found.headline.startswith("selected by Prometheus monitoring/main, but spec.paused")
-    assert found.standings[0].cause is Cause.PAUSED
+    assert found.by_workload[0].cause is Cause.PAUSED
 
 
 def test_a_workload_that_cannot_be_configured_holds_the_resource(tmp_path: Path) -> None:
     """The cause is the workload's, with its path."""
     found = explained(tmp_path, SHOP, prometheus(version="three"), monitor())
     assert "the workload is not reconciled: spec.version" in found.headline
-    assert found.standings[0].cause is Cause.WORKLOAD_PROBLEM
+    assert found.by_workload[0].cause is Cause.WORKLOAD_PROBLEM
 
 
 def with_status(view: View, status: str, message: str = "", generation: int = 1) -> View:
@@ -361,7 +361,7 @@ def test_the_status_of_the_resource_is_repeated(tmp_path: Path) -> None:
     """What the operator said last, and whether that was about this generation."""
     view = viewed(tmp_path, SHOP, prometheus(), monitor(generation=2))
     found = told(with_status(view, "False", "no"))
-    assert found.standings[0].reported == "Accepted=False: no (of an earlier generation)"
+    assert found.by_workload[0].reported == "Accepted=False: no (of an earlier generation)"
 
 
 class Forbidding(AssetsAtHand, frozen=True):
@@ -378,10 +378,10 @@ def test_what_may_not_be_read_is_not_blamed_on_the_resource(tmp_path: Path) -> N
     private = monitor(port={"port": "metrics", "basicAuth": login}, generation=1)
     view = replace(viewed(tmp_path, SHOP, prometheus(), private), assets=Forbidding())
     found = told(view)
-    assert found.standings[0].state is State.UNCLEAR
+    assert found.by_workload[0].state is State.UNCLEAR
     assert "basicAuth.username: Secret shop/login cannot be read" in found.headline
-    assert told(with_status(view, "True")).standings[0].state is State.USED
-    assert told(with_status(view, "True", generation=0)).standings[0].state is State.UNCLEAR
+    assert told(with_status(view, "True")).by_workload[0].state is State.USED
+    assert told(with_status(view, "True", generation=0)).by_workload[0].state is State.UNCLEAR
 
 
 def test_the_job_names_secrets_without_their_values(tmp_path: Path) -> None:
@@ -440,7 +440,7 @@ def test_rules_are_for_workloads_that_evaluate_rules(tmp_path: Path) -> None:
     )
     assert found.good
     assert found.headline == "used by Prometheus monitoring/main: 1 rule"
-    assert [each.workload for each in found.standings] == ["Prometheus monitoring/main"]
+    assert [each.workload for each in found.by_workload] == ["Prometheus monitoring/main"]
     assert "alert: Down" in found.job
 
 

@@ -82,7 +82,7 @@ WRONG = service_monitor("wrong", interval="10s", scrapeTimeout="20s")
 
 def judged(found: Handover) -> list[tuple[str, str, str]]:
     """Which resource, and what becomes of it before and after."""
-    return [(each.resource, each.before, each.after) for each in found.judged]
+    return [(each.resource, each.before, each.after) for each in found.disagreements]
 
 
 def test_nothing_happens_to_what_is_as_it_should_be() -> None:
@@ -99,7 +99,7 @@ def test_a_resource_that_was_taken_and_would_be_left_out_is_told() -> None:
     world.write(*MAIN, world.text(*MAIN).replace("scrape_configs:\n", f"scrape_configs:\n{job}"))
     found = world.handover()
     assert judged(found) == [("ServiceMonitor shop/wrong", "taken", "left out")]
-    assert "scrapeTimeout" in found.judged[0].reason
+    assert "scrapeTimeout" in found.disagreements[0].reason
     assert found.parts == ("job serviceMonitor/shop/wrong/0",)
     assert found.written == ("Secret shop/prometheus-main",)
     assert not found.is_nothing
@@ -116,7 +116,7 @@ def test_a_resource_that_was_left_out_and_would_be_taken_is_told() -> None:
     world.write(*MAIN, head + till + rest)
     found = world.handover()
     assert judged(found) == [("ServiceMonitor shop/cart", "left out", "taken")]
-    assert found.judged[0].reason == "too odd"
+    assert found.disagreements[0].reason == "too odd"
 
 
 def test_a_resource_that_would_not_be_selected_is_told_if_it_exists() -> None:

@@ -31,6 +31,8 @@ _KNOWN: Final = {
     "TimePeriod": "the base of both versions",
     "Subject": "Kubernetes' word in bindings of roles; of an event, which names an object likewise",
 }
+# What a verdict was called, beside a verdict.
+_LEFT_BEHIND: Final = {"judged", "judgement", "judgements", "standing", "standings"}
 # A workload by its type, also in a union or a list.
 _WORKLOAD: Final = re.compile(
     r"\b(Workload|AnyPrometheus|Prometheus|PrometheusAgent|Alertmanager|ThanosRuler)\b"
@@ -57,6 +59,17 @@ def test_no_workload_is_called_an_owner() -> None:
         if re.match("_*owners?($|_)", name.lower()) and _WORKLOAD.search(kind)
     ]
     assert owners == []
+
+
+def test_what_comes_of_judging_is_a_verdict() -> None:
+    """Nothing is called by the words that the glossary has left behind, nor a module."""
+    called = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in sorted(SOURCE.rglob("*.py"))
+        for name in {path.stem, *_names(ast.parse(path.read_text()))}
+        if name.strip("_").lower() in _LEFT_BEHIND
+    ]
+    assert called == []
 
 
 def test_no_text_gives_a_number_for_a_reason() -> None:
@@ -87,6 +100,17 @@ def _annotated(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
         elif isinstance(each, ast.Assign) and isinstance(each.value, ast.Call):
             for target in each.targets:
                 yield each.lineno, ast.unparse(target), ast.unparse(each.value)
+
+
+def _names(tree: ast.Module) -> Iterator[str]:
+    """All names that are given: of classes, functions, parameters, fields and variables."""
+    for each in ast.walk(tree):
+        if isinstance(each, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield each.name
+        elif isinstance(each, ast.arg):
+            yield each.arg
+        elif isinstance(each, ast.Name):
+            yield each.id
 
 
 def _shared() -> dict[str, list[str]]:

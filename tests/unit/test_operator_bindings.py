@@ -13,7 +13,7 @@ from stoker.api.monitors import ServiceMonitor
 from stoker.api.prometheus import Prometheus
 from stoker.kube.errors import NotFound
 from stoker.operator.agenda import FirstTurns
-from stoker.operator.judgements import Judgements, Ownership
+from stoker.operator.published import Ownership, PublishedVerdicts
 from stoker.operator.replica import sweep
 from stoker.plan import KeptScraper
 from stoker.ref import Ref, ref_of
@@ -54,7 +54,7 @@ class NoValues:
         raise AssertionError(source)
 
 
-def published() -> tuple[Judgements, KeptScraper]:
+def published() -> tuple[PublishedVerdicts, KeptScraper]:
     """A workload with a good monitor and a bad one, not published yet."""
     scraper = convert(Prometheus, {"metadata": {"name": "main", "namespace": "shop"}, "spec": {}})
     kept = KeptScraper(scraper, Capabilities(), NoValues())
@@ -62,19 +62,19 @@ def published() -> tuple[Judgements, KeptScraper]:
     kept.put_all({ref_of(each): each for each in (monitor("good"), bad)}, NoValues())
     # Only what was published is asked for here.
     unused: Any = None
-    return Judgements(unused, unused, unused, unused), kept
+    return PublishedVerdicts(unused, unused, unused, unused), kept
 
 
 def test_nothing_is_known_of_a_workload_before_it_has_published() -> None:
     """Whether a resource applies is neither yes nor no then, so no binding is removed too early."""
-    judgements, kept = published()
+    verdicts, kept = published()
     good, other = Ref("ServiceMonitor", "shop", "good"), Ref("Probe", "shop", "good")
-    assert judgements.applies(good, MAIN) is None
-    judgements.publish(MAIN, kept, kept.take_news())
-    assert judgements.applies(good, MAIN) is True
-    assert judgements.applies(other, MAIN) is False
-    assert judgements.forget(MAIN) == {good, Ref("ServiceMonitor", "shop", "bad")}
-    assert judgements.applies(good, MAIN) is None
+    assert verdicts.applies(good, MAIN) is None
+    verdicts.publish(MAIN, kept, kept.take_news())
+    assert verdicts.applies(good, MAIN) is True
+    assert verdicts.applies(other, MAIN) is False
+    assert verdicts.forget(MAIN) == {good, Ref("ServiceMonitor", "shop", "bad")}
+    assert verdicts.applies(good, MAIN) is None
 
 
 def test_the_cause_of_a_delay_is_news_for_those_that_it_was_not_told() -> None:
@@ -86,20 +86,20 @@ def test_the_cause_of_a_delay_is_news_for_those_that_it_was_not_told() -> None:
     for key in monitors[:2]:
         members.put_resource(key, {})
     unused: Any = None
-    judgements = Judgements(unused, members, unused, unused)
-    assert judgements.delayed(MAIN) is None
+    verdicts = PublishedVerdicts(unused, members, unused, unused)
+    assert verdicts.delayed(MAIN) is None
     paused, failed = (Remark(word, "") for word in (Because.PAUSED, Because.RECONCILIATION_FAILED))
-    assert judgements.delay(MAIN, paused) == set(monitors[:2])
-    assert judgements.delay(MAIN, paused) == set()
+    assert verdicts.delay(MAIN, paused) == set(monitors[:2])
+    assert verdicts.delay(MAIN, paused) == set()
     members.put_resource(monitors[0], None)
     members.put_resource(monitors[2], {})
-    assert judgements.delay(MAIN, paused) == {monitors[0], monitors[2]}
+    assert verdicts.delay(MAIN, paused) == {monitors[0], monitors[2]}
     members.put_resource(monitors[2], None)
-    assert judgements.delay(MAIN, failed) == set(monitors[1:]), "also one that it lost meanwhile"
-    assert judgements.delayed(MAIN) == failed
-    assert judgements.resume(MAIN) == {monitors[1]}
-    assert judgements.resume(MAIN) == set()
-    assert judgements.delayed(MAIN) is None
+    assert verdicts.delay(MAIN, failed) == set(monitors[1:]), "also one that it lost meanwhile"
+    assert verdicts.delayed(MAIN) == failed
+    assert verdicts.resume(MAIN) == {monitors[1]}
+    assert verdicts.resume(MAIN) == set()
+    assert verdicts.delayed(MAIN) is None
 
 
 @pytest.mark.parametrize(("seconds", "delayed"), [(5.0, []), (60.0, [MAIN])])
@@ -176,14 +176,14 @@ def test_a_workload_that_is_not_ours_may_come_and_go_without_our_being_told() ->
 
     async def main() -> list[Ownership]:
         cluster: Any = Elsewhere()
-        judgements = Judgements(cluster, unused, unused, cluster)
-        found = [await judgements.standing(MAIN)]
+        verdicts = PublishedVerdicts(cluster, unused, unused, cluster)
+        found = [await verdicts.ownership(MAIN)]
         cluster.names.add("main")
-        found += [await judgements.standing(MAIN) for _ in range(100)]
+        found += [await verdicts.ownership(MAIN) for _ in range(100)]
         assert cluster.asked == 2, "of one that is there we do not ask each time"
         cluster.names.clear()
         await asyncio.sleep(60)
-        return [*found, await judgements.standing(MAIN)]
+        return [*found, await verdicts.ownership(MAIN)]
 
     assert run(main()) == [Ownership.GONE, *[Ownership.ANOTHERS] * 100, Ownership.GONE]
 
@@ -195,28 +195,28 @@ def test_names_of_workloads_that_are_not_ours_are_not_remembered_for_ever() -> N
     async def main() -> int:
         names = [f"p-{number}" for number in range(500)]
         cluster: Any = Elsewhere(*names)
-        judgements = Judgements(cluster, unused, unused, cluster)
+        verdicts = PublishedVerdicts(cluster, unused, unused, cluster)
         for name in names:
-            await judgements.standing(Ref("Prometheus", "shop", name))
+            await verdicts.ownership(Ref("Prometheus", "shop", name))
             await asyncio.sleep(1)
-        return len(judgements._anothers)
+        return len(verdicts._anothers)
 
     assert run(main()) <= 60
 
 
 def test_resources_are_counted_by_what_changed() -> None:
     """Each is counted once, where it is now, however often it is judged."""
-    judgements, kept = published()
-    judgements.publish(MAIN, kept, kept.take_news())
-    assert judgements.counts(MAIN) == {"ServiceMonitor": (1, 1)}
+    verdicts, kept = published()
+    verdicts.publish(MAIN, kept, kept.take_news())
+    assert verdicts.counts(MAIN) == {"ServiceMonitor": (1, 1)}
     fixed = monitor("bad")
     kept.put_all({ref_of(fixed): fixed}, NoValues())
-    assert judgements.counts(MAIN) == {"ServiceMonitor": (1, 1)}, "not published yet"
-    judgements.publish(MAIN, kept, kept.take_news())
-    assert judgements.counts(MAIN) == {"ServiceMonitor": (2, 0)}
+    assert verdicts.counts(MAIN) == {"ServiceMonitor": (1, 1)}, "not published yet"
+    verdicts.publish(MAIN, kept, kept.take_news())
+    assert verdicts.counts(MAIN) == {"ServiceMonitor": (2, 0)}
     kept.remove(ref_of(fixed), NoValues())
-    judgements.publish(MAIN, kept, kept.take_news())
-    assert judgements.counts(MAIN) == {"ServiceMonitor": (1, 0)}
+    verdicts.publish(MAIN, kept, kept.take_news())
+    assert verdicts.counts(MAIN) == {"ServiceMonitor": (1, 0)}
 
 
 def test_a_rejection_that_the_resource_tells_already_is_known() -> None:

@@ -128,11 +128,11 @@ def desk(
             is_absent=lambda _: False,
         ),
     )
-    judgements: Any = SimpleNamespace(published=lambda _: published)
+    verdicts: Any = SimpleNamespace(of_workload=lambda _: published)
     inside = Inside(
         tools=tools,
         members=Members(),
-        judgements=judgements,
+        published=verdicts,
         held={},
         failure=lambda _: Remark(reason, failure) if failure else None,
         nodes=lambda: None,
@@ -145,9 +145,9 @@ def desk(
 def headlines(desk: Desk) -> dict[str, tuple[str, str]]:
     """The state and the sentence of each workload, which are those of its own page."""
     for row in desk.rows():
-        judged = desk.workload(row.kind, row.namespace, row.name)
-        assert judged is not None
-        assert desk.explained(judged).headline == row.headline or row.state == "unknown"
+        shown = desk.workload(row.kind, row.namespace, row.name)
+        assert shown is not None
+        assert desk.explained(shown).headline == row.headline or row.state == "unknown"
     return {row.name: (row.state, row.headline) for row in desk.rows()}
 
 
@@ -162,9 +162,9 @@ def test_the_page_tells_of_two_operators_on_one_workload() -> None:
 def test_the_page_says_what_it_does_not_know_and_how_to_ask() -> None:
     """Where the API server does not tell, that is a note and no problem."""
     found = desk(Server(error=Forbidden("get", "/apis", "no")), workload(), published={})
-    judged = found.workload("Prometheus", "shop", "main")
-    assert judged is not None
-    (note,) = found.explained(judged).notes
+    shown = found.workload("Prometheus", "shop", "main")
+    assert shown is not None
+    (note,) = found.explained(shown).notes
     assert note.startswith("whether another operator looks after it, too, is not known: ")
     assert note.endswith("; `stoker explain prometheus shop/main` asks with your rights")
     assert headlines(found)["main"][0] == "good"
@@ -193,9 +193,9 @@ def test_a_workload_that_is_not_reconciled_is_told_by_every_replica(
     mine = workload(conditions=[CONDITION])
     found = desk(Server(OURS), mine, failure=failure, published=published)
     assert headlines(found)["main"] == ("problem", wanted)
-    judged = found.workload("Prometheus", "shop", "main")
-    assert judged is not None
-    assert judged.held == f"the workload is {wanted}"
+    shown = found.workload("Prometheus", "shop", "main")
+    assert shown is not None
+    assert shown.held == f"the workload is {wanted}"
 
 
 @pytest.mark.parametrize("reason", sorted(GOES_ON))
@@ -203,9 +203,9 @@ def test_what_keeps_no_configuration_from_being_written_holds_nothing(reason: st
     """A workload with an object that was refused says so, and what it selects is used."""
     refused = "StatefulSet shop/x stays as it is"
     found = desk(Server(OURS), workload(), failure=refused, reason=reason, published={})
-    judged = found.workload("Prometheus", "shop", "main")
-    assert judged is not None
-    assert (judged.problem, judged.held) == (refused, "")
+    shown = found.workload("Prometheus", "shop", "main")
+    assert shown is not None
+    assert (shown.problem, shown.held) == (refused, "")
     told = workload(conditions=[CONDITION | {"reason": reason}])
     assert reported_failure(told) == ""
     assert reported_failure(workload(conditions=[CONDITION]))

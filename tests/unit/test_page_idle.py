@@ -22,7 +22,7 @@ from stoker.offline.world import World, world_of
 from stoker.page.answers import Item
 from stoker.page.desk import Desk
 from stoker.page.index import PageSearch
-from stoker.page.judged import Judged
+from stoker.page.workloads import ShownWorkload
 from stoker.ref import Ref
 from stoker.select.labels import DOES_NOT_EXIST, EXISTS, IN, NOT_IN, Requirement, Selector
 from stoker.select.workload import scraper_of
@@ -110,12 +110,12 @@ def test_they_are_found_and_counted_by_it(desk: Desk) -> None:
 
 def test_they_are_in_the_configuration(desk: Desk) -> None:
     """It is used, after all; but the workload is not called well."""
-    judged = desk.judged["Prometheus monitoring/main"]
-    names = {each.name for each in desk.index.used_by(judged.title)}
+    shown = desk.workloads["Prometheus monitoring/main"]
+    names = {each.name for each in desk.index.used_by(shown.title)}
     assert {"cart", "crat", "tart"} <= names
-    row = desk.row(judged)
+    row = desk.row(shown)
     assert (row.state, row.headline) == ("problem", "runs, but of 8 resources 4 have no targets")
-    assert desk.explained(judged).headline == row.headline
+    assert desk.explained(shown).headline == row.headline
 
 
 def test_the_own_page_says_the_same(desk: Desk) -> None:
@@ -183,10 +183,10 @@ def test_what_the_status_counts_is_told(
     seen = world(tmp_path, SHOP, prometheus(), monitor())
     seen.resources = [counted(discovered)]
     desk = desk_of(seen, OperatorSettings(), 1)
-    judged = desk.judged["Prometheus monitoring/main"]
+    shown = desk.workloads["Prometheus monitoring/main"]
     if not known:
-        judged = replace(judged, verdicts={})
-    found, reason = judged.made_of(seen.resources[0])
+        shown = replace(shown, verdicts={})
+    found, reason = shown.made_of(seen.resources[0])
     assert found is state
     assert (
         reason
@@ -197,7 +197,7 @@ def test_what_the_status_counts_is_told(
         }[discovered]
     )
     if known and discovered is not None:
-        row = desk.row(judged)
+        row = desk.row(shown)
         assert row.state == "problem"
         assert row.headline.startswith("runs, but of 1 resource 1 has ")
 
@@ -214,7 +214,7 @@ def test_the_first_line_says_that_prometheus_has_none(tmp_path: Path) -> None:
     when = "Prometheus monitoring/main has found none, as of 2026-01-02T03:04:05Z"
     assert found.headline == f"selected, but without targets: {when}"
     assert not found.good
-    assert (found.standings[0].state, found.standings[0].cause) == (State.USED, Cause.NONE)
+    assert (found.by_workload[0].state, found.by_workload[0].cause) == (State.USED, Cause.NONE)
     assert explained(tmp_path, 3, 3).good
     assert "cannot scrape 3 of 3 targets: connection refused" in explained(tmp_path, 3).headline
 
@@ -223,7 +223,7 @@ def test_a_judged_workload_is_asked_for_its_own_reason() -> None:
     """What was found beforehand wins; nothing is looked up for what is not used."""
     workload, resource = convert(Prometheus, prometheus()), counted(0)
     key = Ref("ServiceMonitor", "shop", "cart")
-    idle = Judged(workload=workload, title="x", idle={key: "no Service"})
+    idle = ShownWorkload(workload=workload, title="x", idle={key: "no Service"})
     assert idle.made_of(resource) == (State.NO_TARGETS, "no Service")
     assert replace(idle, held="paused").made_of(resource) == (State.HELD, "paused")
 

@@ -10,7 +10,7 @@ from stoker.api.core import ObjectMeta
 from stoker.api.monitors import PodMonitor, ServiceMonitor
 from stoker.api.prometheus import Prometheus
 from stoker.page.index import Entry, Index, IndexMaker, PageSearch
-from stoker.page.judged import Judged
+from stoker.page.workloads import ShownWorkload
 from stoker.ref import Ref, ref_of
 from stoker.select.choice import Resource
 from stoker.validate.findings import Finding, Reason
@@ -39,7 +39,7 @@ def test_a_status_is_believed_of_a_workload_that_another_looks_after(
     condition = BindingCondition(type="Accepted", status=status, message="is paused")
     mine = Binding(resource="prometheuses", namespace="shop", name="main", conditions=(condition,))
     bound = replace(monitor(1), status=ConfigResourceStatus(bindings=(mine,)))
-    made, reason = Judged(workload=WORKLOAD, title=TITLES[0]).made_of(bound)
+    made, reason = ShownWorkload(workload=WORKLOAD, title=TITLES[0]).made_of(bound)
     assert made is state
     assert reason == ("" if state is State.USED else "is paused")
 
@@ -59,8 +59,8 @@ class Cluster:
 
     def index(self, before: Index | None = None) -> Index:
         """What is there now."""
-        judged = [
-            Judged(
+        shown = [
+            ShownWorkload(
                 workload=WORKLOAD,
                 title=title,
                 verdicts=self.verdicts[title],
@@ -69,10 +69,10 @@ class Cluster:
             )
             for title in self.titles
         ]
-        maker = IndexMaker(lambda _: judged, before)
+        maker = IndexMaker(lambda _: shown, before)
         for each in self.resources:
             maker.add(each)
-        return maker.made({each.title: each.kinds for each in judged})
+        return maker.made({each.title: each.kinds for each in shown})
 
     def judge(self, resource: Resource, *findings: Finding) -> None:
         """Let the first workload judge."""

@@ -63,7 +63,7 @@ def test_namespaces_come_with_their_numbers_the_worst_first() -> None:
     assert shop.namespace == "shop"
     assert (shop.state, shop.unusable) == ("unusable", 1)
     assert sum(each.resources.total for each in rows) == desk.index.totals.total
-    assert sum(each.workloads for each in rows) == len(desk.judged)
+    assert sum(each.workloads for each in rows) == len(desk.workloads)
     assert {each.namespace: each.state for each in rows}["payments"] == "rejected"
 
 
@@ -259,8 +259,8 @@ def test_an_address_has_no_credentials() -> None:
 def test_a_text_is_found_in_the_configuration() -> None:
     """In titles and texts, in small letters or large; without a text, all parts are there."""
     desk = desk_in(ROOT / "example")
-    judged = desk.judged["Prometheus monitoring/main"]
-    layout = desk.layout(judged, desk.view.assets)
+    shown = desk.workloads["Prometheus monitoring/main"]
+    layout = desk.layout(shown, desk.view.assets)
     titles = [str(each) for each in found_in(layout, "METRICS_PATH")]
     assert titles
     assert all("metrics_path" in layout.text(each) for each in found_in(layout, "METRICS_PATH"))
@@ -274,7 +274,7 @@ def test_a_text_is_found_in_the_configuration() -> None:
 
 def _nodes(folder: Path, title: str) -> NodesAnswer:
     desk = desk_in(folder)
-    return nodes_of(desk, desk.judged[title])
+    return nodes_of(desk, desk.workloads[title])
 
 
 def test_nodes_are_told_with_their_targets_and_what_nobody_covers() -> None:

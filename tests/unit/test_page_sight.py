@@ -18,12 +18,12 @@ from stoker.page.answers import Items, Origin, Row, UnusableObject
 from stoker.page.changes import LastChanges
 from stoker.page.desk import Desk
 from stoker.page.index import PageSearch
-from stoker.page.judged import Judged
 from stoker.page.objects import Stored
 from stoker.page.overview import items_of
 from stoker.page.parts import PartSearch
 from stoker.page.seen import seen_by
 from stoker.page.sight import WHOLE, Clearance
+from stoker.page.workloads import ShownWorkload
 from stoker.ref import Ref
 from stoker.select.choice import Resource
 from stoker.settings import OperatorSettings
@@ -105,8 +105,8 @@ class Shown(Answering):
     async def _explained(self, desk: Desk, found: Resource) -> Any:
         return explained(desk.view, found)
 
-    def _layout(self, desk: Desk, judged: Judged) -> Layout:
-        return desk.layout(judged, desk.view.assets)
+    def _layout(self, desk: Desk, shown: ShownWorkload) -> Layout:
+        return desk.layout(shown, desk.view.assets)
 
     async def _aside(self, work: Callable[[], T]) -> T:
         return work()

@@ -187,7 +187,7 @@ def test_render_diff_explain_and_the_page_read_the_same_plan(
         assert told.startswith("not looked after") == bool(ours.not_ours)
     desk = decided(view)
     for ours in plans.values():
-        shown_there = desk.judged[str(ref_of(ours.workload))]
+        shown_there = desk.workloads[str(ref_of(ours.workload))]
         verdicts = {} if ours.not_ours else ours.verdicts
         assert {key: found for key, (found, _) in shown_there.verdicts.items()} == verdicts
         assert bool(shown_there.problem) == bool(ours.error and not ours.not_ours)

@@ -147,8 +147,8 @@ async def as_the_operator_does(
         settings=view.settings,
     )
     outline = outline_of(new, view.capabilities, view.settings.objects)
-    standing = await ModeChanges(tools).standing(ref_of(new), new, outline, list(found.objects))
-    return standing.wanted, standing.switch
+    change = await ModeChanges(tools).change_of(ref_of(new), new, outline, list(found.objects))
+    return change.wanted, change.switch
 
 
 async def as_diff_does(

@@ -93,7 +93,7 @@ def test_a_workload_that_cannot_be_built_is_not_reconciled(case: str, tmp_path: 
     assert (own.good, own.headline) == (False, f"not reconciled: {problem}")
     said = f"the workload is not reconciled: {problem}"
     assert its.headline == f"selected by {' '.join(title(workload))}, but {said}"
-    assert (its.good, its.standings[0].cause) == (False, Cause.WORKLOAD_PROBLEM)
+    assert (its.good, its.by_workload[0].cause) == (False, Cause.WORKLOAD_PROBLEM)
     assert {each.kind: each.selected for each in own.counts}[resource["kind"]] == 1
 
     page: WorkloadAnswer = asyncio.run(asked(tmp_path, "workload", workload))
@@ -185,7 +185,7 @@ def test_what_the_operator_says_counts(tmp_path: Path) -> None:
     own, its = both(reported(view, message))
     assert own.headline == f"not reconciled: {message}"
     assert its.headline.endswith(f"but the workload is not reconciled: {message}")
-    assert its.standings[0].state is State.HELD
+    assert its.by_workload[0].state is State.HELD
 
 
 @pytest.mark.parametrize(("status", "observed"), [("True", 1), ("Unknown", 1), ("False", 0)])
@@ -194,7 +194,7 @@ def test_what_it_said_before_does_not(status: str, observed: int, tmp_path: Path
     view = viewed(tmp_path, SHOP, prometheus(), monitor())
     own, its = both(reported(view, "no", status, observed))
     assert not own.headline.startswith("not reconciled")
-    assert its.standings[0].state is State.USED
+    assert its.by_workload[0].state is State.USED
 
 
 def test_what_a_workload_of_no_version_selects_is_listed(tmp_path: Path) -> None:

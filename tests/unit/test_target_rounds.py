@@ -67,7 +67,7 @@ class Stage:
         self.keys = [Ref("ServiceMonitor", "shop", f"m{n}") for n in range(monitors)]
         self.observed = Observed(wanted=True)
         self.rounds = TargetRounds(
-            self._tools(requests), self._judgements(), self.observed, self.looked.extend
+            self._tools(requests), self._published(), self.observed, self.looked.extend
         )
 
     async def targets(self, url: str, job: str) -> bytes:
@@ -132,7 +132,7 @@ class Stage:
             ),
         )
 
-    def _judgements(self) -> Any:
+    def _published(self) -> Any:
         return SimpleNamespace(accepted=lambda _: list(self.keys))
 
 

@@ -17,7 +17,7 @@ from tests.hostile.world import CANARY, contents, manifest, neighbours, workload
 FAILING = {
     "ServiceMonitor": "stoker.generate.fragments.judge",
     "PrometheusRule": "stoker.generate.rulebook.rule_file",
-    "AlertmanagerConfig": "stoker.generate.alertmanager.kept.judged",
+    "AlertmanagerConfig": "stoker.generate.alertmanager.kept.verdict_on",
 }
 ASSETS = AssetsAtHand(contents({}))
 READ = Source("Secret", "mallory", "vault", "token")

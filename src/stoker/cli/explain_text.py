@@ -20,9 +20,9 @@ from stoker.explain.answer import (
     Foreseen,
     MatchedObject,
     Search,
-    Standing,
     Targets,
     Unreached,
+    Usage,
 )
 from stoker.select.nodes import few_of
 from stoker.view.states import State
@@ -67,7 +67,7 @@ def lines(found: Explanation, paint: _Paint) -> Iterator[str]:
     colour = _GREEN if found.good else _RED
     yield f"{paint(found.title, _BOLD)}: {paint(found.headline, colour)}"
     parts: Sequence[tuple[str, Iterable[str]]] = (
-        ("Workloads", _cut([list(_standing(each, paint)) for each in found.standings])),
+        ("Workloads", _cut([list(_usage(each, paint)) for each in found.by_workload])),
         ("Selects", (_count_line(each.kind, each, paint) for each in found.counts)),
         ("Rejected", (paint(each, _RED) for each in found.rejected[:_SHOWN])),
         ("Ignored by its version", map(paint, found.ignored)),
@@ -93,7 +93,7 @@ def _cut(groups: list[list[str]]) -> Iterator[str]:
         yield f"… and {len(groups) - _SHOWN} more"
 
 
-def _standing(each: Standing, paint: _Paint) -> Iterator[str]:
+def _usage(each: Usage, paint: _Paint) -> Iterator[str]:
     version = f" ({each.version})" if each.version else ""
     yield f"{paint(each.state, _COLOURS[each.state])}  {paint(each.workload + version)}"
     if each.reason and not each.findings:

@@ -136,7 +136,7 @@ async def _one(client: "Client", definition: "Definition", progress: "_Progress"
         return failed(_NAME, error)
     except StoppedError as error:
         progress.end()
-        failed(_NAME, f"{error}; {progress.standing}")
+        failed(_NAME, f"{error}; {progress.so_far}")
         return 1
     progress.end()
     return _report(migration, dry_run=progress.dry_run)
@@ -194,10 +194,10 @@ class _Progress:
         """One object more."""
         counts = migration.counts
         if self._terminal:
-            print(f"\r{self.standing}\x1b[K", end="", file=sys.stderr, flush=True)
+            print(f"\r{self.so_far}\x1b[K", end="", file=sys.stderr, flush=True)
             self._open = True
         elif (counts.done + len(counts.failures)) % _EVERY == 0:
-            print(self.standing, file=sys.stderr, flush=True)
+            print(self.so_far, file=sys.stderr, flush=True)
 
     def end(self) -> None:
         """Nothing more to come in this line."""
@@ -206,7 +206,7 @@ class _Progress:
         self._open = False
 
     @property
-    def standing(self) -> str:
+    def so_far(self) -> str:
         """How far it is, in words."""
         if self._migration is None:
             return "nothing was written"
@@ -220,4 +220,4 @@ class _Progress:
         """Say where it was left."""
         self.end()
         rest = "" if self.dry_run else "; the same command goes on from there"
-        print(f"stopped: {self.standing}{rest}", file=sys.stderr)
+        print(f"stopped: {self.so_far}{rest}", file=sys.stderr)

@@ -55,12 +55,12 @@ def lines(peer: PeerOperator | None, flags: PeerFlags, found: TakeoverReport) ->
 
 def _headline(found: TakeoverReport) -> str:
     every = counted(len(found.workloads), "workload")
-    judged = sum(len(each.judged) for each in found.workloads) + len(found.unusable)
+    disagreements = sum(len(each.disagreements) for each in found.workloads) + len(found.unusable)
     refused = sum(bool(each.refused) for each in found.workloads)
     told = [
         f"pods of {counted(found.restarts, 'workload')} change" if found.restarts else "",
         f"{counted(refused, 'workload')} not reconciled" if refused else "",
-        f"{counted(judged, 'resource')} judged otherwise" if judged else "",
+        f"{counted(disagreements, 'resource')} judged otherwise" if disagreements else "",
     ]
     unclear = sum(bool(each.unknown) for each in found.workloads)
     if unclear or found.unknown:
@@ -88,11 +88,11 @@ def _workload(each: Handover) -> Iterator[Line]:
         yield f"  stoker would write nothing: {each.refused}", _RED
     if each.said:
         yield f"  its status says what stoker does not: {each.said}", 0
-    for one in each.sets:
-        yield from _set(one)
-    for judged in each.judged:
-        why = f": {judged.reason}" if judged.reason else ""
-        yield f"  {judged.resource}: {judged.before} so far, {judged.after} by stoker{why}", 0
+    for changed in each.sets:
+        yield from _set(changed)
+    for one in each.disagreements:
+        why = f": {one.reason}" if one.reason else ""
+        yield f"  {one.resource}: {one.before} so far, {one.after} by stoker{why}", 0
     for word, names in (("new", each.new), ("gone", each.gone), ("written", each.written)):
         if names:
             yield f"  {word:9}{_some(names)}", 0
@@ -233,7 +233,7 @@ def _handover(each: Handover) -> dict[str, Any]:
         "nothing": each.is_nothing,
         "refused": each.refused,
         "said": each.said,
-        "judged": _plain(each.judged),
+        "judged": _plain(each.disagreements),
         "sets": [
             object_value(one) | {"waits": one.waits, "diffs": diff_values(one.files)}
             for one in each.sets

@@ -57,7 +57,7 @@ class Handover(Struct, frozen=True, kw_only=True):
     pods: Pods = Pods.STAY
     refused: str = ""
     said: str = ""
-    judged: tuple[Disagreement, ...] = ()
+    disagreements: tuple[Disagreement, ...] = ()
     sets: tuple[ObjectChange, ...] = ()
     written: tuple[str, ...] = ()
     new: tuple[str, ...] = ()
@@ -68,7 +68,7 @@ class Handover(Struct, frozen=True, kw_only=True):
     @property
     def is_judged_otherwise(self) -> bool:
         """Whether the workload, or a resource that it selects, is."""
-        return bool(self.judged or self.refused or self.said)
+        return bool(self.disagreements or self.refused or self.said)
 
     @property
     def is_nothing(self) -> bool:
@@ -80,7 +80,7 @@ class Handover(Struct, frozen=True, kw_only=True):
     def badness(self) -> tuple[bool, ...]:
         """What puts a workload before others: the worst first."""
         rolls = self.pods in (Pods.ROLL, Pods.END)
-        return (not self.refused, not rolls, self.pods is Pods.STAY, not self.judged)
+        return (not self.refused, not rolls, self.pods is Pods.STAY, not self.disagreements)
 
 
 def handover_of(
@@ -105,7 +105,7 @@ def handover_of(
         workload=found.title,
         pods=change.pods,
         said=said,
-        judged=tuple(_judged(found, ours, theirs, known)),
+        disagreements=tuple(_disagreements(found, ours, theirs, known)),
         sets=tuple(each for each in change.objects if _changes_pods(each)),
         written=tuple(_titles(change.objects, Action.CHANGED)),
         new=tuple(_titles(change.objects, Action.NEW)),
@@ -149,7 +149,7 @@ def _unknown(found: Planned) -> Iterator[str]:
 # --- Resources ------------------------------------------------------------------------------------
 
 
-def _judged(
+def _disagreements(
     found: Planned, ours: Taken, theirs: Taken, known: Collection[Ref]
 ) -> Iterator[Disagreement]:
     for key, verdict in sorted(found.verdicts.items(), key=lambda each: by_path(each[0])):

@@ -1,6 +1,6 @@
 """Why a resource is scraped or not, told in words, the same for a terminal, a page and programs.
 
-    View ──selecting──> standings ──plan──> verdicts ──targets, access──> Explanation
+    View ──selecting──> by workload ──plan──> verdicts ──targets, access──> Explanation
 
 A `View` (`stoker.view`) is what can be seen of a cluster or of a directory. What else it takes
 (Services, pods, permissions) is asked through `Surroundings`, so that a shell reads only what is

@@ -1,6 +1,6 @@
 """An explanation as a value: for a terminal, a page, or as JSON, whose member names are these."""
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from stoker.view.states import Cause, State
 
@@ -25,8 +25,8 @@ class Targets(_Answer, frozen=True, kw_only=True):
     observed_at: str = ""
 
 
-class Standing(_Answer, frozen=True, kw_only=True):
-    """What one workload makes of the resource, and the first reason why it does not use it.
+class Usage(_Answer, frozen=True, kw_only=True):
+    """Whether one workload uses the resource, and the first reason why it does not.
 
     `findings` are why it was rejected, `ignored` what the workload's version does not know,
     `reported` what the operator says in the status of the resource, `targets` what that counts.
@@ -193,7 +193,7 @@ class Explanation(_Answer, frozen=True, kw_only=True):
     name: str
     good: bool
     headline: str
-    standings: tuple[Standing, ...] = ()
+    by_workload: tuple[Usage, ...] = field(default=(), name="standings")
     searches: tuple[Search, ...] = ()
     access: tuple[AccountRights, ...] = ()
     job: str = ""

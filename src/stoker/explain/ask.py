@@ -49,7 +49,7 @@ def beside_unusable(
 
     `unusables` are objects (`Kind namespace/name`) and what is wrong with them.
     """
-    if found.kind in IS_WORKLOAD or found.standings:
+    if found.kind in IS_WORKLOAD or found.by_workload:
         return found
     for subject, reasons in unusables:
         kind, space, _ = subject.partition(" ")
@@ -66,9 +66,9 @@ def beside_unseen(found: Explanation, resource: Resource, unseen: str) -> Explan
     """
     if not unseen or resource.metadata.deletion_timestamp:
         return found
-    if any(each.selects for each in found.standings):
+    if any(each.selects for each in found.by_workload):
         return found
-    known = {each.workload for each in found.standings}
+    known = {each.workload for each in found.by_workload}
     for binding in (resource.status and resource.status.bindings) or ():
         kind, said = kind_called(binding.resource), (binding.conditions or (None,))[0]
         title = f"{kind.name if kind else binding.resource} {binding.namespace}/{binding.name}"

@@ -5,7 +5,7 @@ from itertools import chain
 from typing import Final
 
 from stoker.api.alertmanager import Alertmanager
-from stoker.explain.answer import Standing
+from stoker.explain.answer import Usage
 from stoker.generate.alertmanager.config import terms_of
 from stoker.select.choice import AlertmanagerConfig, Resource
 from stoker.select.workload import AnyPrometheus, Workload
@@ -23,25 +23,25 @@ _LIMITS: Final = (
 )
 
 
-def remark(resource: Resource, found: Sequence[tuple[Workload, Standing]]) -> str:
+def remark(resource: Resource, found: Sequence[tuple[Workload, Usage]]) -> str:
     """The end of a sentence about a resource that is used; empty where nothing is to be said."""
     used = [each for each in found if each[1].state is State.USED]
-    about = (each for workload, standing in used for each in _said(resource, workload, standing))
-    said = next(chain(_waiting(standing for _, standing in found), about), "")
+    about = (each for workload, usage in used for each in _said(resource, workload, usage))
+    said = next(chain(_waiting(usage for _, usage in found), about), "")
     return f"; {said}" if said else ""
 
 
-def _waiting(standings: Iterable[Standing]) -> Iterator[str]:
+def _waiting(usages: Iterable[Usage]) -> Iterator[str]:
     """Workloads that select it as well, and are not reconciled."""
-    for each in standings:
+    for each in usages:
         if each.cause is Cause.WORKLOAD_PROBLEM:
             yield f"{each.workload} selects it, too, but {each.reason}"
 
 
-def _said(resource: Resource, workload: Workload, standing: Standing) -> Iterator[str]:
-    if standing.ignored:
-        more = f" and {len(standing.ignored) - 1} more" if len(standing.ignored) > 1 else ""
-        yield f"version {standing.version} ignores {standing.ignored[0]}{more}"
+def _said(resource: Resource, workload: Workload, usage: Usage) -> Iterator[str]:
+    if usage.ignored:
+        more = f" and {len(usage.ignored) - 1} more" if len(usage.ignored) > 1 else ""
+        yield f"version {usage.version} ignores {usage.ignored[0]}{more}"
     if isinstance(workload, AnyPrometheus):
         yield from _lowered(resource, workload)
     if isinstance(workload, Alertmanager) and isinstance(resource, AlertmanagerConfig):

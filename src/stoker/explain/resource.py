@@ -7,7 +7,8 @@ from msgspec.structs import replace
 from stoker.api.kinds import WORKLOADS
 from stoker.api.rules import PrometheusRule
 from stoker.explain.access import access_of
-from stoker.explain.answer import AccountRights, Explanation, Search, Standing
+from stoker.explain.answer import AccountRights, Explanation, Search, Usage
+from stoker.explain.by_workload import by_workload
 from stoker.explain.pruned import losses, misspelt
 from stoker.explain.reach import (
     Reach,
@@ -19,7 +20,6 @@ from stoker.explain.reach import (
 )
 from stoker.explain.remarks import remark
 from stoker.explain.selecting import can_select
-from stoker.explain.standings import standings
 from stoker.explain.targets import search_of
 from stoker.generate.fragments import jobs_of
 from stoker.ref import ref_of
@@ -35,8 +35,8 @@ from stoker.view.wording import counted
 def explained(view: View, resource: Resource) -> Explanation:
     """Who selects a resource, what became of it, and which targets it has."""
     metadata = resource.metadata
-    found = standings(view, resource)
-    told = tuple(standing for _, standing in found)
+    found = by_workload(view, resource)
+    told = tuple(usage for _, usage in found)
     able = [(workload, each.selects) for workload, each in found if _is_able(view, workload)]
     selecting = [
         workload for workload, selects in able if selects and isinstance(workload, AnyPrometheus)
@@ -65,13 +65,13 @@ def explained(view: View, resource: Resource) -> Explanation:
         name=metadata.name or "",
         good=problem in ("", _unknown(told)),
         headline=problem or _summary(resource, told, found_by_users) + remark(resource, found),
-        standings=told,
+        by_workload=told,
         searches=searches,
         access=access,
         job=_job(
             view,
             resource,
-            [workload for workload, standing in found if standing.state is State.USED],
+            [workload for workload, usage in found if usage.state is State.USED],
         ),
         notes=tuple(_notes(view, selecting)),
     )
@@ -88,7 +88,7 @@ def _deleting(resource: Resource) -> str:
     return f"it is being deleted since {metadata.deletion_timestamp}{waits}"
 
 
-def _selection_problem(resource: Resource, told: tuple[Standing, ...]) -> str:
+def _selection_problem(resource: Resource, told: tuple[Usage, ...]) -> str:
     """Why no workload uses it as it is, by the nearest of them; empty if all is well."""
     if not told:
         kind = type(resource).__name__
@@ -107,7 +107,7 @@ def _selection_problem(resource: Resource, told: tuple[Standing, ...]) -> str:
     return ""
 
 
-def _unknown(told: tuple[Standing, ...]) -> str:
+def _unknown(told: tuple[Usage, ...]) -> str:
     """That nobody could tell from here what becomes of it; empty if anything is known."""
     selecting = [each for each in told if each.selects]
     if not selecting or any(each.state is not State.UNCLEAR for each in selecting):
@@ -115,7 +115,7 @@ def _unknown(told: tuple[Standing, ...]) -> str:
     return f"selected by {selecting[0].workload}, but {selecting[0].reason}"
 
 
-def _nothing_runs(found: list[tuple[Workload, Standing]]) -> str:
+def _nothing_runs(found: list[tuple[Workload, Usage]]) -> str:
     """That no workload that uses it has pods; empty if one has."""
     using = [(workload, each) for workload, each in found if each.state is State.USED]
     if not using or not all(is_at_rest(workload) for workload, _ in using):
@@ -136,7 +136,7 @@ def _target_problem(searches: Sequence[Search], access: Iterable[AccountRights])
     return f"selected, but without targets{where}: {empty.problems[0]}"
 
 
-def _unreached_problem(told: tuple[Standing, ...], searches: Sequence[Search]) -> str:
+def _unreached_problem(told: tuple[Usage, ...], searches: Sequence[Search]) -> str:
     """Which targets nobody scrapes, as no agent is where they are; empty if there are none."""
     lost = scraped_by_nobody(searches)
     if not lost:
@@ -161,7 +161,7 @@ def _loss(view: View, resource: Resource) -> str:
     return f"{lost[0]}{more}" if lost else ""
 
 
-def _scrape_problem(told: tuple[Standing, ...]) -> str:
+def _scrape_problem(told: tuple[Usage, ...]) -> str:
     """Why targets cannot be scraped, where the operator counts them; empty if they can, or may."""
     for each in told:
         found = each.targets
@@ -179,7 +179,7 @@ def _scrape_problem(told: tuple[Standing, ...]) -> str:
     return ""
 
 
-def _summary(resource: Resource, told: tuple[Standing, ...], searches: tuple[Search, ...]) -> str:
+def _summary(resource: Resource, told: tuple[Usage, ...], searches: tuple[Search, ...]) -> str:
     by = _users(told)
     if isinstance(resource, PrometheusRule):
         groups = resource.spec.groups or ()
@@ -195,7 +195,7 @@ def _summary(resource: Resource, told: tuple[Standing, ...], searches: tuple[Sea
     return ", ".join((f"scraped by {by}: {number}", *given))
 
 
-def _users(told: tuple[Standing, ...]) -> str:
+def _users(told: tuple[Usage, ...]) -> str:
     """Who uses it."""
     used = [each.workload for each in told if each.state is State.USED]
     return used[0] if len(used) == 1 else f"{used[0]} and {len(used) - 1} more"

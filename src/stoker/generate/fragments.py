@@ -175,7 +175,7 @@ class KeptConfiguration:
         for start in range(0, len(keys), _AT_ONCE):
             texts: dict[tuple[int, str], str | None] = {}
             for key in keys[start : start + _AT_ONCE]:
-                verdict, made = self._judged(resources[key], assets)
+                verdict, made = self._verdict_on(resources[key], assets)
                 self._note(key, verdict, made)
                 texts[self._place(key)] = made.text or None
             self._jobs.change(texts)
@@ -309,7 +309,7 @@ class KeptConfiguration:
     def _place(self, key: Ref) -> tuple[int, str]:
         return self._order.get(key.kind, len(self._order)), f"{key.namespace}/{key.name}"
 
-    def _judged(self, resource: Monitor, assets: Assets) -> tuple[Verdict, Fragment]:
+    def _verdict_on(self, resource: Monitor, assets: Assets) -> tuple[Verdict, Fragment]:
         """What becomes of a resource, even of one that we fail on."""
         noted = Noted(assets)
         try:

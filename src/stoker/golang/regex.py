@@ -84,12 +84,12 @@ def parsed(pattern: str, go: Go = NEWEST) -> Regex:
     if _PLAIN.fullmatch(pattern):
         return Regex(matches_empty=not pattern, weight=len(pattern) + 1)
     try:
-        return _judged(pattern, go)
+        return _compiled(pattern, go)
     except RefusedRegexError as error:
         return Regex(str(error))
 
 
-def _judged(pattern: str, go: Go) -> Regex:
+def _compiled(pattern: str, go: Go) -> Regex:
     reader = _Reader(pattern, go)
     whole = reader.read()
     size = _Reader(pattern, go, Account()).read().size if reader.counted else whole.size

@@ -24,7 +24,7 @@ from stoker.validate.verdicts import Outcome, Verdict
 _FOR: Final = "; so says {}"
 
 
-def judgements(
+def world_problems(
     world: World, settings: OperatorSettings, versions: Versions
 ) -> Iterator[tuple[Ref, Problem]]:
     """What is wrong with workloads and resources of the world, and what is not known of them."""
@@ -47,11 +47,11 @@ def _problem_of(error: WorkloadError) -> Problem:
 
 def _told(resource: Resource, plans: Iterable[Plan], alone: Bystanders) -> Iterator[Problem]:
     ref = ref_of(resource)
-    judged = [(each, found) for each in plans if (found := each.verdicts.get(ref))]
-    if not judged:
+    asked = [(each, found) for each in plans if (found := each.verdicts.get(ref))]
+    if not asked:
         yield from _problems(alone.verdict(resource))
         return
-    refusing = [(made, found) for made, found in judged if not found.accepted]
+    refusing = [(made, found) for made, found in asked if not found.accepted]
     usual = set(_problems(alone.verdict(resource))) if refusing else set()
     known: set[tuple[str, str]] = set()
     for made, found in refusing:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from msgspec import Struct, field
 
-from stoker.offline.judging import judgements
+from stoker.offline.judging import world_problems
 from stoker.offline.manifests import Document, Manifest, Unreadable
 from stoker.offline.problems import (
     ERROR,
@@ -179,7 +179,7 @@ def _judge(seen: Iterable[_Seen], rules: Rules) -> None:
     world = settled(gathered(each.reading for each in kept))
     places = {_placed(each.reading): each for each in kept if isinstance(each.reading, Manifest)}
     told: dict[Ref, list[Problem]] = {}
-    for ref, problem in judgements(world, rules.settings, rules.versions):
+    for ref, problem in world_problems(world, rules.settings, rules.versions):
         told.setdefault(ref, []).append(problem)
     for ref, found in told.items():
         each = places[ref]

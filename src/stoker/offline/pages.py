@@ -22,9 +22,9 @@ from stoker.page.changes import LastChanges
 from stoker.page.decided import decided
 from stoker.page.desk import Desk
 from stoker.page.index import PageSearch
-from stoker.page.judged import Judged
 from stoker.page.objects import Stored
 from stoker.page.overview import items_of
+from stoker.page.workloads import ShownWorkload
 from stoker.ref import Ref
 from stoker.select.choice import Resource
 from stoker.select.workload import Workload
@@ -143,8 +143,8 @@ class DirectoryPages(Answering):
     async def _explained(self, desk: Desk, found: Resource) -> Explanation:
         return await self._aside(lambda: explained(desk.view, found))
 
-    def _layout(self, desk: Desk, judged: Judged) -> Layout:
-        return desk.layout(judged, desk.view.assets)
+    def _layout(self, desk: Desk, shown: ShownWorkload) -> Layout:
+        return desk.layout(shown, desk.view.assets)
 
     async def _known(self) -> _State:
         try:

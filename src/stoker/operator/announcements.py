@@ -1,7 +1,7 @@
 """What came of a workload's turn, given to those that write it down, count it or say it.
 
 the workload ──────────────────────────────> status, metrics, an event where it failed
-judged anew ──> judgements ──> bindings of the resources, ScrapeConfigs in place of monitors
+judged again ──> published ──> bindings of the resources, ScrapeConfigs in place of monitors
  not at all ──>     ├────────> managed_resources
                     └────────> an event and a line in the log for each that was rejected
 """
@@ -18,7 +18,7 @@ from stoker.operator.bindings import Bindings, bound_workload, cached_bindings
 from stoker.operator.caches import Caches
 from stoker.operator.consolidation import Consolidation
 from stoker.operator.events import RECONCILING, Events, Subject
-from stoker.operator.judgements import Judgements
+from stoker.operator.published import PublishedVerdicts
 from stoker.operator.reconcile import Done
 from stoker.operator.rejections import Rejections
 from stoker.operator.statuses import Statuses
@@ -52,9 +52,9 @@ class Outlets(Struct, frozen=True, kw_only=True):
 class Announcements:
     """Gives away what became of workloads and their resources."""
 
-    def __init__(self, caches: Caches, judgements: Judgements, outlets: Outlets) -> None:
+    def __init__(self, caches: Caches, published: PublishedVerdicts, outlets: Outlets) -> None:
         self._caches = caches
-        self._judgements = judgements
+        self._published = published
         self._statuses = outlets.statuses
         self._bindings = outlets.bindings
         self._consolidation = outlets.consolidation
@@ -96,8 +96,8 @@ class Announcements:
 
     def gone(self, key: Ref) -> None:
         """What is known of a workload is void: what was said about its resources is looked at."""
-        had = self._judgements.forget(key)
-        self._bindings.look(had | self._judgements.resume(key))
+        had = self._published.forget(key)
+        self._bindings.look(had | self._published.resume(key))
         self._bindings.decided(key)
         self._consolidation.look(had)
         self._statuses.forget(key)
@@ -111,7 +111,7 @@ class Announcements:
 
     def begin_anew(self) -> None:
         """Begin to lead, again perhaps: what was said stays said, where it may still be true."""
-        self._rejections.keep(self._judgements.selected)
+        self._rejections.keep(self._published.selected)
 
     def _warn_once(self, key: Ref, workload: Workload, message: str) -> None:
         """Say what is wrong with a workload, unless its status says so already."""
@@ -136,21 +136,21 @@ class Announcements:
         elif kept is None:
             self._delayed(key, _UNSEEN, Because.RECONCILIATION_FAILED)
         else:
-            self._judged(key, kept)
+            self._publish(key, kept)
 
     def _delayed(self, key: Ref, why: str, reason: Because) -> None:
         """Let the resources of a workload know why it has not judged them, where it has not."""
         cause = Remark(reason, f"not decided yet: {why}")
-        self._bindings.look(self._judgements.delay(key, cause))
+        self._bindings.look(self._published.delay(key, cause))
 
-    def _judged(self, key: Ref, kept: Kept) -> None:
+    def _publish(self, key: Ref, kept: Kept) -> None:
         news = kept.take_news()
-        self._judgements.publish(key, kept, news)
-        self._bindings.look(news | self._judgements.resume(key))
+        self._published.publish(key, kept, news)
+        self._bindings.look(news | self._published.resume(key))
         self._bindings.decided(key)
-        self._metrics[key.kind].manages(key.namespace, key.name, self._judgements.counts(key))
+        self._metrics[key.kind].manages(key.namespace, key.name, self._published.counts(key))
         verdicts = {each: found[0] if (found := kept.verdict(each)) else None for each in news}
-        self._rejections.judged(key, verdicts)
+        self._rejections.take(key, verdicts)
         for each, verdict in verdicts.items():
             if verdict is not None:
                 self._say(key, each, verdict)

@@ -35,11 +35,11 @@ from stoker.operator.caches import Caches
 from stoker.operator.consolidation import Consolidation
 from stoker.operator.events import Events
 from stoker.operator.footprint import watch_footprint
-from stoker.operator.judgements import Judgements
 from stoker.operator.kubelet import Kubelets
 from stoker.operator.listeners import Listeners
 from stoker.operator.node_discovery import NodeDiscovery
 from stoker.operator.notebook import SUFFIX, Notebook
+from stoker.operator.published import PublishedVerdicts
 from stoker.operator.reconcile import Reconciler
 from stoker.operator.refusals import Refusals
 from stoker.operator.register import Register
@@ -92,7 +92,7 @@ class Parts(Struct, frozen=True, kw_only=True):
     turns: Turns
     standby: Standby
     outlets: Outlets
-    judgements: Judgements
+    published: PublishedVerdicts
     announcements: Announcements
     failures: Failures
     leadership: Leadership | None
@@ -116,9 +116,9 @@ def assembled(
     tools = replace(tools, node_ca=lambda: discovery.trusted)
     register = Register(tools.caches.selected_scopes)
     failures = Failures(logger("operator"), metrics.counter("task_faults_total"), _TASKS)
-    judgements = Judgements(tools.caches, register.members, settings, status_client)
-    outlets = _outlets(tools, agenda, register, judgements, controllers)
-    announcements = Announcements(tools.caches, judgements, outlets)
+    published = PublishedVerdicts(tools.caches, register.members, settings, status_client)
+    outlets = _outlets(tools, agenda, register, published, controllers)
+    announcements = Announcements(tools.caches, published, outlets)
     reconciler = Reconciler(tools, agenda, register, discovery)
     turns = Turns(
         tools=tools,
@@ -145,7 +145,7 @@ def assembled(
         turns=turns,
         standby=Standby(tools, agenda, reconciler, turns),
         outlets=outlets,
-        judgements=judgements,
+        published=published,
         announcements=announcements,
         failures=failures,
         leadership=_leadership(tools),
@@ -181,20 +181,20 @@ def _outlets(
     tools: Tools,
     agenda: Agenda,
     register: Register,
-    judgements: Judgements,
+    published: PublishedVerdicts,
     metrics: Mapping[str, ControllerMetrics],
 ) -> Outlets:
     """All that says, or keeps beside, what came of workloads and resources."""
     settings = tools.settings
     observed = Observed(wanted=settings.targets.interval_seconds > 0)
-    bindings = Bindings(tools, judgements, observed, enabled=settings.gates[STATUS_GATE])
+    bindings = Bindings(tools, published, observed, enabled=settings.gates[STATUS_GATE])
     # Events are a courtesy, and there may be many.
     refusals = Refusals(logger("operator"))
     return Outlets(
         statuses=Statuses(tools, agenda.statuses, metrics),
         bindings=bindings,
-        consolidation=Consolidation(tools, judgements, register.members, agenda),
-        targets=TargetRounds(tools, judgements, observed, bindings.look),
+        consolidation=Consolidation(tools, published, register.members, agenda),
+        targets=TargetRounds(tools, published, observed, bindings.look),
         events=Events(tools.status_client, partial(refusals.tell, "cannot write an event")),
         rejections=Rejections(logger("operator"), _later),
         metrics=metrics,

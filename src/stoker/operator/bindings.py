@@ -26,7 +26,7 @@ from stoker.cluster.live import only_at
 from stoker.kube.backoff import GRANT_SECONDS
 from stoker.kube.errors import Conflict, Forbidden, NotFound
 from stoker.kube.queue import KeyedQueue
-from stoker.operator.judgements import Judgements, Ownership
+from stoker.operator.published import Ownership, PublishedVerdicts
 from stoker.operator.targets import Observed
 from stoker.operator.tools import Tools
 from stoker.ref import Ref, ref_from
@@ -60,13 +60,13 @@ class Bindings:
     """
 
     def __init__(
-        self, tools: Tools, judgements: Judgements, observed: Observed, *, enabled: bool
+        self, tools: Tools, published: PublishedVerdicts, observed: Observed, *, enabled: bool
     ) -> None:
         self.queue: KeyedQueue[Ref] = KeyedQueue()
         self._client = tools.status_client
         self._caches = tools.caches
         self._now = tools.now
-        self._judgements = judgements
+        self._published = published
         self._observed = observed
         self._enabled = enabled
         self._undecided: defaultdict[Ref, set[Ref]] = defaultdict(set)
@@ -93,8 +93,8 @@ class Bindings:
 
     def _delayed(self, key: Ref) -> Iterator[tuple[Ref, Remark]]:
         """The workloads that select a resource and do not judge what is new, and why."""
-        for workload in self._judgements.users(key):
-            cause = self._judgements.delayed(workload)
+        for workload in self._published.users(key):
+            cause = self._published.delayed(workload)
             if cause is not None:
                 yield workload, cause
 
@@ -149,25 +149,25 @@ class Bindings:
         if not self._enabled:
             return
         identity = self._identity(key, found.metadata.uid or "")
-        made = self._judged(key, found, stored)
+        made = self._decided(key, found, stored)
         for bound, each in (self._unjudged(key, stored) | made).items():
             mine = dated_binding(stored, each, self._now())
             if is_news(stored, mine):
                 yield status_apply(identity, mine), manager_of(bound)
 
-    def _judged(
+    def _decided(
         self, key: Ref, found: Resource, stored: list[Object]
     ) -> dict[BoundWorkload, Binding]:
         """What workloads made of a resource."""
         made = {}
-        for workload, (verdict, ignored) in self._judgements.of(key):
-            judged = verdict.resource.metadata
-            if judged.uid != found.metadata.uid:
+        for workload, (verdict, ignored) in self._published.of(key):
+            then = verdict.resource.metadata
+            if then.uid != found.metadata.uid:
                 # Another resource had that name; this one is about to be judged.
                 continue
             bound = bound_workload(workload)
             targets = self._observed.of(workload, key, told_targets(stored, bound))
-            made[bound] = binding(bound, verdict, judged.generation or 0, ignored, targets)
+            made[bound] = binding(bound, verdict, then.generation or 0, ignored, targets)
         return made
 
     def _unjudged(self, key: Ref, stored: list[Object]) -> dict[BoundWorkload, Binding]:
@@ -190,13 +190,13 @@ class Bindings:
         if kind is None or stored.get("group") != GROUP:
             return False
         workload = Ref(kind, stored.get("namespace", ""), stored.get("name", ""))
-        standing = await self._judgements.standing(workload)
-        if standing is Ownership.GONE or (standing is Ownership.OURS and not self._enabled):
+        ownership = await self._published.ownership(workload)
+        if ownership is Ownership.GONE or (ownership is Ownership.OURS and not self._enabled):
             return True
-        ours = standing is Ownership.OURS
+        ours = ownership is Ownership.OURS
         if ours and is_unknown(stored):
-            return workload not in self._judgements.users(key)
-        applies = self._judgements.applies(key, workload) if ours else None
+            return workload not in self._published.users(key)
+        applies = self._published.applies(key, workload) if ours else None
         if applies is None and self._caches.workload(workload) is not None:
             self._undecided[workload].add(key)
         return applies is False

@@ -34,7 +34,7 @@ from stoker.kube.queue import KeyedQueue
 from stoker.logs import logger
 from stoker.operator.agenda import STAND_INS, Agenda
 from stoker.operator.changes import Changes
-from stoker.operator.judgements import Judgements
+from stoker.operator.published import PublishedVerdicts
 from stoker.operator.standing_in import SCRAPE_CONFIG, belongs, found_for, monitor_key
 from stoker.operator.tools import Tools
 from stoker.operator.writer import Writer
@@ -58,7 +58,7 @@ class Consolidation:
     """
 
     def __init__(
-        self, tools: Tools, judgements: Judgements, members: Members, agenda: Agenda
+        self, tools: Tools, published: PublishedVerdicts, members: Members, agenda: Agenda
     ) -> None:
         self.queue: KeyedQueue[Ref] = KeyedQueue()
         self._enabled = tools.settings.consolidate_monitors
@@ -66,7 +66,7 @@ class Consolidation:
         self._caches = tools.caches
         self._capabilities = tools.capabilities
         self._identity = lease_name(tools.settings)
-        self._judgements = judgements
+        self._published = published
         self._members = members
         self._agenda = agenda
         self._writer = Writer(tools.status_client, self._metadata, tools.caches)
@@ -167,14 +167,14 @@ class Consolidation:
         monitor = self._caches.resource(key)
         if not isinstance(monitor, Consolidable) or monitor.metadata.deletion_timestamp:
             return {}, self._caches.resources[key.kind].store.ready.is_set()
-        judged = dict(self._judgements.of(key))
+        verdicts = dict(self._published.of(key))
         found: dict[str, ScrapeConfig] = {}
         complete = True
         for user in self._members.users(key):
-            judgement = judged.get(user)
-            if judgement is None or not _is_of(judgement[0].resource.metadata, monitor.metadata):
+            made = verdicts.get(user)
+            if made is None or not _is_of(made[0].resource.metadata, monitor.metadata):
                 complete = complete and self._is_paused(user) and not self._enabled
-            elif judgement[0].accepted and self._enabled:
+            elif made[0].accepted and self._enabled:
                 found |= {each.metadata.name or "": each for each in self._for(user, monitor)}
         return found, complete
 
@@ -268,9 +268,9 @@ def _essence(found: ScrapeConfig) -> tuple[object, ...]:
     return *ours, _writer_of(of), found.spec
 
 
-def _is_of(judged: ObjectMeta, now: ObjectMeta) -> bool:
-    """Whether a judgement is about a monitor as it is now."""
-    return (judged.uid, judged.generation) == (now.uid, now.generation)
+def _is_of(then: ObjectMeta, now: ObjectMeta) -> bool:
+    """Whether a verdict is about a monitor as it is now."""
+    return (then.uid, then.generation) == (now.uid, now.generation)
 
 
 def _is_written_by_us(live: Object) -> bool:

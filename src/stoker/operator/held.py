@@ -192,8 +192,8 @@ class Held:
         for some in self._batches(keys):
             found = {key: each for key in some if (each := self._find(key)) is not None}
             keyed = {ref_of(each): each for each in found.values()}
-            judged = self._timed(kept.put_all, keyed, found, view)
-            await self._with_reads(judged, view, start=start)
+            taken = self._timed(kept.put_all, keyed, found, view)
+            await self._with_reads(taken, view, start=start)
 
     def _batches(self, keys: Sequence[Ref]) -> Iterator[list[Ref]]:
         """What is judged together: of a few, and of large ones, each is judged alone."""

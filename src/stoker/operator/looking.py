@@ -21,13 +21,13 @@ from stoker.kube.reading import Head
 from stoker.kube.store import Store
 from stoker.operator.caches import Cached
 from stoker.operator.held import Held
-from stoker.operator.judgements import Judgements
+from stoker.operator.published import PublishedVerdicts
 from stoker.operator.rivals import Rivals
 from stoker.operator.tools import Tools
 from stoker.page.answers import FailingTarget, UnusableObject
 from stoker.page.desk import Desk
 from stoker.page.index import IndexMaker
-from stoker.page.judged import Judged, held_by
+from stoker.page.workloads import ShownWorkload, held_by
 from stoker.plan import OWN
 from stoker.ref import Ref, ref_of
 from stoker.select.assets import Missing, Source
@@ -59,7 +59,7 @@ class Inside(Struct, frozen=True, kw_only=True):
 
     tools: Tools
     members: Members
-    judgements: Judgements
+    published: PublishedVerdicts
     held: Mapping[Ref, Held]
     failure: Callable[[Ref], Remark | None]
     nodes: Callable[[], Listing[Node] | None]
@@ -114,28 +114,28 @@ class Looking:
         """Everything, as of a revision; what did not change is taken from the desk before."""
         await self._rivals.look(self.view().workloads)
         view = self.view()
-        judged = {ref_of(each): self._judged(each) for each in view.workloads}
+        shown = {ref_of(each): self._shown(each) for each in view.workloads}
         members = self._inside.members
 
         # Most resources have the same users.
-        alike: dict[frozenset[Ref], list[Judged]] = {}
+        alike: dict[frozenset[Ref], list[ShownWorkload]] = {}
 
-        def users(resource: Resource) -> Iterable[Judged]:
+        def users(resource: Resource) -> Iterable[ShownWorkload]:
             keys = members.users(ref_of(resource))
             found = alike.get(keys)
             if found is None:
-                found = alike[keys] = [judged[each] for each in sorted(keys) if each in judged]
+                found = alike[keys] = [shown[each] for each in sorted(keys) if each in shown]
             return found
 
         maker = IndexMaker(users, before.index if before else None)
         resources = [each for cached in self._caches.resources.values() for each in cached.store]
         await chopped(map(maker.add, resources))
-        by_title = {each.title: each for each in judged.values()}
+        by_title = {each.title: each for each in shown.values()}
         selectable = {title: each.kinds for title, each in by_title.items()}
         return Desk(
             revision=revision,
             view=view,
-            judged=by_title,
+            workloads=by_title,
             users=users,
             index=await asyncio.to_thread(maker.made, selectable),
             find=self._find,
@@ -145,11 +145,11 @@ class Looking:
     def _find(self, ref: Ref) -> Resource | None:
         return self._caches.resource(ref) if ref.kind in RESOURCES else None
 
-    def _judged(self, workload: Workload) -> Judged:
+    def _shown(self, workload: Workload) -> ShownWorkload:
         key = ref_of(workload)
         held = self._inside.held.get(key)
         kept = held.kept if held else None
-        published = self._inside.judgements.published(key)
+        published = self._inside.published.of_workload(key)
         # What another replica says counts until we have had a try at it.
         reported = reported_failure(workload) if published is None else ""
         failure = self._inside.failure(key)
@@ -157,7 +157,7 @@ class Looking:
         goes_on = failure is not None and failure.reason in GOES_ON
         conditions = workload.status.conditions if workload.status else None
         notes = kept.notes if kept else ()
-        return Judged(
+        return ShownWorkload(
             workload=workload,
             title=str(ref_of(workload)),
             version=str(kept.version) if kept else workload.spec.version or "",
@@ -191,15 +191,15 @@ class Looking:
         nodes = self._inside.nodes() if with_nodes else None
         return Around(self._tools.status_client, "the operator", nodes, may)
 
-    def layout(self, desk: Desk, judged: Judged) -> Layout:
+    def layout(self, desk: Desk, shown: ShownWorkload) -> Layout:
         """A configuration in parts; WorkloadError where there is none."""
-        outline = self._tools.outline(judged.workload)
+        outline = self._tools.outline(shown.workload)
         count = 0
         while outline.rules and self._caches.metadata(
             Ref("ConfigMap", outline.namespace, config_map_name(outline.rules, count))
         ):
             count += 1
-        return desk.layout(replace(judged, rule_files=max(count, 1)), _Read(self._tools.values))
+        return desk.layout(replace(shown, rule_files=max(count, 1)), _Read(self._tools.values))
 
 
 async def chopped(made: Iterable[T], at_once: int = _AT_ONCE) -> list[T]:

@@ -71,7 +71,7 @@ class ModeChanges:
         """A workload is gone."""
         self._looks.pop(key, None)
 
-    async def standing(
+    async def change_of(
         self, key: Ref, workload: Workload, outline: Outline, wanted: list[Object]
     ) -> ModeChange:
         """Where a change stands, by what exists, and what is wanted meanwhile."""

@@ -25,9 +25,9 @@ from stoker.page.answers import BusyError, FailingTarget, Items, Origin, Row, Un
 from stoker.page.changes import LastChanges
 from stoker.page.desk import Desk
 from stoker.page.index import PageSearch
-from stoker.page.judged import Judged
 from stoker.page.objects import Stored
 from stoker.page.overview import items_of
+from stoker.page.workloads import ShownWorkload
 from stoker.ref import Ref, ref_of
 from stoker.select.choice import Resource
 from stoker.select.workload import Workload
@@ -47,7 +47,7 @@ class ClusterPages(Answering):
     """Answers for the page from a running operator (`stoker.web.page.Pages`)."""
 
     def __init__(self, inside: Inside) -> None:
-        self._judgements = inside.judgements
+        self._published = inside.published
         self._tools = inside.tools
         self._looking = Looking(inside)
         self._observed = inside.failing
@@ -81,7 +81,7 @@ class ClusterPages(Answering):
             beside = self._looking.beside()
             self._changes += beside != self._beside
             self._beside = beside
-        return self._changes + self._judgements.revision
+        return self._changes + self._published.revision
 
     # --- Answers ----------------------------------------------------------------------------------
 
@@ -104,12 +104,12 @@ class ClusterPages(Answering):
         items = await chopped(desk.items(query, found), _ITEMS_AT_ONCE)
         return items_of(desk.revision, query, found, items)
 
-    def _layout(self, desk: Desk, judged: Judged) -> Layout:
-        return self._looking.layout(desk, judged)
+    def _layout(self, desk: Desk, shown: ShownWorkload) -> Layout:
+        return self._looking.layout(desk, shown)
 
     async def _failing(self, desk: Desk, found: Resource) -> Iterable[FailingTarget]:
         ref = ref_of(found)
-        users = (ref_of(judged.workload) for judged in desk.users(found))
+        users = (ref_of(shown.workload) for shown in desk.users(found))
         return [each for user in users for each in self._observed(user, ref)]
 
     async def _stored(self, _desk: Desk, ref: Ref) -> Stored | None:

@@ -240,20 +240,20 @@ class Reconciler:
         self._discovery.planned(workload, kept)
         await self._finishing.finish(key, {ref_of_manifest(each) for each in made.objects})
         problem = await self._checked(key, workload, outline) if changes.own else None
-        standing = await self._mode_changes.standing(key, workload, outline, list(made.objects))
-        wanted, switch = _with_old(standing.wanted, made.old), standing.switch
+        change = await self._mode_changes.change_of(key, workload, outline, list(made.objects))
+        wanted, switch = _with_old(change.wanted, made.old), change.switch
         refused = await self._objects.write(wanted, problem, made.only_made)
         needed = {ref_of_manifest(each) for each in wanted} | switch.kept | refused.mounted
         again = await self._surplus.remove(workload, outline, needed)
         if changes.own:
             self._tools.values.keep_only(self._register.is_read)
-        again = min((each for each in (again, standing.again) if each), default=None)
-        remarks = (*self._remarks(made, kept), *_remarks_on(standing, made.old))
+        again = min((each for each in (again, change.again) if each), default=None)
+        remarks = (*self._remarks(made, kept), *_remarks_on(change, made.old))
         return Done(
-            Reconciliation(_failure(standing, refused), remarks),
+            Reconciliation(_failure(change, refused), remarks),
             again,
             waits=bool(switch.waits_for),
-            without=standing.without,
+            without=change.without,
             refused=refused.first,
         )
 
@@ -339,12 +339,12 @@ class Reconciler:
                 yield Remark(Because.VALUES_OUTDATED, f"{said}: {problem}")
 
 
-def _failure(standing: ModeChange, refused: RefusedObjects) -> Remark | None:
+def _failure(change: ModeChange, refused: RefusedObjects) -> Remark | None:
     """What is not as it was asked for."""
     if refused.errors:
         reason = Because.RECONCILIATION_FAILED if refused.stopped else Because.OBJECT_REFUSED
         return Remark(reason, refused.message)
-    switch = standing.switch
+    switch = change.switch
     return Remark(Because.MODE_CHANGE_HELD, switch.waits_for) if switch.held else None
 
 
@@ -354,10 +354,10 @@ def _with_old(wanted: Sequence[Object], old: OldConfiguration) -> list[Object]:
     return [*(each for each in wanted if each["kind"] not in RUNNING), *old.secrets, *sets]
 
 
-def _remarks_on(standing: ModeChange, old: OldConfiguration) -> Iterator[Remark]:
-    switch: Switch = standing.switch
-    if standing.without:
-        text = f"the {switch.what} is being changed, and it goes on without {standing.without}"
+def _remarks_on(change: ModeChange, old: OldConfiguration) -> Iterator[Remark]:
+    switch: Switch = change.switch
+    if change.without:
+        text = f"the {switch.what} is being changed, and it goes on without {change.without}"
         yield Remark(Because.SWITCHING_MODE, text)
     elif switch.waits_for and not switch.held:
         yield Remark(

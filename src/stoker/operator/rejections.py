@@ -67,7 +67,7 @@ class Rejections:
         self._said: dict[Ref, dict[Ref, _Said]] = {}
         self._minutes: dict[Ref, _Minute] = {}
 
-    def judged(self, workload: Ref, verdicts: Mapping[Ref, Verdict | None]) -> None:
+    def take(self, workload: Ref, verdicts: Mapping[Ref, Verdict | None]) -> None:
         """A workload judged resources, or (None) has them no longer."""
         said = self._said.setdefault(workload, {})
         news = [each for each, verdict in verdicts.items() if _is_news(said, each, verdict)]

@@ -79,7 +79,7 @@ class Operator:
         return Inside(
             tools=parts.tools,
             members=parts.register.members,
-            judgements=parts.judgements,
+            published=parts.published,
             held=parts.reconciler.held,
             failure=statuses.failure,
             nodes=lambda: statuses.nodes.listing,
@@ -119,10 +119,10 @@ class Operator:
         What was judged while another led is what there is now.
         """
         parts = self.parts
-        judged = parts.standby.take()
+        ready = parts.standby.take()
         parts.tools.writer.forget_all()
         parts.tools.notebook.forget()
-        for key in parts.reconciler.held.keys() - judged:
+        for key in parts.reconciler.held.keys() - ready:
             parts.turns.forget(key)
         parts.announcements.begin_anew()
         found = [

@@ -61,9 +61,9 @@ class Standby:
         for kind, reflector in self._tools.caches.workloads.items():
             for each in list(reflector.store):
                 key = ref_from(kind, each.metadata)
-                judged = key in self._ready and not self._agenda.noted(key)
+                done = key in self._ready and not self._agenda.noted(key)
                 wanted = not each.spec.paused and not_ours(each, self._tools.settings) is None
-                if wanted and not judged and self._later.get(key, now) <= now:
+                if wanted and not done and self._later.get(key, now) <= now:
                     yield key, each
 
     async def _judge(self, key: Ref, workload: Workload) -> None:

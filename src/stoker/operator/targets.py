@@ -33,7 +33,7 @@ from stoker.kube.client import ListPage
 from stoker.kube.endless import undisturbed, words
 from stoker.kube.resources import POD
 from stoker.logs import logger
-from stoker.operator.judgements import Judgements
+from stoker.operator.published import PublishedVerdicts
 from stoker.operator.scraper_api import NotAnsweredError, ScraperApi, TooMuchError
 from stoker.operator.tools import Tools
 from stoker.operator.workers import tell
@@ -156,13 +156,13 @@ class TargetRounds:
     def __init__(
         self,
         tools: Tools,
-        judgements: Judgements,
+        published: PublishedVerdicts,
         observed: Observed,
         look: Callable[[Iterable[Ref]], None],
     ) -> None:
         self._tools = tools
         self._settings = tools.settings.targets
-        self._judgements = judgements
+        self._published = published
         self._observed = observed
         self._look = look
         self._log = logger("targets")
@@ -224,7 +224,7 @@ class TargetRounds:
 
     def _resources(self, key: Ref) -> deque[Ref]:
         """All that a workload uses, beginning after the one that was asked about last."""
-        every = self._judgements.accepted(key)
+        every = self._published.accepted(key)
         self._observed.keep(key, every)
         last = self._last.get(key)
         begin = bisect_right(every, last) if last else 0
@@ -302,7 +302,7 @@ class TargetRounds:
             self._told[key] = reason
             self._log.info("its targets are not known", **asdict(key), reason=reason)
         if self._observed.lose(key):
-            self._look(self._judgements.accepted(key))
+            self._look(self._published.accepted(key))
 
     # --- Pods -------------------------------------------------------------------------------------
 

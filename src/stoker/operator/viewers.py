@@ -21,10 +21,10 @@ from stoker.page.answers import FailingTarget, Items, Origin, Row, UnusableObjec
 from stoker.page.desk import Desk
 from stoker.page.health import ref_at
 from stoker.page.index import PageSearch
-from stoker.page.judged import Judged
 from stoker.page.objects import Stored
 from stoker.page.seen import seen_by
 from stoker.page.sight import Clearance
+from stoker.page.workloads import ShownWorkload
 from stoker.ref import Ref, ref_of
 from stoker.select.choice import Resource
 from stoker.view.configuration import Layout
@@ -108,8 +108,8 @@ class ViewerPages(Answering):
         nodes = await self._rights.may("list", NODE, None)
         return self._whole.around(self._rights.may, with_nodes=nodes)
 
-    def _layout(self, desk: Desk, judged: Judged) -> Layout:
-        return self._whole._layout(desk, judged)
+    def _layout(self, desk: Desk, shown: ShownWorkload) -> Layout:
+        return self._whole._layout(desk, shown)
 
     async def _stored(self, _desk: Desk, ref: Ref) -> Stored | None:
         return await self._whole.stored(ref, self._rights.may)
@@ -127,6 +127,6 @@ class ViewerPages(Answering):
 def _places(desk: Desk, problems: Iterable[UnusableObject]) -> set[tuple[str, str]]:
     """The kinds and namespaces of all objects, of those that cannot be read, too."""
     found = {(each.ref.kind, each.ref.namespace) for each in desk.index.entries}
-    workloads = (ref_of(each.workload) for each in desk.judged.values())
+    workloads = (ref_of(each.workload) for each in desk.workloads.values())
     refused = (ref_at(each.subject) for each in problems)
     return found | {(ref.kind, ref.namespace) for ref in (*workloads, *refused) if ref.name}

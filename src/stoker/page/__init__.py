@@ -1,6 +1,6 @@
 """The status page as values: what it answers, before anybody serves it.
 
-    workloads, verdicts ──judged──> states of a resource ──index──> lists, counts, search
+    workloads, verdicts ──workloads──> states of a resource ──index──> lists, counts, search
                         └─overview─> rows        └──parts──> the configuration, secrets masked
 
 Shells (`offline.pages`, `operator.pages`) know the objects and the verdicts, and when they change;

@@ -29,7 +29,6 @@ from stoker.page.answers import (
 from stoker.page.changes import LastChanges
 from stoker.page.desk import Desk
 from stoker.page.index import PageSearch
-from stoker.page.judged import Judged
 from stoker.page.links import links_of
 from stoker.page.nodes import nodes_of
 from stoker.page.objects import Stored, object_answer
@@ -43,6 +42,7 @@ from stoker.page.refused import (
 )
 from stoker.page.spaces import spaces_of
 from stoker.page.wellness import Mistakes, wellness_of
+from stoker.page.workloads import ShownWorkload
 from stoker.ref import Ref, ref_of
 from stoker.select.choice import Resource
 from stoker.view.configuration import Layout
@@ -102,7 +102,7 @@ class Answering(ABC):
         """One resource."""
 
     @abstractmethod
-    def _layout(self, desk: Desk, judged: Judged) -> Layout:
+    def _layout(self, desk: Desk, shown: ShownWorkload) -> Layout:
         """A configuration in parts; WorkloadError where there is none."""
 
     @abstractmethod
@@ -167,18 +167,18 @@ class Answering(ABC):
     async def workload(self, kind: str, namespace: str, name: str) -> WorkloadAnswer | Unknown:
         """All about a workload."""
         desk = await self._desk()
-        judged = desk.workload(kind, namespace, name)
-        if judged is None:
+        shown = desk.workload(kind, namespace, name)
+        if shown is None:
             refused = refused_workload(self._unusable(desk), desk.revision, kind, namespace, name)
             return refused or await self._unknown(desk, kind, namespace, name)
         return WorkloadAnswer(
             revision=desk.revision,
-            workload=desk.row(judged),
-            explanation=desk.explained(judged),
-            resources=await self._listed(desk, PageSearch(workload=judged.title)),
-            place=self._place(desk, ref_of(judged.workload)),
-            links=tuple(links_of(judged.workload)),
-            on_nodes=getattr(judged.workload.spec, "mode", None) == "DaemonSet",
+            workload=desk.row(shown),
+            explanation=desk.explained(shown),
+            resources=await self._listed(desk, PageSearch(workload=shown.title)),
+            place=self._place(desk, ref_of(shown.workload)),
+            links=tuple(links_of(shown.workload)),
+            on_nodes=getattr(shown.workload.spec, "mode", None) == "DaemonSet",
         )
 
     async def object(self, kind: str, namespace: str, name: str) -> ObjectAnswer | Unknown:
@@ -194,31 +194,31 @@ class Answering(ABC):
     async def nodes(self, kind: str, namespace: str, name: str) -> NodesAnswer | Unknown:
         """Which nodes an agent covers."""
         desk = await self._desk()
-        judged = desk.workload(kind, namespace, name)
-        if judged is None:
+        shown = desk.workload(kind, namespace, name)
+        if shown is None:
             return await self._unknown(desk, kind, namespace, name)
-        return await self._settled(desk, lambda seen: nodes_of(seen, judged))
+        return await self._settled(desk, lambda seen: nodes_of(seen, shown))
 
     async def configuration(
         self, kind: str, namespace: str, name: str, wanted: PartSearch
     ) -> Configuration | Unknown:
         """Some parts of the configuration of a workload."""
         desk = await self._desk()
-        judged = desk.workload(kind, namespace, name)
-        if judged is None:
+        shown = desk.workload(kind, namespace, name)
+        if shown is None:
             return await self._unknown(desk, kind, namespace, name)
-        return await self._aside(lambda: self._parts(desk, judged, wanted))
+        return await self._aside(lambda: self._parts(desk, shown, wanted))
 
-    def _parts(self, desk: Desk, judged: Judged, wanted: PartSearch) -> Configuration:
+    def _parts(self, desk: Desk, shown: ShownWorkload, wanted: PartSearch) -> Configuration:
         revision = desk.revision
         try:
-            layout = self._layout(desk, judged)
+            layout = self._layout(desk, shown)
         except WorkloadError as error:
             note = f"there is none: {error}"
             return Configuration(revision=revision, total=0, offset=0, parts=(), note=note)
         places = found_in(layout, wanted.q)
-        shown = places[wanted.offset : wanted.offset + wanted.limit]
-        parts = tuple(parts_of(layout, shown, self.changes.times()))
+        chosen = places[wanted.offset : wanted.offset + wanted.limit]
+        parts = tuple(parts_of(layout, chosen, self.changes.times()))
         note = too_long(layout) if wanted.q else ""
         return Configuration(
             revision=revision, total=len(places), offset=wanted.offset, parts=parts, note=note
@@ -227,15 +227,15 @@ class Answering(ABC):
     async def part(self, kind: str, namespace: str, name: str, title: str) -> Part | Unknown:
         """One part of it, whole."""
         desk = await self._desk()
-        judged = desk.workload(kind, namespace, name)
-        if judged is None:
+        shown = desk.workload(kind, namespace, name)
+        if shown is None:
             return await self._unknown(desk, kind, namespace, name)
-        return await self._aside(lambda: self._part(desk, judged, title))
+        return await self._aside(lambda: self._part(desk, shown, title))
 
-    def _part(self, desk: Desk, judged: Judged, title: str) -> Part | Unknown:
+    def _part(self, desk: Desk, shown: ShownWorkload, title: str) -> Part | Unknown:
         missing = Unknown(error=f"the configuration has no part {title}")
         try:
-            layout = self._layout(desk, judged)
+            layout = self._layout(desk, shown)
         except WorkloadError:
             return missing
         place = layout.titled(title)

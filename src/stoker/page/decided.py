@@ -9,7 +9,7 @@ from stoker.explain.idle import idle_of
 from stoker.explain.workload import selected
 from stoker.page.desk import Desk
 from stoker.page.index import IndexMaker
-from stoker.page.judged import Judged, held_by
+from stoker.page.workloads import ShownWorkload, held_by
 from stoker.plan import OWN, Plan, in_sight
 from stoker.ref import Ref, ref_of
 from stoker.select.choice import Resource
@@ -24,11 +24,11 @@ def decided(view: View, revision: int = 1) -> Desk:
     """Everything that can be told of a view."""
     seen = in_sight(view.resources, view.settings)
     brief = replace(view, surroundings=Sorted(view.surroundings), brief=True)
-    judged: dict[str, Judged] = {}
-    users: defaultdict[Ref, list[Judged]] = defaultdict(list)
+    shown: dict[str, ShownWorkload] = {}
+    users: defaultdict[Ref, list[ShownWorkload]] = defaultdict(list)
     for workload in sorted(view.workloads, key=lambda each: str(ref_of(each))):
         mine = [] if not_managed(view, workload) else selected(view, workload, seen)
-        found = judged[str(ref_of(workload))] = _judged(brief, workload, mine)
+        found = shown[str(ref_of(workload))] = _shown(brief, workload, mine)
         for each in mine:
             users[ref_of(each)].append(found)
     known = {ref_of(each): each for each in view.resources}
@@ -39,22 +39,22 @@ def decided(view: View, revision: int = 1) -> Desk:
     return Desk(
         revision=revision,
         view=view,
-        judged=judged,
+        workloads=shown,
         users=lambda resource: users.get(ref_of(resource), ()),
-        index=maker.made({title: each.kinds for title, each in judged.items()}),
+        index=maker.made({title: each.kinds for title, each in shown.items()}),
         find=known.get,
         stand_ins=view.stand_ins,
     )
 
 
-def _judged(view: View, workload: Workload, mine: Sequence[Resource]) -> Judged:
+def _shown(view: View, workload: Workload, mine: Sequence[Resource]) -> ShownWorkload:
     """What a workload makes of the resources that it selects."""
     title, version = str(ref_of(workload)), workload.spec.version or ""
     if not_managed(view, workload):
-        return Judged(workload=workload, title=title, version=version)
+        return ShownWorkload(workload=workload, title=title, version=version)
     made, _ = view.tried(workload, mine)
     problem = why_not_reconciled(made)
-    return Judged(
+    return ShownWorkload(
         workload=workload,
         title=title,
         version=made.version or version,

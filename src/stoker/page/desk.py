@@ -16,9 +16,9 @@ from stoker.explain.workload import Tally, explained_plan, odd_of
 from stoker.generate.fragments import StandIns
 from stoker.page.answers import Item, MisspeltObject, Row, Unknown
 from stoker.page.index import Index, PageSearch, SearchResult
-from stoker.page.judged import Judged, Users
 from stoker.page.overview import bounded, item_of, row_of, unseen_item
 from stoker.page.sight import WHOLE, Clearance
+from stoker.page.workloads import ShownWorkload, Users
 from stoker.plan import OWN, Plan
 from stoker.ref import Ref, by_path, ref_of
 from stoker.select.assets import Assets
@@ -36,14 +36,14 @@ _MOST_COMPARED = 1000
 class Desk(Struct, frozen=True, kw_only=True):
     """What is seen, and what became of it.
 
-    `judged` are all workloads by their titles. `find` gives a resource, None if there is none,
+    `workloads` are all of them by their titles. `find` gives a resource, None if there is none,
     `stand_ins` the ScrapeConfigs in place of a monitor. `sight` is what of all there is may be
     seen: nothing else is on the desk.
     """
 
     revision: int
     view: View
-    judged: Mapping[str, Judged]
+    workloads: Mapping[str, ShownWorkload]
     users: Users
     index: Index
     find: Callable[[Ref], Resource | None]
@@ -56,18 +56,18 @@ class Desk(Struct, frozen=True, kw_only=True):
         hidden = self.sight.hidden(able)
         return f"you cannot list {' and '.join(hidden)} objects in all namespaces" if hidden else ""
 
-    def workload(self, kind: str, namespace: str, name: str) -> Judged | None:
+    def workload(self, kind: str, namespace: str, name: str) -> ShownWorkload | None:
         """A workload by its name, None if there is none."""
-        return self.judged.get(str(Ref(kind, namespace, name)))
+        return self.workloads.get(str(Ref(kind, namespace, name)))
 
     def rows(self) -> Iterator[Row]:
         """All workloads, in the order of their titles."""
-        for title in sorted(self.judged):
-            yield self.row(self.judged[title])
+        for title in sorted(self.workloads):
+            yield self.row(self.workloads[title])
 
-    def row(self, judged: Judged) -> Row:
+    def row(self, shown: ShownWorkload) -> Row:
         """One workload."""
-        return row_of(self.view, judged, self._tally(judged))
+        return row_of(self.view, shown, self._tally(shown))
 
     def items(self, query: PageSearch, found: SearchResult) -> Iterator[Item]:
         """The resources that were found."""
@@ -80,18 +80,18 @@ class Desk(Struct, frozen=True, kw_only=True):
             else:
                 yield item_of(self.view, entry, resource, users, query.workload)
 
-    def explained(self, judged: Judged) -> Explanation:
+    def explained(self, shown: ShownWorkload) -> Explanation:
         """One workload, explained by what became of it."""
         # Of those that are accepted, the numbers are enough.
-        refused = [verdict for verdict, _ in judged.verdicts.values() if not verdict.accepted]
+        refused = [verdict for verdict, _ in shown.verdicts.values() if not verdict.accepted]
         found = Plan(
-            workload=judged.workload,
-            version=judged.version,
+            workload=shown.workload,
+            version=shown.version,
             verdicts={each.ref: each for each in sorted(refused, key=lambda each: each.ref)},
-            ignored={OWN: judged.ignored},
-            notes=judged.notes,
+            ignored={OWN: shown.ignored},
+            notes=shown.notes,
         )
-        return bounded(explained_plan(self.view, found, self._tally(judged)))
+        return bounded(explained_plan(self.view, found, self._tally(shown)))
 
     def misspelt(
         self, place: Callable[[Ref, str], str] = lambda _ref, _path: ""
@@ -111,17 +111,17 @@ class Desk(Struct, frozen=True, kw_only=True):
                 place=place(ref, paths[0]),
             )
 
-    def layout(self, judged: Judged, assets: Assets) -> Layout:
+    def layout(self, shown: ShownWorkload, assets: Assets) -> Layout:
         """The configuration of a workload; WorkloadError where it cannot be configured."""
         materials = Materials(
-            used=self.index.used_by(judged.title),
+            used=self.index.used_by(shown.title),
             find=self.find,
             assets=assets,
             capabilities=self.view.capabilities,
-            rule_files=judged.rule_files,
+            rule_files=shown.rule_files,
             stand_ins=self.stand_ins,
         )
-        return layout_of(judged.workload, materials)
+        return layout_of(shown.workload, materials)
 
     def unknown(self, kind: str, namespace: str, name: str) -> Unknown:
         """That there is no such object, and what was probably meant."""
@@ -140,14 +140,14 @@ class Desk(Struct, frozen=True, kw_only=True):
         for entry in self.index.found(PageSearch(kind=kind, limit=self.index.totals.total)).entries:
             yield entry.ref.path
 
-    def _tally(self, judged: Judged) -> Tally:
+    def _tally(self, shown: ShownWorkload) -> Tally:
         return Tally(
-            version=judged.version,
-            selected=self.index.selected(judged.title),
-            rejected=self.index.rejected(judged.title),
-            made=self.index.made(judged.title),
+            version=shown.version,
+            selected=self.index.selected(shown.title),
+            rejected=self.index.rejected(shown.title),
+            made=self.index.made(shown.title),
             there=self.index.kinds,
-            problem=judged.problem,
-            unclear=judged.unclear,
-            odd=odd_of(judged.notes),
+            problem=shown.problem,
+            unclear=shown.unclear,
+            odd=odd_of(shown.notes),
         )

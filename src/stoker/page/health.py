@@ -1,4 +1,4 @@
-"""All that is not well, by namespace: what `stoker status` tells, by the judgement of the page."""
+"""All that is not well, by namespace: what `stoker status` reports, with the page's verdicts."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 
 from stoker.page.answers import Totals
-from stoker.page.judged import Judged, Users, gravest
+from stoker.page.workloads import ShownWorkload, Users, gravest
 from stoker.ref import Ref, ref_of
 from stoker.select.choice import SELECTED_KINDS, Resource
 from stoker.view.states import State
@@ -240,7 +240,7 @@ class IndexMaker:
         self._entries.append(entry)
 
     def _entry(
-        self, resource: Resource, key: Ref, users: Iterable[Judged], basis: MadeFrom
+        self, resource: Resource, key: Ref, users: Iterable[ShownWorkload], basis: MadeFrom
     ) -> Entry:
         metadata, ignored = resource.metadata, 0
         found: list[tuple[str, State]] = []

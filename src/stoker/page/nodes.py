@@ -10,7 +10,7 @@ from stoker.explain.reach import NO_NODE, Reach, reach_of
 from stoker.explain.targets import search_of
 from stoker.page.answers import NodesAnswer, NodeShare
 from stoker.page.desk import Desk
-from stoker.page.judged import Judged
+from stoker.page.workloads import ShownWorkload
 from stoker.ref import Ref
 from stoker.select.workload import AnyPrometheus, scraper_of
 
@@ -18,13 +18,13 @@ _MOST_RESOURCES: Final = 300
 _NOT_ALL: Final = f"only the first {_MOST_RESOURCES} resources are counted"
 
 
-def nodes_of(desk: Desk, judged: Judged) -> NodesAnswer:
+def nodes_of(desk: Desk, shown: ShownWorkload) -> NodesAnswer:
     """Every node with its targets, those first where they are not scraped."""
-    workload = judged.workload
+    workload = shown.workload
     reach = reach_of(desk.view, workload) if isinstance(workload, AnyPrometheus) else None
     if reach is None or not isinstance(workload, AnyPrometheus):
         return NodesAnswer(revision=desk.revision, agent=False)
-    used = desk.index.used_by(judged.title)
+    used = desk.index.used_by(shown.title)
     counts, adrift = _counted(desk, workload, reach, used[:_MOST_RESOURCES])
     unknown = reach.unknown or (_NOT_ALL if len(used) > _MOST_RESOURCES else "")
     shares = [

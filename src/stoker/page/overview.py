@@ -12,8 +12,8 @@ from stoker.explain.workload import Tally, counts_of, headline_of
 from stoker.generate.sharding import shard_count
 from stoker.page.answers import Item, Items, Row, TargetNumbers
 from stoker.page.index import Entry, PageSearch, SearchResult
-from stoker.page.judged import Judged, told_by_status
 from stoker.page.wellness import GOOD, PROBLEM, UNKNOWN
+from stoker.page.workloads import ShownWorkload, told_by_status
 from stoker.ref import ref_of
 from stoker.select.choice import Resource
 from stoker.select.workload import AnyPrometheus, Workload, scraper_of
@@ -26,9 +26,9 @@ _MOST_REASONS: Final = 100
 _MOST_ASKED: Final = 8
 
 
-def row_of(view: View, judged: Judged, tally: Tally) -> Row:
+def row_of(view: View, shown: ShownWorkload, tally: Tally) -> Row:
     """A workload in a list."""
-    workload, known = judged.workload, judged.known
+    workload, known = shown.workload, shown.known
     good, headline = headline_of(view, workload, tally)
     if good and not known:
         headline = "nobody has looked at it yet"
@@ -37,7 +37,7 @@ def row_of(view: View, judged: Judged, tally: Tally) -> Row:
         namespace=workload.metadata.namespace or "",
         name=workload.metadata.name or "",
         version=tally.version or workload.spec.version or "",
-        state=PROBLEM if not good else GOOD if known and not judged.unclear else UNKNOWN,
+        state=PROBLEM if not good else GOOD if known and not shown.unclear else UNKNOWN,
         headline=headline,
         counts=counts_of(workload, tally),
         ready=_ready(workload),
@@ -86,7 +86,11 @@ def items_of(revision: int, query: PageSearch, found: SearchResult, items: Itera
 
 
 def item_of(
-    view: View, entry: Entry, resource: Resource | None, users: Iterable[Judged], workload: str
+    view: View,
+    entry: Entry,
+    resource: Resource | None,
+    users: Iterable[ShownWorkload],
+    workload: str,
 ) -> Item:
     """A resource in a list, for one workload or (without) for all."""
     state, concerned = entry.state_for(workload), list(users)
@@ -115,7 +119,9 @@ def unseen_item(entry: Entry, resource: Resource, unseen: str) -> Item:
     )
 
 
-def _scraped(resource: Resource, users: Iterable[Judged], workload: str) -> TargetNumbers | None:
+def _scraped(
+    resource: Resource, users: Iterable[ShownWorkload], workload: str
+) -> TargetNumbers | None:
     """The targets that the status of a resource counts, of one workload or of all together."""
     asked = (each.workload for each in users if not workload or each.title == workload)
     bindings = (binding_of(user, resource) for user in asked)
@@ -129,7 +135,7 @@ def _scraped(resource: Resource, users: Iterable[Judged], workload: str) -> Targ
 
 
 def _headline(
-    view: View, state: State, resource: Resource, users: list[Judged], workload: str
+    view: View, state: State, resource: Resource, users: list[ShownWorkload], workload: str
 ) -> str:
     """The first reason why it is not used, or to no avail."""
     if state is State.USED:

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from stoker.page.desk import Desk
 from stoker.page.index import Entry, Index
-from stoker.page.judged import Judged, gravest, told_by_status
 from stoker.page.sight import Clearance
+from stoker.page.workloads import ShownWorkload, gravest, told_by_status
 from stoker.ref import Ref, ref_of
 from stoker.select.choice import NamespaceLabels, Resource
 from stoker.view.listing import Surroundings
@@ -29,10 +29,10 @@ def seen_by(
 
     `namespaces` are those whose labels may be read, and `surroundings` tell what else may be.
     """
-    judged = {title: _stripped(each, sight) for title, each in _shown(desk.judged, sight)}
+    shown = {title: _stripped(each, sight) for title, each in _in_sight(desk.workloads, sight)}
 
-    def users(resource: Resource) -> Iterable[Judged]:
-        found = (judged.get(each.title) for each in desk.users(resource))
+    def users(resource: Resource) -> Iterable[ShownWorkload]:
+        found = (shown.get(each.title) for each in desk.users(resource))
         return [each for each in found if each is not None]
 
     def find(ref: Ref) -> Resource | None:
@@ -52,27 +52,29 @@ def seen_by(
             # It keeps what was found out of nodes, which not everybody may see.
             reaches={},
         ),
-        judged=judged,
+        workloads=shown,
         users=users,
         index=Index((), {}),
         find=find,
         stand_ins=desk.stand_ins,
         sight=sight,
     )
-    selectable = {title: each.kinds for title, each in judged.items()}
+    selectable = {title: each.kinds for title, each in shown.items()}
     return replace(seen, index=Index(_entries(desk, seen), selectable))
 
 
-def _shown(judged: Mapping[str, Judged], sight: Clearance) -> Iterator[tuple[str, Judged]]:
-    return (each for each in judged.items() if sight.covers(ref_of(each[1].workload)))
+def _in_sight(
+    shown: Mapping[str, ShownWorkload], sight: Clearance
+) -> Iterator[tuple[str, ShownWorkload]]:
+    return (each for each in shown.items() if sight.covers(ref_of(each[1].workload)))
 
 
-def _stripped(judged: Judged, sight: Clearance) -> Judged:
+def _stripped(shown: ShownWorkload, sight: Clearance) -> ShownWorkload:
     """A workload without what it made of resources that are not seen."""
     return replace(
-        judged,
-        verdicts={ref: each for ref, each in judged.verdicts.items() if sight.covers(ref)},
-        idle={ref: each for ref, each in judged.idle.items() if sight.covers(ref)},
+        shown,
+        verdicts={ref: each for ref, each in shown.verdicts.items() if sight.covers(ref)},
+        idle={ref: each for ref, each in shown.idle.items() if sight.covers(ref)},
     )
 
 
@@ -89,7 +91,7 @@ def _entries(desk: Desk, seen: Desk) -> Iterator[Entry]:
 
 def _marked(entry: Entry, seen: Desk, *, hidden: bool) -> Entry:
     """An entry with the workloads that are seen; without one, its state is what its status says."""
-    marks = tuple(each for each in entry.marks if each[0] in seen.judged)
+    marks = tuple(each for each in entry.marks if each[0] in seen.workloads)
     if marks == entry.marks and not (hidden and not marks):
         return entry
     state = gravest(each for _, each in marks)

@@ -15,7 +15,7 @@ switching.py old_mode.py              the change of an agent's mode, and its old
 from stoker.generate.fragments import OWN
 from stoker.plan.alertmanager import KeptAlertmanager
 from stoker.plan.existing import Existing
-from stoker.plan.kept import Kept
+from stoker.plan.kept import FullVerdict, Kept
 from stoker.plan.kinds import kept_of, objects_for, outline_of, shared_service_of
 from stoker.plan.outline import Outline
 from stoker.plan.plan import Facts, Memory, Plan, in_sight, plan, stand_ins_of_plan
@@ -26,6 +26,7 @@ __all__ = [
     "OWN",
     "Existing",
     "Facts",
+    "FullVerdict",
     "Kept",
     "KeptAlertmanager",
     "KeptRuler",

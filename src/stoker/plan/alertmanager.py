@@ -17,6 +17,7 @@ from stoker.generate.alertmanager.zero import without_zero_durations
 from stoker.generate.draft import Ignored
 from stoker.generate.fragments import OWN
 from stoker.plan.existing import NOTHING, Existing
+from stoker.plan.kept import FullVerdict
 from stoker.ref import Ref
 from stoker.select.assets import WholeAssets
 from stoker.select.choice import AlertmanagerConfig, Resource
@@ -133,7 +134,7 @@ class KeptAlertmanager:
         own = (*zero, *self._alerting.ignored.get(OWN, ()))
         return {**self._alerting.ignored, **({OWN: own} if own else {})}
 
-    def verdict(self, key: Ref) -> tuple[Verdict, tuple[Ignored, ...]] | None:
+    def verdict(self, key: Ref) -> FullVerdict | None:
         """What became of one AlertmanagerConfig, and what of it the version does not know."""
         found = self._alerting.verdicts.get(key)
         return None if found is None else (found, self._alerting.ignored.get(key, ()))

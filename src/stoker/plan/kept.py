@@ -1,7 +1,7 @@
 """What is kept of a workload of any kind, and changed piece by piece."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from stoker.generate.draft import Ignored
 from stoker.plan.existing import NOTHING, Existing
@@ -11,6 +11,9 @@ from stoker.select.choice import Resource
 from stoker.validate.findings import Finding
 from stoker.validate.verdicts import Verdict
 from stoker.version import Version
+
+FullVerdict: TypeAlias = tuple[Verdict, tuple[Ignored, ...]]
+"""A verdict, and what the version that runs does not know of the resource."""
 
 
 class Kept(Protocol):
@@ -68,7 +71,7 @@ class Kept(Protocol):
         """What the version does not know, by resource; the workload's own under `OWN`; a copy."""
         ...
 
-    def verdict(self, key: Ref) -> tuple[Verdict, tuple[Ignored, ...]] | None:
+    def verdict(self, key: Ref) -> FullVerdict | None:
         """What became of one resource, and what of it the version does not know."""
         ...
 

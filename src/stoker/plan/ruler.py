@@ -15,6 +15,7 @@ from stoker.generate.rulebook import KeptRules, thanos_terms
 from stoker.generate.rules import MOUNTED_BY_RULER
 from stoker.generate.thanosruler import RemoteWriteFile, remote_write_file
 from stoker.plan.existing import NOTHING, Existing
+from stoker.plan.kept import FullVerdict
 from stoker.ref import Ref
 from stoker.select.assets import Assets, Noted
 from stoker.select.choice import Resource
@@ -111,7 +112,7 @@ class KeptRuler:
         own = made.ignored if isinstance(made, RemoteWriteFile) else ()
         return {**self._rules.ignored, **({OWN: own} if own else {})}
 
-    def verdict(self, key: Ref) -> tuple[Verdict, tuple[Ignored, ...]] | None:
+    def verdict(self, key: Ref) -> FullVerdict | None:
         """What became of one PrometheusRule, and what of it the version does not know."""
         found = self._rules.verdicts.get(key)
         return None if found is None else (found, self._rules.ignored.get(key, ()))

@@ -18,6 +18,7 @@ from stoker.generate.prometheus import Additional
 from stoker.generate.rulebook import KeptRules, prometheus_terms
 from stoker.generate.rules import MOUNTED_BY_PROMETHEUS, names_to_mount
 from stoker.plan.existing import NOTHING, Existing
+from stoker.plan.kept import FullVerdict
 from stoker.ref import Ref
 from stoker.select.assets import Assets, Missing, Source, source_of
 from stoker.select.choice import RULE_KIND, Monitor, Resource
@@ -156,7 +157,7 @@ class KeptScraper:
         """What the version does not know, by resource; the workload's own under `OWN`; a copy."""
         return {**self._configuration.ignored, **self._rules.ignored}
 
-    def verdict(self, key: Ref) -> tuple[Verdict, tuple[Ignored, ...]] | None:
+    def verdict(self, key: Ref) -> FullVerdict | None:
         """What became of one resource, and what of it the version does not know."""
         part = self._part(key)
         found = part.verdicts.get(key)

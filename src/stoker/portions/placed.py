@@ -48,8 +48,8 @@ class PlacedJob:
         self.path, self.targets = f"jobs/{job.stem}.yaml", f"targets/{job.stem}.json"
         self.tls = tuple((f"tls/{name}", name) for name in job.files)
         self.shared = known.shared_by(job.block)
-        self._judged = _judged(job.block, known)
-        self._weight = sum(each.expression.weight for each in self._judged.steps)
+        self._relabeling = _relabeling_of(job.block, known)
+        self._weight = sum(each.expression.weight for each in self._relabeling.steps)
 
     def keeps(self, group: Group) -> Iterator[Labels]:
         """The candidates that its steps let pass; where it cannot be told, all of them."""
@@ -59,7 +59,7 @@ class PlacedJob:
                 yield found
 
     def _lets_pass(self, found: Labels) -> bool:
-        job = self._judged
+        job = self._relabeling
         longest = max(map(len, found.values())) if self._weight else 0
         if len(job.steps) + self._weight * longest // 1000 > _MOST_UNITS:
             return True
@@ -99,7 +99,7 @@ class Known:
         return self._shared.values()
 
 
-def _judged(block: Mapping[str, Any], known: Known) -> Job:
+def _relabeling_of(block: Mapping[str, Any], known: Known) -> Job:
     """The steps of a job; none where what they do cannot be told."""
     if _has_variable(block):
         return _without_steps(block, known)

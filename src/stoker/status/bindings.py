@@ -85,7 +85,7 @@ class ResourceIdentity(Struct, frozen=True):
 
 def binding(
     workload: BoundWorkload,
-    judged: AnyVerdict,
+    verdict: AnyVerdict,
     generation: int,
     ignored: Iterable[Ignored] = (),
     targets: TargetCounts | None = None,
@@ -95,15 +95,15 @@ def binding(
     `ignored` are the fields of an accepted resource that the workload's version does not know,
     `targets` what is scraped for it, if that is known.
     """
-    reason, message = _words(judged, tuple(ignored))
+    reason, message = _words(verdict, tuple(ignored))
     condition = BindingCondition(
         type=ACCEPTED,
-        status=TRUE if judged.accepted else FALSE,
+        status=TRUE if verdict.accepted else FALSE,
         reason=reason,
         message=bounded(message),
         observed_generation=generation,
     )
-    return _bound(workload, condition, targets if judged.accepted else None)
+    return _bound(workload, condition, targets if verdict.accepted else None)
 
 
 def unknown_binding(workload: BoundWorkload, reason: str, message: str) -> Binding:
@@ -127,9 +127,9 @@ def _bound(
     )
 
 
-def _words(judged: AnyVerdict, ignored: tuple[Ignored, ...]) -> tuple[str, str]:
-    if not judged.accepted:
-        return judged.reason or INVALID_CONFIGURATION, judged.message or "cannot be used"
+def _words(verdict: AnyVerdict, ignored: tuple[Ignored, ...]) -> tuple[str, str]:
+    if not verdict.accepted:
+        return verdict.reason or INVALID_CONFIGURATION, verdict.message or "cannot be used"
     if ignored:
         told = "; ".join(f"{each.path}: {each.reason}" for each in ignored)
         return Because.IGNORED_FIELDS.value, f"accepted, with fields left out: {told}"

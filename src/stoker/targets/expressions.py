@@ -73,10 +73,10 @@ class Expression:
     def _compile(self, text: str) -> None:
         # An expression that closes the parentheses around it is one to Prometheus, too.
         for pattern in (text, whole := f"^(?s:{text})$"):
-            judged = parsed(pattern)
-            if judged.problem:
-                raise CannotTellError(f"`{text[:80]}`: {judged.problem}")
-        self.weight = judged.weight
+            read = parsed(pattern)
+            if read.problem:
+                raise CannotTellError(f"`{text[:80]}`: {read.problem}")
+        self.weight = read.weight
         if self.weight > _MOST_WEIGHT:
             raise CannotTellError(f"the expression `{text[:40]}…` is too large to be tried here")
         try:

@@ -112,7 +112,7 @@ def parsed(expression: str, options: Options) -> Node:
     return parse(expression, options)
 
 
-def _judged(expression: str, options: Options) -> None:
+def _check_shape(expression: str, options: Options) -> None:
     """ParseError where an expression is none; those of one shape are judged once."""
     shape = shape_of(expression)
     try:
@@ -222,7 +222,7 @@ def _expression(text: str, reader: RuleReader, path: str, *, enforced: bool) -> 
         yield Finding(path, Reason.REQUIRED, "a rule needs an expression")
         return
     try:
-        (parsed if enforced else _judged)(text, reader.promql)
+        (parsed if enforced else _check_shape)(text, reader.promql)
     except ParseError as error:
         yield Finding(path, Reason.INVALID_VALUE, f"is not a PromQL expression: {error}")
 

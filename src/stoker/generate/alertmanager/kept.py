@@ -306,7 +306,7 @@ class KeptAlerting:
             return Verdict(KIND, resource, (unforeseen(error),), noted.reads()), Contribution({})
 
     def _joined(self, key: Ref, resource: Config, assets: Assets) -> tuple[Verdict, Contribution]:
-        verdict, piece = judged(resource, self._terms, assets)
+        verdict, piece = verdict_on(resource, self._terms, assets)
         if self._is_root(key):
             return verdict, Contribution({})
         base = self._base
@@ -341,7 +341,7 @@ class KeptAlerting:
             self._asset_files = None
 
 
-def judged(resource: Config, terms: AlertTerms, assets: Assets) -> tuple[Verdict, Contribution]:
+def verdict_on(resource: Config, terms: AlertTerms, assets: Assets) -> tuple[Verdict, Contribution]:
     """What an Alertmanager makes of an AlertmanagerConfig, whatever its base, and what it adds."""
     reading = _reading(terms, assets, resource.metadata.namespace or "")
     findings = tuple(alertmanager_config(resource, reading))

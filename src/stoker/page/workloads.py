@@ -1,4 +1,4 @@
-"""What workloads made of a resource: one state for each of them, and one for all."""
+"""Workloads as pages show them: what they made of a resource, one state each and one for all."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, TypeAlias
@@ -6,17 +6,16 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 
 from stoker.generate.draft import Ignored
+from stoker.plan import FullVerdict
 from stoker.ref import Ref, ref_of
 from stoker.select.choice import UNMANAGED, Resource, choices, is_unmanaged
 from stoker.select.workload import Workload
 from stoker.settings import OperatorSettings
 from stoker.status.conditions import FALSE, TRUE, UNKNOWN
 from stoker.validate.findings import Finding
-from stoker.validate.verdicts import Outcome, Verdict
+from stoker.validate.verdicts import Outcome
 from stoker.view.reconciled import fatal_among
 from stoker.view.states import State, binding_of, unscraped
-
-Judgement: TypeAlias = tuple[Verdict, tuple[Ignored, ...]]
 
 _NOT_JUDGED: Final = "it has not been judged yet"
 _REPORTED: Final = {TRUE: State.USED, FALSE: State.REJECTED, UNKNOWN: State.HELD}
@@ -31,7 +30,7 @@ _BY_GRAVITY: Final = (
 )
 
 
-class Judged(Struct, frozen=True, kw_only=True):
+class ShownWorkload(Struct, frozen=True, kw_only=True):
     """A workload, and what it made of the resources that it selects.
 
     `title` is kind, namespace and name. `problem` is why it is not reconciled, `unclear` why that
@@ -44,7 +43,7 @@ class Judged(Struct, frozen=True, kw_only=True):
     workload: Workload
     title: str
     version: str = ""
-    verdicts: Mapping[Ref, Judgement] = {}
+    verdicts: Mapping[Ref, FullVerdict] = {}
     problem: str = ""
     unclear: str = ""
     held: str = ""
@@ -87,7 +86,7 @@ class Judged(Struct, frozen=True, kw_only=True):
         return self._made_of(key, resource)[0], len(found[1]) if found else 0
 
 
-Users: TypeAlias = Callable[[Resource], Iterable[Judged]]
+Users: TypeAlias = Callable[[Resource], Iterable[ShownWorkload]]
 """The workloads that select a resource."""
 
 

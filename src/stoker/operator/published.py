@@ -1,8 +1,8 @@
 """What all workloads made of resources, for whoever writes, counts or shows it.
 
-A judgement is published when its workload was reconciled, and stays until the next time: while a
+A verdict is published when its workload was reconciled, and stays until the next time: while a
 workload looks at its resources again, nobody sees half of that. A workload that is paused, or that
-cannot be reconciled, keeps what it has, and so do its judgements; of what it has not judged it is
+cannot be reconciled, keeps what it has, and so do its verdicts; of what it has not judged it is
 known why (`Delay`).
 """
 
@@ -18,8 +18,7 @@ from stoker.cluster.kinds import WORKLOADS
 from stoker.kube.client import METADATA_ONLY, Client
 from stoker.kube.errors import Forbidden, NotFound
 from stoker.operator.caches import Caches
-from stoker.page.judged import Judgement
-from stoker.plan import Kept
+from stoker.plan import FullVerdict, Kept
 from stoker.plan.custody import is_for
 from stoker.ref import Ref
 from stoker.select.members import Members
@@ -45,7 +44,7 @@ class Delay(Struct, frozen=True):
     told: frozenset[Ref]
 
 
-class Judgements:
+class PublishedVerdicts:
     """What was published of each workload; `revision` is another one whenever that is."""
 
     def __init__(
@@ -55,7 +54,7 @@ class Judgements:
         self._members = members
         self._settings = settings
         self._client = client
-        self._published: dict[Ref, dict[Ref, Judgement]] = {}
+        self._published: dict[Ref, dict[Ref, FullVerdict]] = {}
         self._counts: dict[Ref, Counter[tuple[str, bool]]] = {}
         self._delays: dict[Ref, Delay] = {}
         # Until when those that the selector leaves out are taken for another's.
@@ -105,7 +104,7 @@ class Judgements:
 
     # --- Answers ----------------------------------------------------------------------------------
 
-    def of(self, resource: Ref) -> Iterator[tuple[Ref, Judgement]]:
+    def of(self, resource: Ref) -> Iterator[tuple[Ref, FullVerdict]]:
         """The workloads that a resource applies to, and what they made of it, as far as known."""
         for workload in self.users(resource):
             found = self._published.get(workload, {}).get(resource)
@@ -125,7 +124,7 @@ class Judgements:
         found = self._published.get(workload, {})
         return sorted(key for key, (verdict, _) in found.items() if verdict.accepted)
 
-    def published(self, workload: Ref) -> Mapping[Ref, Judgement] | None:
+    def of_workload(self, workload: Ref) -> Mapping[Ref, FullVerdict] | None:
         """What a workload made of its resources, kept up to date; None as long as nothing."""
         return self._published.get(workload)
 
@@ -137,10 +136,10 @@ class Judgements:
 
     def applies(self, resource: Ref, workload: Ref) -> bool | None:
         """Whether a workload has a resource; None as long as it has published nothing."""
-        published = self._published.get(workload)
-        return None if published is None else resource in published
+        found = self._published.get(workload)
+        return None if found is None else resource in found
 
-    async def standing(self, workload: Ref) -> Ownership:
+    async def ownership(self, workload: Ref) -> Ownership:
         """Whose a workload is."""
         found = self._caches.workload(workload)
         if found is not None:
@@ -158,10 +157,10 @@ class Judgements:
         if self._anothers.get(workload, now) > now:
             return Ownership.ANOTHERS
         # That it is gone is not remembered: it may come back, and nobody would tell us.
-        standing = await self._ask(workload)
-        if standing is Ownership.ANOTHERS:
+        ownership = await self._ask(workload)
+        if ownership is Ownership.ANOTHERS:
             self._note_another(workload, now)
-        return standing
+        return ownership
 
     def _note_another(self, workload: Ref, now: float) -> None:
         """Remember it for a while, and forget what was remembered for that long.

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from stoker.explain.answer import ScrapeError, Standing, Targets
+from stoker.explain.answer import ScrapeError, Targets, Usage
 from stoker.explain.nearness import distance
 from stoker.explain.selecting import can_select, first_reason
 from stoker.plan import Plan
@@ -18,14 +18,14 @@ _ACCEPTED = "Accepted=True"
 _PAUSED = "spec.paused: its objects are left as they are until this is unset"
 
 
-def standings(view: View, resource: Resource) -> list[tuple[Workload, Standing]]:
+def by_workload(view: View, resource: Resource) -> list[tuple[Workload, Usage]]:
     """Every workload with what it makes of the resource, the nearest first."""
     ranked = []
     for workload in view.workloads:
         if not can_select(type(resource).__name__, type(workload)):
             continue
         passed, reason = first_reason(view, workload, resource)
-        made = _passed_over(workload, reason) if reason else _judged(view, workload, resource)
+        made = _passed_over(workload, reason) if reason else _tried(view, workload, resource)
         elsewhere = workload.metadata.namespace != resource.metadata.namespace
         rank = (-passed, _miss(workload, resource), elsewhere, made.workload)
         ranked.append((rank, workload, made))
@@ -39,8 +39,8 @@ def _miss(workload: Workload, resource: Resource) -> float:
     return distance(wanted.labels, resource.metadata.labels or {}) if wanted else 1.0
 
 
-def _passed_over(workload: Workload, reason: WhyNot) -> Standing:
-    return Standing(
+def _passed_over(workload: Workload, reason: WhyNot) -> Usage:
+    return Usage(
         workload=str(ref_of(workload)),
         version=workload.spec.version or "",
         state=State.NOT_SELECTED,
@@ -49,7 +49,7 @@ def _passed_over(workload: Workload, reason: WhyNot) -> Standing:
     )
 
 
-def _judged(view: View, workload: Workload, resource: Resource) -> Standing:
+def _tried(view: View, workload: Workload, resource: Resource) -> Usage:
     found, unread = view.tried(workload, [resource])
     verdict = found.verdicts.get(ref_of(resource))
     state, reason = _outcome(view, found, verdict, unread)
@@ -58,7 +58,7 @@ def _judged(view: View, workload: Workload, resource: Resource) -> Standing:
         # The operator may read more than we.
         state, reason = State.USED, WhyNot(Cause.NONE, "")
     ignored = found.ignored.get(ref_of(resource), ())
-    return Standing(
+    return Usage(
         workload=str(ref_of(workload)),
         version=found.version or workload.spec.version or "",
         state=state,
