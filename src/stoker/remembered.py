@@ -1,7 +1,7 @@
 """Remembers what functions of texts returned, within a bound in bytes.
 
 `functools.lru_cache` counts entries, and a tenant chooses how long a text is. Here a text costs
-what it weighs, and one that is long is worked on anew each time.
+what it weighs, and one that is long is worked on again each time.
 """
 
 import threading

@@ -42,7 +42,7 @@ class NodeServer(Struct, frozen=True, kw_only=True):
     """Where agents on nodes get their portions.
 
     `ca` is whom they trust there, as PEM; empty where it is not known, as without a cluster.
-    `assumed`: nobody said where that is, and who only judges takes it for granted.
+    `assumed`: no flag says where that is, and who only judges takes it for granted.
     """
 
     url: str
@@ -51,7 +51,7 @@ class NodeServer(Struct, frozen=True, kw_only=True):
 
 
 SOME_NODE_SERVER: Final = NodeServer(url="", assumed=True)
-"""What is there where nobody knows the flags of the operator."""
+"""What is there where the flags of the operator are not known."""
 
 
 class Reloader(Struct, frozen=True, kw_only=True):
@@ -261,7 +261,7 @@ class OperatorSettings(Struct, frozen=True, kw_only=True):
 
 
 SOME_OPERATOR: Final = OperatorSettings(objects=ObjectSettings(node_server=SOME_NODE_SERVER))
-"""An operator of which nobody knows the flags, for who judges and makes nothing."""
+"""An operator whose flags are not known, for who judges and makes nothing."""
 
 
 def capabilities_with(

@@ -1,6 +1,6 @@
 """What a pod needs to get the portion of its node: a token, whom to trust, arguments of reloaders.
 
-The token is for nobody but the operator, names the pod, and is mounted in the reloaders alone. With
+The token is for the operator alone, names the pod, and is mounted in the reloaders alone. With
 it they ask the operator for the jobs, targets and credentials of their node, and put them where
 Prometheus finds them.
 """

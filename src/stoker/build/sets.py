@@ -22,7 +22,7 @@ from stoker.build.storage import DataVolume, claim_retention, data_volume
 from stoker.build.template import PodPlan, pod_template
 from stoker.version import parse_version
 
-# The first version that can be told how its web server listens.
+# The first version with a setting for how its web server listens.
 WEB_CONFIG_SINCE: Final = parse_version("2.24.0")
 
 

@@ -60,8 +60,9 @@ class PodPlan(Struct, frozen=True, kw_only=True):
     """A pod to be built.
 
     `shard` is None for a pod on every node. `arguments` are those of Prometheus. `web`: how it
-    listens, from the version on that can be told. `reloader_web`: whether reloaders listen alike.
-    `rules` are names of ConfigMaps. `config_files`: over how many Secrets the configuration goes.
+    listens, from the version on that can be configured. `reloader_web`: whether reloaders listen
+    alike. `rules` are names of ConfigMaps. `config_files`: over how many Secrets the configuration
+    goes.
     """
 
     site: Site

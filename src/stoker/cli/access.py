@@ -27,7 +27,7 @@ def access_of(
 ) -> "Access":
     """The cluster that is named, of $KUBECONFIG, that we run in, or of ~/.kube/config.
 
-    The last counts only `at_home`: a program that runs in pods must not find what it was not told.
+    The last counts only `at_home`: a program that runs in pods must not find what it was not given.
     AccessError where there is none.
     """
     from stoker.kube import access

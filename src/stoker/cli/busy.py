@@ -3,7 +3,7 @@
     with busy("lint", READING) as work:
         entries = linted(work.counted(read(paths), JUDGING), rules)
 
-It is told to standard error, so that reports stay as they are, and only to people.
+It is written to standard error, so that reports stay as they are, and only to people.
 """
 
 import sys

@@ -1,7 +1,7 @@
-"""What all commands are told in the same way: manifests, namespaces, forms of output, flags, kinds.
+"""What all commands take in the same way: manifests, namespaces, forms of output, flags, kinds.
 
 Each option has one spelling everywhere. Those that commands had before are understood and not
-shown in `--help`; whoever uses one is told the new one on standard error.
+shown in `--help`; whoever uses one is given the new one on standard error.
 """
 
 import argparse

@@ -17,7 +17,7 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """The options; whatever is left of the words is told at once."""
+        """The options; all words that are left over are reported at once."""
         found, rest = super().parse_known_args(args, namespace)
         if hasattr(found, "files"):
             # argparse takes no words for a list once there was an option between them.

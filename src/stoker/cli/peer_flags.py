@@ -76,7 +76,7 @@ class PeerFlags(Struct, frozen=True):
 
 
 def flags_of(peer: PeerOperator | None, further: Iterable[str] = ()) -> PeerFlags:
-    """What the flags of an operator mean; `further` are told by hand, and win."""
+    """What the flags of an operator mean; `further` are given by hand, and win."""
     unresolved = peer.unresolved if peer else frozenset()
     words = [f"--{each.lstrip('-')}" for each in further]
     told = list(_read(words, frozenset()))
@@ -102,7 +102,7 @@ def _is_doubtful(flag: PeerFlag) -> bool:
 
 
 def _image_of(version: str) -> str:
-    """The reloader of an operator that is not told which, where it is not ours as well."""
+    """The reloader of an operator without a flag for it, where it is not ours as well."""
     return f"{_RELOADER_IMAGE}:v{version}" if version and f"v{version}" != PEER else ""
 
 

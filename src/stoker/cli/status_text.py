@@ -26,7 +26,7 @@ _COLOURS: Final[dict[str, int]] = {
     MISSPELT: _YELLOW,
 }
 _CLEAR: Final = "\033[H\033[2J"
-# More of one state and reason than these are told together.
+# More of one state and reason than these share a line.
 _ALIKE: Final = 5
 _NAMED: Final = 3
 _WIDTH: Final = max(map(len, (UNUSABLE, PROBLEM, *(each.value for each in State))))

@@ -22,7 +22,7 @@ _NO_REPAIR: Final = "none"
 
 
 class Destination(Struct, frozen=True):
-    """Which cluster is meant, as `kubectl` is told it; and the image of our operator there."""
+    """Which cluster is meant, as options of `kubectl`; and the image of our operator there."""
 
     kubeconfig: str = ""
     context: str = ""
@@ -121,7 +121,7 @@ def _components(settings: OperatorSettings) -> Iterator[str]:
 def _patches(flags: PeerFlags) -> Iterator[dict[str, Any]]:
     given = list(flags.to_pass)
     if not flags.settings.kubelet.name:
-        # Ours keeps one unless it is told otherwise.
+        # Ours keeps one unless a flag says otherwise.
         given.append("--kubelet-service=")
     path = "/spec/template/spec/containers/0/args/-"
     added = [{"op": "add", "path": path, "value": each} for each in given]

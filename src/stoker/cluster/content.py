@@ -18,7 +18,7 @@ RESOURCES: Final = {SECRET: SECRETS, CONFIG_MAP: CONFIG_MAPS}
 class Content(Struct, frozen=True):
     """An object as it was read; without data where it could not be.
 
-    `problem` is why we cannot read it; `refused` when we were told that we must not, by the loop's
+    `problem` is why we cannot read it; `refused` when we were refused the right to, by the loop's
     clock. What is `stale` has changed since, and counts until it is read again.
     """
 

@@ -16,7 +16,7 @@ from stoker.settings import OperatorSettings
 
 
 async def health_of_cluster(client: Client, settings: OperatorSettings, namespace: str) -> Health:
-    """How everything is, or what is in one namespace; ApiError where nobody answers."""
+    """How everything is, or what is in one namespace; ApiError where no server answers."""
     found = await Inventory(client, [namespace] if namespace else ()).read()
     values = Values(client, lambda _: False)
     assets = values.view()

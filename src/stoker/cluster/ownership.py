@@ -38,7 +38,7 @@ def _both(one: Object, other: Object) -> Object:
 
 
 def _union(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """The fields of both; they are told by names alone, the values are more names."""
+    """The fields of both; they are known by their names, and the values are more names."""
     made = dict(one)
     for name, inner in other.items():
         made[name] = _union(made.get(name) or {}, inner or {})

@@ -39,7 +39,7 @@ class _Read(Struct):
 class Pace:
     """How reads get on beside questions of our own.
 
-    Told of each question (`asked`, then `answered` or `unanswered`) and of each read (`begun`,
+    Hears of each question (`asked`, then `answered` or `unanswered`) and of each read (`begun`,
     `sent`, `failed`, `ended`), by the lane in which it waits for its turn.
     """
 

@@ -20,7 +20,7 @@ _AGAIN: Final = Backoff(first=2 * _PAUSE_SECONDS, longest=GRANT_SECONDS)
 class Questions:
     """Asks one question after the other, and tells what became of them.
 
-    `is_back` is told when one is answered after others were not.
+    `is_back` is called when one is answered after others were not.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Questions:
                     self._is_back()
                 failures, wait = 0, _PAUSE_SECONDS
             except Exception as error:
-                # Whatever it is: nobody was answered before anybody else.
+                # Whatever it is: none was answered before another.
                 self._pace.unanswered()
                 failures += 1
                 wait = max(_AGAIN.delay(failures), asked_wait(error))

@@ -75,7 +75,7 @@ async def view_of(
     assets: WholeAssets,
     surroundings: Surroundings = NOWHERE,
 ) -> View:
-    """A cluster as an operator with these settings would see it; ApiError where nobody answers."""
+    """A cluster as an operator with these settings would see it; ApiError where none answers."""
     return View(
         workloads=seen.workloads,
         resources=seen.resources,

@@ -59,7 +59,7 @@ def of_one_spec(old: Any, new: Any) -> Any:
     """A later state of a resource, with what it still says as it did taken from the earlier one.
 
     Whoever judged a resource keeps it as it was judged, while its status changes. That the spec is
-    the same is told by the generation: what is absent equals what is empty.
+    the same is known by the generation: what is absent equals what is empty.
     """
     before, after = old.metadata, new.metadata
     if (before.uid, before.generation) != (after.uid, after.generation) or not after.generation:

@@ -13,7 +13,7 @@ An object that names a version that is not served any more in its `managedFields
 (`stoker.cluster.ownership` tells why).
 
 API servers since 1.30 let an object keep what a newer rule forbids as long as nobody touches it. So
-it is stored, and its next change is refused: that is told of each (`Counts.broken`).
+it is stored, and its next change is refused: each of these is reported (`Counts.broken`).
 """
 
 import asyncio
@@ -185,7 +185,7 @@ class StorageMigration:
             await self._look_again()
 
     async def _since(self) -> str:
-        """The resource version that migrated objects are newer than; "" if none can be told."""
+        """The resource version that migrated objects are newer than; "" if none is known."""
         if self.definition.is_migrated:
             return _ALWAYS
         note = self.definition.own_note

@@ -8,7 +8,7 @@ without waiting; what was not read yet is noted and read afterwards, and whoever
     kept.touched(await values.load(view), view)     # reads what was missing, and looks again
 
 A read that fails or takes long concerns those alone who refer to the object. Nobody else waits for
-it: it goes on beside (`late`), again and again where it fails, and who refers to the object is told
+it: it goes on beside (`late`), again and again where it fails, and who refers to the object hears
 when it has ended. Meanwhile the value that was read last counts, and where there is none, that the
 object cannot be read.
 
@@ -50,12 +50,12 @@ _FAILURES: Final = 2
 _STEADY_SECONDS: Final = 0.5
 # So long all that exists is waited for at a start; then somebody should hear of it.
 _START_SECONDS: Final = 60.0
-# One that nobody answers for so long at the start is sent once more beside the first.
+# One that stays without an answer for so long at the start is sent once more beside the first.
 _ANSWERED_SECONDS: Final = 0.2
 # How often it is looked whether reads that are waited for still go well.
 _LOOK_SECONDS: Final = 0.1
 _AGAIN: Final = Backoff(first=0.25, longest=60.0)
-# Nobody tells of a server that is back; what it says of this one object (500) it may say for long.
+# No event says that a server is back; what it says of this one object (500) it may say for long.
 _SOON: Final = Backoff(first=0.25, longest=GRANT_SECONDS)
 _INTERNAL: Final = 500
 _NO_ANSWER_YET: Final = "the API server has not answered yet"
@@ -90,7 +90,7 @@ class Values:
         self._lanes = Lanes()
         self._log = logger("values")
         self._contents: dict[Ref, Content] = {}
-        # What is being read, and the versions that were told of it meanwhile.
+        # What is being read, and the versions that we heard of meanwhile.
         self._reads: dict[Ref, asyncio.Task[None]] = {}
         self._told: dict[Ref, str] = {}
         # When each of these began, and those that a start cannot do without.
@@ -170,7 +170,7 @@ class Values:
 
     def begin(self, view: "ValueView", *, start: bool = False) -> None:
         """Begin to read what a view does not know, before somebody waits for it."""
-        # What fails here could be told to nobody.
+        # There is no one to report a failure to.
         if self._own is not None:
             self._begin(view, start=start)
 
@@ -294,7 +294,7 @@ class Values:
         return key.namespace if self._exists(key) else f"{key.namespace}/unknown"
 
     def _ended(self, key: Ref, read: "asyncio.Task[None]") -> None:
-        """A read is over: who did not wait for it is told."""
+        """A read is over: whoever did not wait for it hears of it."""
         if self._reads.get(key) is not read:
             return
         was_late = key in self._late
@@ -409,9 +409,9 @@ class ValueView:
     """The values as they are now; `unread` are those that must be read first.
 
     `asked` are the objects that somebody looked for, each noted before the look: a change that is
-    told after that was perhaps not seen. `begun` are those of which a read was begun, and `read`
-    those that were read: a view reads nothing twice, or one that changes all the time would hold up
-    all others.
+    reported after that was perhaps not seen. `begun` are those of which a read was begun, and
+    `read` those that were read: a view reads nothing twice, or one that changes all the time would
+    hold up all others.
     """
 
     def __init__(self, values: Values) -> None:

@@ -39,7 +39,7 @@ class Change(Struct, frozen=True, kw_only=True, rename="camel"):
     """What happens to one workload.
 
     `selected` and `deselected` are resources that the workload takes now or no longer; `rejected`
-    those that it refuses now, with the reason, `unknown` those of which that cannot be told;
+    those that it refuses now, with the reason, `unknown` those of which that is not known;
     `accepted` those that it refused. `discovery` is what changes in how agents on nodes come to
     their targets, in words. `configuration` is the diff of what its pods read, `objects`
     are those that are written or removed; `blocked` says why nothing is written, where that is new.

@@ -72,7 +72,7 @@ class Handover(Struct, frozen=True, kw_only=True):
 
     @property
     def is_nothing(self) -> bool:
-        """Whether nothing happens that anybody could notice, as far as can be told."""
+        """Whether nothing happens that anybody could notice, as far as is known."""
         objects = (self.written, self.new, self.gone, self.sets)
         return self.pods is Pods.STAY and not self.is_judged_otherwise and not any(objects)
 

@@ -39,9 +39,9 @@ class Action(StrEnum):
 
 
 class ObjectChange(Struct, frozen=True, kw_only=True):
-    """What happens to one object; `rolls`: its pods are made anew, `replaced`: so is itself.
+    """What happens to one object; `rolls`: its pods are recreated, `replaced`: so is the object.
 
-    `waits`: its pods should be others, and are made anew when somebody deletes them. `pods` is what
+    `waits`: its pods should be others, and are recreated when somebody deletes them. `pods` is what
     happens to all of its pods: they come and go with it, or as their number is no longer 0 or is.
     """
 

@@ -1,7 +1,7 @@
 """The requests of a monitor's scrapes, as members of a ScrapeConfig.
 
 Most members have the same name on both sides; `RENAMED` has the others. What a ScrapeConfig has no
-member for is told.
+member for is reported.
 """
 
 from collections.abc import Iterator, Mapping

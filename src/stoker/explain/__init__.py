@@ -1,4 +1,4 @@
-"""Why a resource is scraped or not, told in words, the same for a terminal, a page and programs.
+"""Why a resource is scraped or not, in words, the same for a terminal, a page and programs.
 
     View ──selecting──> by workload ──plan──> verdicts ──targets, access──> Explanation
 

@@ -1,8 +1,8 @@
 """What Prometheus must be allowed to see, so that it finds the targets of a resource.
 
 Prometheus asks the API server with the service account of its pods. Without a permission it finds
-nothing and says so only in its own log, which is why this is told here. An agent whose targets the
-operator finds asks nothing.
+nothing and says so only in its own log, which is why it is reported here. An agent whose targets
+the operator finds asks nothing.
 """
 
 from collections.abc import Iterator

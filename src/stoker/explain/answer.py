@@ -62,7 +62,7 @@ class Unreached(_Answer, frozen=True, kw_only=True):
 
 
 class AgentShare(_Answer, frozen=True, kw_only=True):
-    """Targets that the agent on a node scrapes; "" for an agent of which nobody can tell the node.
+    """Targets that the agent on a node scrapes; "" for an agent whose node is not known.
 
     `given` of them are on no node of an agent, and given to this one; `names` are pods, addresses,
     or what makes the pods.
@@ -142,7 +142,7 @@ class Search(_Answer, frozen=True, kw_only=True):
     agent on nodes, `unreached` are targets where it has no pod, which do not count; `unsure` says
     why it is not known whether it has one where the others are; `by_node` is what each agent
     scrapes, before relabeling. `endpoints` is what relabeling makes of the targets of each
-    endpoint, where that can be told.
+    endpoint, where that can be worked out.
     """
 
     workloads: tuple[str, ...]

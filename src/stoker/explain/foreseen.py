@@ -2,8 +2,8 @@
 
 What the other searches count are ports that fit, or what is listed. Here the jobs that the operator
 writes are worked out to the end: which candidates their steps drop, which labels the others have,
-and which of them are equal, so that Prometheus scrapes them once. Where that cannot be told, what
-was counted stays.
+and which of them are equal, so that Prometheus scrapes them once. Where that cannot be worked out,
+what was counted stays.
 """
 
 import re

@@ -19,7 +19,7 @@ Fruitless: TypeAlias = tuple[Ref, str]
 
 
 def idle_of(view: View, made: Plan) -> Mapping[Ref, str]:
-    """What a workload would use for nothing; of one that cannot be configured nobody knows."""
+    """What a workload would use for nothing; of one that cannot be configured it is not known."""
     if made.unmade:
         return {}
     used = (each.resource for each in made.verdicts.values() if each.accepted)

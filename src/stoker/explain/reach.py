@@ -2,8 +2,8 @@
 
 The node of a target is that of its endpoint, else that of its pod. A target that has neither is
 scraped by no agent on nodes, whichever nodes there are, unless such targets are given to agents:
-then it is told to which, by what tells the operator. Where only a template says which pods there
-will be, the nodes that fit it are compared.
+then the answer says to which, as the operator decides it. Where only a template says which pods
+there will be, the nodes that fit it are compared.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,7 +35,7 @@ class Spot(Struct, frozen=True):
     """Where addresses are that are alike: each on one of `nodes`, "" for one that names none.
 
     Without `nodes`, `pods` tells where they may be. `names` are what is there, `strays` as what
-    each address is given to an agent; empty where nobody can tell.
+    each address is given to an agent; empty where that is not known.
     """
 
     nodes: tuple[str, ...] | None
@@ -76,7 +76,7 @@ class Reach(Struct, frozen=True):
         return f"node {node} {why}" if why else ""
 
     def taker(self, stray: str) -> str:
-        """The node whose agent is given a stray; "" where nobody can tell."""
+        """The node whose agent is given a stray; "" where that is not known."""
         known = stray and not self.unknown and not self.unsure
         return highest(stray, self.takers) if known else ""
 
@@ -136,7 +136,7 @@ def _spread(view: View, scraper: AnyPrometheus, reach: Reach, pods: Listing[PodG
 
 
 class Share(Struct, frozen=True):
-    """How many targets are scraped, None where nobody can tell, and which surely are not.
+    """How many targets are scraped, None where that is not known, and which surely are not.
 
     `perhaps` says why some might not be; `by_node` is which agent scrapes how many.
     """

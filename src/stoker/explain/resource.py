@@ -108,7 +108,7 @@ def _selection_problem(resource: Resource, told: tuple[Usage, ...]) -> str:
 
 
 def _unknown(told: tuple[Usage, ...]) -> str:
-    """That nobody could tell from here what becomes of it; empty if anything is known."""
+    """That it is not known from here what becomes of it; empty if anything is known."""
     selecting = [each for each in told if each.selects]
     if not selecting or any(each.state is not State.UNCLEAR for each in selecting):
         return ""

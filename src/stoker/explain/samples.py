@@ -1,8 +1,8 @@
 """The objects that targets are made of, as far as they are known: read in a cluster, else samples.
 
 Manifests say what pods are made from. One sample stands for all pods of a template, with a name and
-an address that no pod has; what they are called and where they are is told in their place. What
-Kubernetes makes of a Service, its endpoints, is made of these pods.
+an address that no pod has; the answer says in its place what they are called and where they are.
+What Kubernetes makes of a Service, its endpoints, is made of these pods.
 """
 
 from collections import defaultdict
@@ -38,7 +38,7 @@ _MAKERS: Final = {"Deployment": "ReplicaSet", "CronJob": "Job"}
 
 
 class Sample(Struct, frozen=True):
-    """A pod, and what of it is made up: it stands for `count` pods, None where nobody can tell."""
+    """A pod, and what of it is made up: it stands for `count` pods, None where it is not known."""
 
     pod: Pod
     count: int | None = 1

@@ -1,6 +1,6 @@
 """Why a workload does not select a resource: checks in the order in which they are best mended.
 
-Each check is a function that gives a reason or None. The first reason is the one that is told, and
+Each check is a function that gives a reason or None. The first reason is the one that is given, and
 the more checks a workload passes, the nearer it is to the resource.
 """
 

@@ -34,7 +34,7 @@ from stoker.view.wording import listed, selector_words
 class Address(Struct, frozen=True):
     """Addresses that are alike: their ports by the Service's names, and the containers' own.
 
-    `containers` is None where the pods cannot be read, `count` where nobody can tell how many
+    `containers` is None where the pods cannot be read, `count` where it is not known how many
     there are. `spot` is where they are.
     """
 
@@ -45,7 +45,7 @@ class Address(Struct, frozen=True):
     spot: Spot = Spot(())
 
     def targets(self, wanted: Wanted) -> int | None:
-        """How many targets one of them is; None where nobody can tell."""
+        """How many targets one of them is; None where that is not known."""
         if wanted.of_service:
             return sum(name == wanted.port for name, _ in self.ports)
         if self.containers is None:
@@ -58,7 +58,7 @@ class Address(Struct, frozen=True):
 
 
 class _Backing(Struct, frozen=True):
-    """What is behind a Service; `unknown` says why that cannot be told."""
+    """What is behind a Service; `unknown` says why that is not known."""
 
     addresses: tuple[Address, ...] = ()
     unknown: str = ""
@@ -137,7 +137,7 @@ def _unknown(view: View, services: Iterable[Service]) -> str:
 def without_matches(
     base: Search, what: str, selector: Selector, unknown: str, instead: Callable[[], str]
 ) -> Search:
-    """A search that found nothing, and what was probably meant; or that nobody can tell."""
+    """A search that found nothing, and what was probably meant; or that it is not known."""
     if unknown:
         return replace(base, notes=(unknown, *base.notes))
     asked = selector_words(selector)

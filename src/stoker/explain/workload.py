@@ -45,7 +45,7 @@ class Tally(Struct, frozen=True, kw_only=True):
     """What becomes of a workload in numbers, which are by the kinds of resources.
 
     `made` is by what it makes of them, `there` is how many there are to choose from. `problem` is
-    why it is not reconciled, `unclear` why it cannot be told whether it can be, `unread` why not
+    why it is not reconciled, `unclear` why it is not known whether it can be, `unread` why not
     everything can be judged; empty where there is nothing to say. `odd` is the first reason why it
     runs hardly as it was meant.
     """
@@ -85,7 +85,7 @@ def _left_out(found: Plan, outcome: Outcome) -> list[tuple[Ref, Verdict]]:
 
 
 def _unknown(found: Plan) -> str:
-    """What of it, or of what it selects, cannot be told; empty if nothing."""
+    """What of it, or of what it selects, is not known; empty if all is."""
     if unclear := why_unclear(found):
         return unclear
     told = (f"{key}: {each.message}" for key, each in _left_out(found, Outcome.UNKNOWN))
@@ -93,7 +93,7 @@ def _unknown(found: Plan) -> str:
 
 
 def _made(view: View, found: Plan) -> Mapping[State, int]:
-    """What becomes of resources; of their targets what can be told without reading anything."""
+    """What becomes of resources; of their targets what is known without reading anything."""
     sorted_once = replace(view, surroundings=Sorted(view.surroundings), brief=True)
     idle = idle_of(sorted_once, found) if view.at_hand else {}
     return Counter(

@@ -10,7 +10,7 @@ workload itself makes and names further files, which hold the jobs of resources.
 The pieces are the compressed runs that there are anyway. Which file a piece goes to is decided by
 the name of its run and the number of files (consistent hashing), so a changed resource changes one
 file, and with one more file only the share of that file moves. Where each is found in a pod is
-told in `docs/decisions/20261115-split-configuration.md`.
+described in `docs/decisions/20261115-split-configuration.md`.
 """
 
 import zlib

@@ -5,5 +5,5 @@
     door ──> request ──> token ──> pod, its node ─┘
 
 One thread works with the portions, so that the event loop serves everybody else; texts are made
-when they are sent. Nobody is told a portion before all that it is made of is known.
+when they are sent. No portion is sent before all that it is made of is known.
 """

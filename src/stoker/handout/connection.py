@@ -21,7 +21,7 @@ _UNSENT: Final = 64 * 1024
 # kernel would try for a quarter of an hour, and who has lost its network would keep its place.
 _UNCONFIRMED: Final = 60_000
 PATIENCE_SECONDS: Final = 20.0
-"""How long a record may take to be taken: below a kilobyte a second nobody is served."""
+"""How long a record may take to be taken: below a kilobyte a second no one is served."""
 
 
 class TlsConnection:

@@ -2,8 +2,8 @@
 
 Anybody who reaches the port may connect. When all places for arrivals are taken, one goes: of the
 address that has the most of them, and of these one that has asked for nothing yet, the first that
-came. Where all have asked, and no address has more than the newcomer's would, nobody goes and
-nobody is let in: when all nodes come at once, those that are being looked up are answered, and the
+came. Where all have asked, and no address has more than the newcomer's would, none goes and
+none is let in: when all nodes come at once, those that are being looked up are answered, and the
 others come again. Who has said who it is keeps its place; of these there are as many as open files
 allow, and few for each node.
 """

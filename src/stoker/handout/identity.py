@@ -15,7 +15,7 @@ _FLAG: Final = "--node-discovery-{}-file"
 _BIGGEST: Final = 1 << 20
 
 Shown = Callable[[ssl.SSLContext, str], None]
-"""Is told what to show, and whom agents are to trust, whenever that changes."""
+"""Called with what to show, and whom agents are to trust, whenever that changes."""
 
 
 class ServerIdentity(Protocol):
@@ -50,7 +50,7 @@ class IdentityInFiles(ServerIdentity):
         return 0.0
 
     async def run(self, shown: Shown) -> None:
-        """Tell what the files hold, whenever that changes; what cannot be used is not told."""
+        """Report what the files hold, whenever that changes, but nothing that cannot be used."""
         while True:
             try:
                 found = await asyncio.to_thread(self._read)

@@ -6,7 +6,7 @@
 
 An authority is trusted for a month before it signs anything, and until it ends: no pod meets a
 certificate that it does not trust yet, and none that was signed is ever without its authority.
-Dates stand beside the certificates, so that nobody need read these to know what is due.
+Dates stand beside the certificates, so that these need not be read to know what is due.
 """
 
 from base64 import b64decode, b64encode

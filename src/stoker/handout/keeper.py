@@ -4,9 +4,9 @@
                        ├─> one thread: stock ──nodes that may have something else──> followers
     plans of agents ───┘
 
-While nobody asks for portions nothing is watched, and nothing is kept. A portion is told when
+While nobody asks for portions nothing is watched, and nothing is kept. A portion is given when
 everything was listed once and the agent was planned: not to see is not to know that there is
-nothing. Should the work fail, it begins anew from the first list; who follows waits meanwhile.
+nothing. Should the work fail, it begins again with the first list; who follows waits meanwhile.
 """
 
 import asyncio
@@ -71,7 +71,7 @@ class PortionKeeper:
                 self._life.plan(key, planned)
 
     def drop(self, key: Ref) -> None:
-        """An agent gets no portions any longer, and who follows is told so."""
+        """An agent gets no portions any longer, and whoever follows hears of it."""
         if key not in self._plans:
             return
         del self._plans[key]
@@ -90,7 +90,7 @@ class PortionKeeper:
 
     @property
     def why_not(self) -> str:
-        """Why nobody can be told anything yet; nothing where that is not so."""
+        """Why no portion can be given yet; empty where they can."""
         if self._life is None or not self._life.is_ready:
             troubles = self._life.watches.troubles if self._life else []
             return "; ".join(troubles) or "not all that portions are made of was listed yet"

@@ -32,7 +32,7 @@ _AT_ONCE: Final = 500
 _FEW: Final = 10
 
 Tell = Callable[[Iterable[OfNode] | None], None]
-"""Is told which portions may have something else now; None for all."""
+"""Called with the portions that may have changed; None for all."""
 
 
 class StockLife:

@@ -1,4 +1,4 @@
-"""On which node a pod is, and for which agent it runs: asked anew for each connection."""
+"""On which node a pod is, and for which agent it runs: asked for each connection."""
 
 from collections.abc import Callable
 from http import HTTPStatus
@@ -44,7 +44,7 @@ class PodLookup:
         self._agent_of = agent_of
 
     async def subscriber(self, owner: TokenOwner) -> Subscriber:
-        """Who asks; RefusedError where it is none that gets portions, or cannot be told."""
+        """Who asks; RefusedError where it is none that gets portions, or that is not known."""
         try:
             found = await self._client.find(POD, owner.namespace, owner.pod)
         except ApiError as error:

@@ -33,7 +33,7 @@ _ONCE: Final = frozenset({b"content-length", b"authorization", b"content-type", 
 class RefusedError(StokerError):
     """A request that is not answered: with which status, and when to ask again, if that helps.
 
-    The reason is for the log; who asked is told the status alone.
+    The reason is for the log; who asked gets the status alone.
     """
 
     def __init__(self, status: HTTPStatus, reason: str, after: int = 0) -> None:

@@ -1,4 +1,4 @@
-"""Serves portions: from a connection to what its pod is told."""
+"""Serves portions: from a connection to what its pod is sent."""
 
 import asyncio
 from collections import Counter
@@ -55,7 +55,7 @@ class PortionServer:
 
     @property
     def refused(self) -> int:
-        """How many were not told anything, be it with an answer or without."""
+        """How many were sent nothing, be it with an answer or without."""
         return sum(self.answers.values()) + self.door.turned_away
 
     async def run(self, host: str, port: int) -> None:

@@ -1,6 +1,6 @@
-"""What one connection is told: its node's files, then every change, until it ends.
+"""What one connection is sent: its node's files, then every change, until it ends.
 
-What was sent is all that is remembered: a dict of digests. So somebody who reads slowly is told
+What was sent is all that is remembered: a dict of digests. So somebody who reads slowly hears
 how things are when it is ready to hear more, and never what they were between.
 """
 
@@ -27,7 +27,7 @@ _LONGEST_SECONDS: Final = (2700, 3600)
 
 
 class Subscriber(Struct, frozen=True):
-    """Who is told: a pod, its node, and the agent that it belongs to."""
+    """Who is served: a pod, its node, and the agent that it belongs to."""
 
     owner: TokenOwner
     node: str
@@ -74,7 +74,7 @@ class PortionStream:
         """Tell everything that is different from what they have, and then what changes.
 
         RefusedError, before anything is said, where the portion is not known. What is worked out
-        anew later is told when it is known again, and there is news then.
+        again later is sent when it is known again: there is news then.
         """
         self._sent = have
         with self._keeper.following(self._of.portion) as news:

@@ -78,7 +78,7 @@ class Tokens:
         )
 
     async def owner(self, token: str) -> TokenOwner:
-        """Whose token it is; RefusedError where it is nobody's, not for us, or cannot be told."""
+        """Whose token it is; RefusedError where it is no one's, not for us, or not known."""
         expires = self._plausible(token)
         key = sha256(token.encode()).digest()
         found, until = self._known.get(key, (None, 0.0))

@@ -24,7 +24,7 @@ _KINDS: Final[tuple[tuple[ApiResource, type[Any]], ...]] = (
 
 
 class PackedWatches:
-    """The watches, in the namespaces named or (None) in all; `changed` is told of each change."""
+    """The watches, in the namespaces named or (None) in all; `changed` hears of each change."""
 
     def __init__(
         self,

@@ -120,7 +120,7 @@ def in_cluster(*, impersonate: str = "") -> Access:
 def kubeconfig(
     path: Path | None = None, context: str | None = None, *, impersonate: str = ""
 ) -> Access:
-    """The server and the user of a context: the current one unless told.
+    """The server and the user of a context: the current one unless one is given.
 
     Without a path, the files of $KUBECONFIG are read, or else ~/.kube/config. To `impersonate`
     somebody wins over what the file says of that.

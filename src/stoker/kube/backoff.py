@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct
 
 GRANT_SECONDS: Final = 5.0
-"""After how long what we were not allowed to do is tried again: nobody tells of a right granted."""
+"""After how long what we were not allowed to do is tried again: no event says when it is."""
 
 
 class Backoff(Struct, frozen=True):

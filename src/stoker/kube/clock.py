@@ -1,4 +1,4 @@
-"""A clock for spans of time that nobody may take for shorter than they were."""
+"""A clock for spans of time that must not be taken for shorter than they were."""
 
 import time
 from typing import Final

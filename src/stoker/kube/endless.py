@@ -1,4 +1,4 @@
-"""Tasks that go on for ever: what ends one unforeseen is told, and it begins anew, later and later.
+"""Tasks that never end: one that fails is reported, and begins again, later and later.
 
 A group of tasks ends with the first that fails, and does not notice one that ends by itself or is
 cancelled from elsewhere. Neither is what anybody wants of a part of the operator: the rest goes on,
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 EndlessWork: TypeAlias = Callable[[], Awaitable[object]]
 Told: TypeAlias = Callable[[Exception], None]
-"""Is told of each failure."""
+"""Hears of each failure."""
 
 AGAIN: Final = Backoff(first=1.0, longest=60.0)
 SOON: Final = Backoff(first=1.0, longest=GRANT_SECONDS)

@@ -135,7 +135,7 @@ def asked_wait(error: BaseException | None) -> float:
 
 
 def passes_untold(error: BaseException) -> bool:
-    """Whether an answer is one of the moment, and nobody tells when it would be another.
+    """Whether an answer is one of the moment, and no event tells when it would be another.
 
     It is so for all but what says that the request itself is wrong: what asked comes back within
     seconds, however often it failed before. A server that fails in many ways gives many answers.

@@ -29,7 +29,7 @@ async def sooner_of_two(ask: Callable[[], Coroutine[Any, Any, T]], seconds: floa
         return next(filter(_has_answer, asked), asked[0]).result()
     finally:
         for each in asked:
-            # The failure of the other one must not be told as lost.
+            # asyncio must not report the failure of the other one as lost.
             if not each.cancel() and not each.cancelled():
                 each.exception()
 

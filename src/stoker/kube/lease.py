@@ -79,7 +79,7 @@ class Leadership:
 
     @property
     def holder(self) -> str:
-        """Who had the Lease when we last looked; "" for nobody."""
+        """Who had the Lease when we last looked; "" if nobody had."""
         return _spec(self._lease).get("holderIdentity") or ""
 
     def fence(self) -> None:
@@ -265,5 +265,5 @@ def _spec(lease: Object) -> dict[str, Any]:
 
 
 def _now() -> str:
-    """The time, for people to read; nobody decides by it."""
+    """The time, for people to read; nothing is decided by it."""
     return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

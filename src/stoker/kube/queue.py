@@ -6,10 +6,10 @@
 A key waits at most once and is never in two hands: what is added while a worker has it comes back
 when the worker is done. A block that raises has failed, and its key comes back by itself, each time
 later, up to a minute; up to a few seconds where the server's answer was one of the moment, for
-nobody tells of a right granted, or of a server that is well again. It does not come before the time
-that the API server asked for (`Retry-After`). A block that ends well forgets that.
-`add` says that something relevant has changed, so it ends any wait of our own and forgets failures;
-what the server asked for holds. Who has waited longest is next.
+no event tells of a right granted, or of a server that is well again. It does not come before the
+time that the API server asked for (`Retry-After`). A block that ends well forgets that. `add` says
+that something relevant has changed, so it ends any wait of our own and forgets failures; what the
+server asked for holds. Who has waited longest is next.
 
 Nothing is polled: timers of the event loop move keys to the line, and a semaphore counts the line.
 """
@@ -41,7 +41,7 @@ def _unobserved(_seconds: float) -> None:
 class KeyedQueue(Generic[K]):
     """A line of keys.
 
-    `waited` is told how long each key was in line before it was taken. `adds` counts the keys that
+    `waited` gets how long each key was in line before it was taken. `adds` counts the keys that
     came into the line, `retries` those that came back because they had failed.
     """
 

@@ -1,4 +1,4 @@
-"""Objects as the caches keep them: typed, and without what nobody here reads.
+"""Objects as the caches keep them: typed, and without what is not read here.
 
 What is left out is what makes caches large: `managedFields`, and the copy of the whole object that
 `kubectl apply` leaves in an annotation. In a Secret that copy holds the data as well, which a cache

@@ -1,4 +1,4 @@
-"""How a watch fares: counted for metrics, and told in the log when it turns bad or good again."""
+"""How a watch fares: counted for metrics, and logged when it turns bad or good again."""
 
 import asyncio
 import logging

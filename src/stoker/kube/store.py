@@ -6,7 +6,7 @@ list is laid beside it and exchanged at once, and the differences are the change
 that was deleted while nobody watched is a change like any other. What did not change between two
 lists, by its version, stays the same object in memory, so the second list costs next to nothing.
 
-Each change is told to the listeners with the old *and* the new object, when the store has it.
+Listeners hear of each change with the old *and* the new object, when the store has it.
 
 **A store never goes back in time, and is never behind our own writes.** What the server answered
 to a write or a read of ours is taken up at once (`saw`, `lost`), for a watch tells of it later, or
@@ -183,7 +183,7 @@ class Store(Generic[T]):
 
 
 class StoreWriter(Generic[T]):
-    """Lets the events of one watch happen in a store; `as_of` is how far it has told."""
+    """Lets the events of one watch happen in a store; `as_of` is how far it has come."""
 
     def __init__(self, store: Store[T], namespace: str | None) -> None:
         self.as_of = ""
@@ -249,7 +249,7 @@ class StoreWriter(Generic[T]):
         return known if known and known.version == entry.version else None
 
     def _exchange(self, ready: Ready) -> None:
-        """Make the store what was listed, all of it, before anybody is told."""
+        """Make the store what was listed, all of it, before any listener hears of it."""
         coming, self._coming = self._coming or {}, None
         if ready.anew:
             self.as_of = ready.version

@@ -1,4 +1,4 @@
-"""TLS towards the API server: contexts made of files or data, and made anew when files change.
+"""TLS towards the API server: contexts made of files or data, and made again when files change.
 
 Certificates are renewed while we run. A new context replaces the old one instead of changing it, so
 that connections made with the old certificate are not used again.

@@ -2,7 +2,7 @@
 
 A request waits for its turn (`limits`), passes the fence when it writes, and is observed. An answer
 that says no becomes an `ApiError`. What the server asks us to repeat (`Retry-After`) is repeated a
-few times, and credentials that it no longer takes (401) are read anew once; everything else is for
+few times, and credentials that it no longer takes (401) are read again once; everything else is for
 the caller, whose queue knows better when to try again.
 
 The fence is asked before the request, and again whenever bytes of it leave (`fencing`): meanwhile

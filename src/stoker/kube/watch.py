@@ -6,7 +6,7 @@
 The list is a stream where the server has that (`sendInitialEvents`), else it comes in pages. A
 watch that ends goes on where it was, from the last version that was seen; where the server has
 forgotten that version (410), the list is made again. Nothing but cancelling ends the iteration:
-failures, refusals and missing resources are told to a `Report` and tried again, later and later.
+failures, refusals and missing resources are given to a `Report` and tried again, later and later.
 
 A watch lives for a short time only, and the server ends it: one that has not ended a little later
 is dead, whatever its connection looks like and whatever still trickles from it. A new one tells
@@ -54,7 +54,7 @@ from stoker.kube.versions import is_older, newest
 T = TypeVar("T")
 WatchEvents: TypeAlias = AsyncGenerator[Event[T], None]
 Locate: TypeAlias = Callable[[bool], Awaitable[ApiResource]]
-"""Tells in which version a resource is to be asked for now; whether it should look anew for it."""
+"""Tells in which version a resource is to be asked for now; whether it should look for it again."""
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -281,7 +281,7 @@ class _Watch(Generic[T]):
         accept = METADATA_ONLY if self._scope.metadata_only else JSON
         lines = LineBuffer()
         watches = self._operation == WATCH
-        # Watches begin anew so often that with many of them nothing else would have a turn.
+        # Watches begin again so often that with many of them nothing else would have a turn.
         async with self._client.stream(
             self._scope.path, query, accept=accept, exempt=watches
         ) as body:

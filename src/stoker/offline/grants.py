@@ -18,7 +18,7 @@ _VERBS = ("list", "watch")
 
 
 def allowed_by(objects: Iterable[ObjectModel], need: Need) -> bool | None:
-    """Whether roles allow what is needed; None where that cannot be told.
+    """Whether roles allow what is needed; None where that is not known.
 
     An account that no binding names may have its roles from somewhere else, a role that is not
     here may allow anything, and one that is aggregated what others allow that are not here.

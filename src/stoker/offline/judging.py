@@ -1,7 +1,7 @@
-"""What the operator would say of manifests, told of each object: for lint.
+"""What the operator would say of manifests, object by object: for lint.
 
 A resource is judged by the workloads among the manifests that select it, as they are; where there
-are none, by one that nobody has (`stoker.plan.alone`).
+are none, by one that is made up (`stoker.plan.alone`).
 """
 
 from collections.abc import Iterable, Iterator

@@ -20,7 +20,7 @@ class Lines:
         self._known: dict[tuple[str, int], Places | None] = {}
 
     def line(self, place: Place, reason: str) -> int:
-        """The line of what a reason is about; that of the document where it cannot be told."""
+        """The line of what a reason is about; that of the document where it is not known."""
         field = _FIELD.search(reason)
         path = ".".join(each for each in (place.path, field[1] if field else "") if each)
         found = self._places(place) if path else None

@@ -85,7 +85,7 @@ class DirectoryPages(Answering):
             ready.cancel()
 
     async def _take_up(self) -> None:
-        """Decide anew; a fault of ours leaves what was there."""
+        """Decide again; a fault of ours leaves what was there."""
         before = self._state
         try:
             self._state = await asyncio.to_thread(self._decided, self.revision + 1)

@@ -54,7 +54,7 @@ class NodePortion(Struct, frozen=True):
 
 
 class GivenOut(Struct, frozen=True):
-    """What there is to give out, by paths, and what each node gets; None where nobody can tell."""
+    """What there is to give out, by paths, and what each node gets; None where it is not known."""
 
     jobs: Mapping[str, str] = {}
     nodes: tuple[NodePortion, ...] | None = None

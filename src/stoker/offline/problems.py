@@ -88,7 +88,7 @@ REASONS: Final[dict[str, str]] = {
 """Why there is a problem: every word that a `Problem` or a reading can have, in a sentence."""
 
 MAX_PROBLEMS: Final = 100
-"""Problems told of one object; what is broken this often was not meant to be our kind."""
+"""Problems reported of one object; what is broken this often was not meant to be our kind."""
 
 
 class Problem(Struct, frozen=True):

@@ -1,7 +1,7 @@
 """What lies among manifests and is none: values, overlays, dashboards, templates of a chart.
 
 A folder of a team holds more than manifests. What was never meant to be one is passed over and
-counted; what was, and is broken, is told.
+counted; what was, and is broken, is reported.
 """
 
 import os

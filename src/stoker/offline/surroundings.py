@@ -108,7 +108,7 @@ class Directory:
         return self._nodes
 
     def allowed(self, need: Need) -> bool | None:
-        """Whether roles among the manifests allow it; None where that cannot be told."""
+        """Whether roles among the manifests allow it; None where that is not known."""
         return allowed_by(self._given, need)
 
     def _listed(self, model: type[N], namespace: str | None) -> Listing[N]:

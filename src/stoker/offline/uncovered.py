@@ -37,7 +37,7 @@ def _placed(
             agent = agent_of(each.object)
             placing = placing_of(agent, Capabilities(), ObjectSettings())
         except (DecodeError, WorkloadError):
-            # Told elsewhere.
+            # Reported elsewhere.
             continue
         if placing:
             without = without_pods(placing, nodes)

@@ -1,7 +1,7 @@
 """Manifests that somebody is editing: read again when they change, file by file.
 
 A file that did not change is not read again. One that cannot be read as a whole, as it is being
-written or has a mistake, keeps what it held when it last could; the reason is told beside that.
+written or has a mistake, keeps what it held when it last could; the reason is shown beside that.
 """
 
 import os

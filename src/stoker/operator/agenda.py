@@ -3,7 +3,7 @@
     triggers ─────────────┐            ┌─> turns of workloads, with what was noted of each
     stand-ins, timers ────┴─> Agenda ──┴─> statuses
 
-It knows neither side: nothing here is told to anybody, and nobody is asked. So who notices
+It knows neither side: nothing here reports to others or asks them. So who notices
 something does not know what becomes of it, and who works does not know who noticed it.
 """
 

@@ -82,7 +82,7 @@ class Announcements:
     def failed(self, key: Ref, workload: Workload, error: Exception) -> None:
         """Say that a workload cannot be reconciled as it is."""
         self._statuses.record(key, workload, failed(words(error)))
-        # Each of its resources says it: what may change with every attempt is told once, here.
+        # Each of its resources says it: what may change with every attempt is said once, here.
         why = "its condition Reconciled says why"
         if isinstance(error, WorkloadError):
             self._warn_once(key, workload, str(error))
@@ -130,7 +130,7 @@ class Announcements:
     # --- Of its resources -------------------------------------------------------------------------
 
     def resources(self, key: Ref, workload: Workload, kept: Kept | None) -> None:
-        """Say what became of the resources that were judged anew, or that nothing does."""
+        """Say what became of the resources that were judged again, or that nothing does."""
         if workload.spec.paused:
             self._delayed(key, _PAUSED, Because.PAUSED)
         elif kept is None:

@@ -5,7 +5,7 @@
                                                  └──> announcements ──> statuses, bindings, events …
 
 Each part gets those that come after it, or what is only read and written (`tools`, `agenda`,
-`register`); none gets one that comes before. So nobody calls back, and a part can be understood
+`register`); none gets one that comes before. So nothing calls back, and a part can be understood
 from itself and what it is given.
 """
 

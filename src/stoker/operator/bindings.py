@@ -129,7 +129,7 @@ class Bindings:
         writes = 0
         with _event_comes():
             for mine, manager in self._news(key, found, stored):
-                # A namesake that came since was judged by nobody.
+                # A namesake that came since has not been judged.
                 answer = await self._client.apply(
                     only_at(version, mine), manager=manager, subresource=_STATUS
                 )

@@ -102,7 +102,7 @@ class Caches:
         return [self.namespaces, *(each for group in every for each in group)]
 
     async def run(self, told: Told) -> None:
-        """Watch until cancelled; `told` is told of what fails beside the watches."""
+        """Watch until cancelled; `told` hears of what fails beside the watches."""
         async with asyncio.TaskGroup() as tasks:
             for each in self.all:
                 tasks.create_task(each.run())
@@ -172,11 +172,11 @@ class Caches:
         """Take up what the server answered; whether the object is still there, for all we know."""
         reflector = self._of_kind(kind)
         still = reflector.saw(live)
-        # What a selector of the user's leaves out is there, though nobody tells us of it.
+        # What a selector of the user's leaves out is there, though no watch tells us of it.
         return still or self._is_selective(reflector, self.value_scope)
 
     async def ask(self, client: Client, resource: ApiResource, metadata: ObjectMeta) -> None:
-        """Take up how an object is now: something is newer than what the watch has told."""
+        """Take up how an object is now: something is newer than what the watch has reported."""
         name, seen = metadata.name or "", metadata.resource_version or ""
         live = await client.find(resource, metadata.namespace, name, seen=seen)
         if live is None:

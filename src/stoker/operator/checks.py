@@ -17,7 +17,7 @@ _STORAGE_CLASS: Final = "spec.storage.volumeClaimTemplate.spec.storageClassName"
 
 
 class AwaitedError(WorkloadError):
-    """Something in the cluster must change that nobody tells us of: we must look again."""
+    """Something in the cluster must change that no watch tells us of: we must look again."""
 
 
 def check_authority(

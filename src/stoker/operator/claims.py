@@ -1,7 +1,7 @@
 """Claims that grow with their workload.
 
 Kubernetes refuses to change the claim templates of a StatefulSet, so it is replaced, which leaves
-pods and claims as they are. The claims that exist must then be told to grow, one by one. They
+pods and claims as they are. The claims that exist must then be made to grow, one by one. They
 never shrink: nothing can do that.
 """
 

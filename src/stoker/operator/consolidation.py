@@ -81,7 +81,7 @@ class Consolidation:
     # --- When -------------------------------------------------------------------------------------
 
     def look(self, keys: Iterable[Ref]) -> None:
-        """These were judged anew, or dropped."""
+        """These were judged again, or dropped."""
         for key in keys:
             if key.kind in KINDS and (self._enabled or key in self._kept):
                 self.queue.add(key)

@@ -49,7 +49,7 @@ class Subject(Struct, frozen=True):
 class Events:
     """Says things about objects, each once.
 
-    `problem` is told of what could not be written.
+    `problem` hears of what could not be written.
     """
 
     def __init__(self, client: Client, problem: Callable[[StokerError], None]) -> None:

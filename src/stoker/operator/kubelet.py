@@ -96,7 +96,7 @@ class Kubelets:
         )
 
     def _failed(self, _: Ref | None, error: Exception) -> None:
-        # What was foreseen has been told.
+        # What was foreseen has been reported.
         if not isinstance(error, StokerError):
             self._count(failed=True)
             tell(self._log, "cannot keep the nodes", error)
@@ -218,7 +218,7 @@ class Kubelets:
         await self._writer.delete(resource_of(gone), _metadata(gone))
         self._log.info("deleted", kind=gone["kind"], object=gone["metadata"]["name"])
 
-    # --- What is told -----------------------------------------------------------------------------
+    # --- What is reported -------------------------------------------------------------------------
 
     def _tell(self, problems: Sequence[str]) -> None:
         """Count all problems, and log those that are new."""

@@ -13,7 +13,7 @@ V = TypeVar("V")
 class Lately(Generic[K, V]):
     """What was answered in the last `seconds`, of at most so many questions.
 
-    An answer is as old as its question. A failure is told to those who wait, and not kept.
+    An answer is as old as its question. A failure reaches those who wait, and is not kept.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 """Work while this replica leads, and only then.
 
-When leadership is lost the work is cancelled; when it comes back the work begins anew. When we are
+When leadership is lost the work is cancelled; when it comes back the work begins again. When we are
 told to stop, the work ends first and the Lease is given back then: nobody else leads before.
 """
 
@@ -18,7 +18,7 @@ async def lead(
 ) -> None:
     """Contend for leadership for ever, and work whenever we have it, or do something `meanwhile`.
 
-    `told` is told of what ends the contest unforeseen; it begins anew then.
+    `told` hears of what ends the contest unforeseen; it begins again then.
     """
     lost = asyncio.Event()
     leadership.on_lost = lost.set

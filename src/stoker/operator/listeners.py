@@ -93,7 +93,7 @@ class Listeners:
 
 
 def _governed_by(caches: Caches, namespace: str, service: str) -> Iterator[Ref]:
-    """The workloads that a user told to have this Service give their pods names."""
+    """The workloads whose users chose this Service to name their pods."""
     for kind, reflector in caches.workloads.items():
         for found in reflector.store.in_namespace(namespace):
             if found.spec.service_name == service:

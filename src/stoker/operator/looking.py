@@ -1,6 +1,6 @@
 """What a running operator knows, laid out for the status page.
 
-Verdicts are those that were published; nothing is decided anew, and nothing is read but who else
+Verdicts are those that were published; nothing is decided again, and nothing is read but who else
 looks after a workload that has changed. The index of all resources is made a few at a time, so that
 the loops go on meanwhile.
 """

@@ -53,7 +53,7 @@ class Lookups:
             yield
         finally:
             for ref, read in begun.items():
-                # What failed and was of use to nobody must not be told as lost.
+                # asyncio must not report as lost what failed and was of no use.
                 if not read.cancel() and not read.cancelled():
                     read.exception()
                 if self._ahead.get(ref) is read:

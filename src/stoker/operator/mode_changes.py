@@ -96,7 +96,7 @@ class ModeChanges:
         if not uids:
             self.forget(key)
             return Waiting()
-        # Nobody is done without who may have come since.
+        # A pod that was given up may have come since: look again.
         known = look is not None and look.uids == uids and not look.waiting.excused
         if look and known and (now - look.at).total_seconds() < _FRESH:
             return look.waiting

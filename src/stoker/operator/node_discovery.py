@@ -3,8 +3,8 @@
     caches ──agents──> keeper <──plans── reconcile (also of a replica that stands by)
                          └──> server <── identity ──> whom agents are to trust ──> agenda
 
-Every replica serves. What is told of an agent is what was planned for it last, where all was seen
-that it asks for; until then nobody is told anything.
+Every replica serves. What an agent is given is what was planned for it last, where all was seen
+that it asks for; until then nothing is given out.
 """
 
 import time
@@ -184,7 +184,7 @@ class NodeDiscovery:
         return OwnIdentity(self._tools.status_client, place, (host,), _LABELS)
 
     def _show(self, context: SSLContext, trusted: str) -> None:
-        """Show a certificate from now on; agents are told whom to trust where that changed."""
+        """Show a certificate from now on; agents hear whom to trust where that changed."""
         self._server.door.context = context
         if trusted != self.trusted:
             self.trusted = trusted

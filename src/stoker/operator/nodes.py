@@ -53,7 +53,7 @@ class _Agent(Struct):
 class Nodes:
     """Watches nodes while `run` runs and there is an agent on them.
 
-    `look` is told whose status is to be looked at again.
+    `look` gets those whose status is to be looked at again.
     """
 
     def __init__(self, client: Client, look: Callable[[Ref], None]) -> None:

@@ -31,7 +31,7 @@ RUNNING: Final = ("StatefulSet", "DaemonSet")
 _MOUNTED: Final = ("ConfigMap", "Secret")
 # So many ConfigMaps are written at once: a server does several as quickly as one.
 _AT_ONCE: Final = 4
-# More than these nobody reads.
+# Nobody reads more than these.
 _MOST_TOLD: Final = 3
 _REQUEST_REFUSED: Final = range(400, 409)
 

@@ -32,7 +32,7 @@ class _Kept(Struct):
 class OldModes:
     """The configurations of agents in the modes that they are leaving.
 
-    What they read is in the `register`. `planned` is told of each what was made of it.
+    What they read is in the `register`. `planned` gets what was made of each.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class OldModes:
         try:
             return await self._current(key, old, changes, members)
         except WorkloadError as error:
-            # It may have taken up half of what changed, so it begins anew.
+            # It may have taken up half of what changed, so it begins again.
             self.forget(key)
             return OldConfiguration(problem=str(error))
         except BaseException:

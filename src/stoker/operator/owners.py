@@ -41,7 +41,7 @@ class Answered(Protocol):
 
 
 class Owners:
-    """Asks for the owners of objects; `answered` is told of those that are gone."""
+    """Asks for the owners of objects; `answered` hears of those that are gone."""
 
     def __init__(self, client: Client, answered: Answered | None = None) -> None:
         self._client = client

@@ -1,7 +1,7 @@
 """The status page of the running operator: what its loops keep anyway, shown when somebody looks.
 
 Verdicts are those that were published, configurations are written again part by part with Secrets'
-values only named, and an explanation reads what it needs then. Nothing is decided anew. The index
+values only named, and an explanation reads what it needs then. Nothing is decided again. The index
 of all resources is made when it is asked for, a few at a time, so that the loops go on meanwhile;
 when nobody has looked for a while it is thrown away.
 """

@@ -25,7 +25,7 @@ from stoker.select.members import Members
 from stoker.settings import OperatorSettings
 from stoker.status.workload import Remark
 
-# Nobody tells us when a workload is deleted that the selector leaves out.
+# No watch tells us when a workload is deleted that the selector leaves out.
 _ANOTHERS_FOR: Final = 60.0
 
 
@@ -38,7 +38,7 @@ class Ownership(Enum):
 
 
 class Delay(Struct, frozen=True):
-    """Why a workload does not judge what it selects, and the resources that were told of it."""
+    """Why a workload does not judge what it selects, and the resources that report it."""
 
     cause: Remark
     told: frozenset[Ref]
@@ -78,7 +78,7 @@ class PublishedVerdicts:
         return found.cause if found else None
 
     def resume(self, workload: Ref) -> frozenset[Ref]:
-        """A workload is delayed no longer; the resources that were told that it is."""
+        """A workload is delayed no longer; the resources that report that it is."""
         found = self._delays.pop(workload, None)
         return found.told if found else frozenset()
 
@@ -156,7 +156,7 @@ class PublishedVerdicts:
         now = asyncio.get_running_loop().time()
         if self._anothers.get(workload, now) > now:
             return Ownership.ANOTHERS
-        # That it is gone is not remembered: it may come back, and nobody would tell us.
+        # That it is gone is not remembered: it may come back, and no watch would tell us.
         ownership = await self._ask(workload)
         if ownership is Ownership.ANOTHERS:
             self._note_another(workload, now)

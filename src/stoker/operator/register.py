@@ -1,7 +1,7 @@
 """Who selects what, and who reads what: triggers and workers write it, everybody may look.
 
-It knows nobody. What a workload reads is known by what is kept of it, which is entered here for as
-long as it is kept, and asked then: there is no second list that could fall behind.
+It knows none of them. What a workload reads is known by what is kept of it, which is entered here
+for as long as it is kept, and asked then: there is no second list that could fall behind.
 """
 
 from collections import defaultdict

@@ -32,7 +32,7 @@ _LONGEST_FAREWELL: Final = 10.0
 class Replacing:
     """Replaces StatefulSets that `manager` writes.
 
-    `replaced` is told the kind of the workload of each.
+    `replaced` gets the kind of the workload of each.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Replacing:
         return await self.settled(wanted, made)
 
     async def settled(self, wanted: Object, live: Object) -> Object:
-        """Give the fields of one that was made anew to those who had them before.
+        """Give the fields of one that was recreated to those who had them before.
 
         A `Conflict` where it changed since it was read.
         """
@@ -116,7 +116,7 @@ async def _until_gone(wanted: Object, gone: asyncio.Event) -> None:
 
 
 def _noted(wanted: Object, live: Object, manager: str) -> Note:
-    """What must be known to make a StatefulSet anew."""
+    """What must be known to recreate a StatefulSet."""
     owners = wanted["metadata"].get("ownerReferences") or ()
     owner = next(each for each in owners if each.get("controller"))
     entries = live["metadata"].get("managedFields") or []
@@ -221,7 +221,7 @@ def _fields_in(found: Object) -> Object:
 
 
 def _names_in(metadata: Object) -> Object:
-    # One that nobody has, since an empty set of names stands for all.
+    # One that no object has, since an empty set of names stands for all.
     return {f"f:{kind}": {"/": {}, **_each(metadata.get(kind) or ())} for kind in _NAMES}
 
 

@@ -59,7 +59,7 @@ class Rights:
         return await self.allowed(RightAsked(verb, resource, namespace or ""))
 
     async def allowed(self, question: RightAsked) -> bool:
-        """Whether it is allowed; BusyError where nobody can tell, which is never yes."""
+        """Whether it is allowed; BusyError where that cannot be found out, which is never yes."""
         return await self._answers.get(question, lambda: self._asked(question))
 
     async def sight(self, there: Iterable[tuple[str, str]]) -> Clearance:

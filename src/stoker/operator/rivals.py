@@ -1,6 +1,6 @@
 """Who else looks after our workloads, asked when somebody looks at the page.
 
-It is told by `managedFields` (`explain.rivals`), which the caches leave out. So these are read,
+`managedFields` say so (`explain.rivals`), which the caches leave out. So these are read,
 once for each state of a workload, with the right to get workloads that the operator has anyway.
 """
 

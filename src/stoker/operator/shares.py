@@ -5,8 +5,9 @@ So that one namespace does not keep a workload busy for all others:
 
 - Each namespace has an allowance of a workload's time. Who has used it up, by many changes or by
   dear ones, gets a turn now and then, with all its changes at once.
-  What the API server takes to write is nobody's doing: of a pass that waits for it, little counts.
-- A dear resource has a pass of its own, after those that are not: nobody waits for it to be judged
+  What the API server takes to write is no tenant's doing: of a pass that waits for it, little
+  counts.
+- A dear resource has a pass of its own, after those that are not: no one waits for it to be judged
   who came with it. Of several, that of the namespace comes first which has used the least. So it
   is with many changes of one namespace: those who have few do not wait for them.
 """

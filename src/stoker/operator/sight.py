@@ -1,7 +1,7 @@
 """What the operator cannot see, and what follows from that.
 
 A watch that the API server refuses (a role is missing) or does not know (a definition is not
-installed) waits for a human, while all others go on: it is told in the log, in metrics and in the
+installed) waits for a human, while all others go on: the log says so, and metrics, and the
 condition of each workload that asks for such resources.
 
 **Not to see is not to know that there is nothing.** What was seen before counts until it is seen

@@ -2,7 +2,7 @@
 
 Nothing is written, and nothing is said. What was judged is what the first turn of a workload begins
 with, should this replica lead: that turn is a start all the same, and looks at everything, but most
-of it is found as it should be. A workload that was in hand when leadership came is begun anew.
+of it is found as it should be. A workload that was in hand when leadership came is begun again.
 """
 
 import asyncio

@@ -151,7 +151,7 @@ class _Pod(Model):
 
 
 class TargetRounds:
-    """Asks for as long as `run` runs; `look` is told which bindings have news."""
+    """Asks for as long as `run` runs; `look` gets the bindings that have news."""
 
     def __init__(
         self,

@@ -41,7 +41,7 @@ class Tools(Struct, frozen=True, kw_only=True):
     def facts(self, workload: Workload) -> Facts:
         """What the plan of a workload is made from, as it is now: it is made beside the loop.
 
-        Its resources are told to what is kept of it, and so they are not among these.
+        Its resources go to what is kept of it, and so they are not among these.
         """
         store = self.caches.workloads[type(workload).__name__].store
         neighbours = tuple(store.in_namespace(workload.metadata.namespace or ""))
@@ -62,5 +62,5 @@ class Tools(Struct, frozen=True, kw_only=True):
         return replace(self.settings, objects=replace(objects, node_server=server))
 
     def outline(self, workload: Workload) -> Outline:
-        """What can be told of a workload before anything is made of it."""
+        """What is known of a workload before anything is made of it."""
         return outline_of(workload, self.capabilities, self.settings.objects)

@@ -1,10 +1,10 @@
-"""Turns of workloads: each brings about what it asks for, and has told what came of it.
+"""Turns of workloads: each brings about what it asks for, and reports what came of it.
 
     agenda ──> turn ──> reconcile ──> announcements
        └─────── later, again ─┘
 
-What fails comes back: at once and then later and later, where that may help though nobody tells of
-it; when something changes, where only that can help.
+What fails comes back: at once and then later and later, where that may help though no event tells
+of it; when something changes, where only that can help.
 """
 
 import time
@@ -114,7 +114,7 @@ class Turns:
         if not lost:
             self._sight.release(key)
             return await self._reconciler.reconcile(key, workload)
-        # What comes into sight may be nothing that concerns it, and then nobody wakes it.
+        # What comes into sight may be nothing that concerns it, and then nothing wakes it.
         again = tools.now() + timedelta(seconds=GRANT_SECONDS)
         return Done(Reconciliation(failure=self._sight.keep(key, wanted, lost)), again)
 
@@ -148,7 +148,7 @@ class Turns:
         return isinstance(error, _PASSING) and failures < _PATIENCE
 
     def _try_again(self, key: Ref, error: Exception) -> None:
-        """Raise what may go well the next time though nobody tells us; else it is in the log."""
+        """Raise what may go well the next time though no event tells us; else it is in the log."""
         if not isinstance(error, WorkloadError) or isinstance(error, AwaitedError):
             raise error
         self._failures.tell(NOT_RECONCILED, key, error)

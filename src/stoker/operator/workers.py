@@ -31,7 +31,7 @@ _NAMED_AGAIN: Final = 60.0
 class Duty(Struct, Generic[K], frozen=True, kw_only=True):
     """What workers do with the keys of a queue.
 
-    `failed` is told of each failure, `done` how many seconds the work on a key took. If it `waits`,
+    `failed` hears of each failure, `done` how many seconds the work on a key took. If it `waits`,
     it begins when workloads had their first turn.
     """
 
@@ -52,8 +52,8 @@ async def worker(job: Duty[K]) -> None:
         except QueueClosedError:
             return
         except Exception as error:
-            # It was told, and its key comes back. What it passed through often refers to it, and
-            # to all that there is of a workload: Python would look for that much later.
+            # It was reported, and its key comes back. What it passed through often refers to it,
+            # and to all that there is of a workload: Python would look for that much later.
             traceback.clear_frames(error.__traceback__)
 
 

@@ -299,7 +299,7 @@ class Writer:
         return self._replacing is not None and self._replacing.is_begun(identity)
 
     async def settled(self, wanted: Object, live: Object | None) -> Object | None:
-        """What is there; of a StatefulSet that was made anew, all have the fields they had."""
+        """What is there; of a StatefulSet that was recreated, all have the fields they had."""
         if self._replacing is None or wanted["kind"] != "StatefulSet":
             return live
         await self._replacing.notebook.look()
@@ -311,7 +311,7 @@ class Writer:
             await self._replacing.notebook.strike(identity)
 
     async def _check_acceptable(self, wanted: Object) -> None:
-        """`Invalid`, or `Forbidden`, where the server would not take an object like this anew."""
+        """`Invalid`, or `Forbidden`, where the server would not create an object like this."""
         asked = _named_anew(wanted)
         try:
             await self._client.apply(asked, manager=FIELD_MANAGER, dry_run=True)
@@ -362,7 +362,7 @@ def _carried_along(wanted: Object, metadata: ObjectMeta) -> Object:
 
 
 def _named_anew(wanted: Object) -> Object:
-    """The same object under a name that nobody has, to ask the server what it thinks of it."""
+    """The same object under a name that no object has, to ask the server what it thinks of it."""
     metadata = wanted["metadata"]
     name: str = metadata["name"]
     start = name[: _LONGEST_NAME - _SUFFIX_LENGTH - 1].rstrip(".-")

@@ -220,7 +220,7 @@ class ConditionLine(_Answer, frozen=True, kw_only=True):
 
 
 class EventLine(_Answer, frozen=True, kw_only=True):
-    """An Event about an object, how often it was told, and when last."""
+    """An Event about an object, how often it was reported, and when last."""
 
     type: str
     reason: str
@@ -242,7 +242,7 @@ class ObjectAnswer(_Answer, frozen=True, kw_only=True):
     """An object itself: its manifest, and what was written and said of it.
 
     `created` and all other times are as Kubernetes writes them. `unknown` says why there may be
-    Events that are not told.
+    Events that are not shown.
     """
 
     revision: int
@@ -259,7 +259,7 @@ class ObjectAnswer(_Answer, frozen=True, kw_only=True):
 class NodeShare(_Answer, frozen=True, kw_only=True):
     """A node as an agent on nodes sees it: whether it has a pod there (`why_not` is empty).
 
-    `targets` are those that it has, or would have, there; None where nobody can tell.
+    `targets` are those that it has, or would have, there; None where it is not known.
     """
 
     node: str

@@ -21,7 +21,7 @@ from stoker.view.view import View
 
 
 def decided(view: View, revision: int = 1) -> Desk:
-    """Everything that can be told of a view."""
+    """Everything that a view shows."""
     seen = in_sight(view.resources, view.settings)
     brief = replace(view, surroundings=Sorted(view.surroundings), brief=True)
     shown: dict[str, ShownWorkload] = {}

@@ -76,7 +76,7 @@ class Health(_Part, frozen=True, kw_only=True):
 class Look(Struct, frozen=True, kw_only=True):
     """What is looked at, in one namespace or in all, and what could not be seen.
 
-    `unsure` is why there may be workloads that are not seen: then nobody knows of what is not
+    `unsure` is why there may be workloads that are not seen: then it is not known what is not
     selected.
     """
 

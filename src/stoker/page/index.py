@@ -119,7 +119,7 @@ class Index:
         new: Iterable[Entry],
         selectable: Mapping[str, frozenset[str]] | None = None,
     ) -> "Index":
-        """Another index, without some entries and with others: quicker than one made anew."""
+        """Another index, without some entries and with others: quicker than making a new one."""
         made = self._copy(selectable)
         for entry in gone:
             del made.entries[bisect_left(made.entries, _order(entry), key=_order)]

@@ -53,7 +53,7 @@ def _counted(
     desk: Desk, workload: AnyPrometheus, reach: Reach, used: Iterable[Ref]
 ) -> tuple[Counter[str], int]:
     """How many targets are on each node, and how many name none."""
-    # Of what is not reached it is told where it is: so for once nothing is.
+    # Only of what is not reached is it said where it is: so for once nothing is.
     nowhere = Reach(reach.nodes, dict.fromkeys(reach.nodes, "is asked about"))
     view, scraper = replace(desk.view, reaches={}), scraper_of(workload, desk.view.capabilities)
     counts: Counter[str] = Counter()

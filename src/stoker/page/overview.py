@@ -22,7 +22,7 @@ from stoker.view.states import State, WhyNot, binding_of
 from stoker.view.view import View
 
 _MOST_REASONS: Final = 100
-# Of more workloads than these nobody reads in a list why they pass a resource over.
+# In a list nobody reads why more workloads than these pass a resource over.
 _MOST_ASKED: Final = 8
 
 

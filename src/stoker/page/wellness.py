@@ -32,7 +32,7 @@ def wellness_of(
     """Whether all is well (good, problem or unknown), and everything in a sentence.
 
     `inside` is the namespace of all this, where it is one. Without `all_seen` there may be
-    workloads that whoever asks may not see.
+    workloads that whoever asks is not allowed to see.
     """
     first = [] if inside and not rows else [_workloads(rows, all_seen=all_seen)]
     parts = [*first, *_resources(totals)]

@@ -19,7 +19,7 @@ from stoker.view.states import State, binding_of, unscraped
 
 _NOT_JUDGED: Final = "it has not been judged yet"
 _REPORTED: Final = {TRUE: State.USED, FALSE: State.REJECTED, UNKNOWN: State.HELD}
-# The worst that a workload makes of a resource is what is told of it.
+# The worst that a workload makes of a resource is what is said of it.
 _BY_GRAVITY: Final = (
     State.REJECTED,
     State.DOWN,
@@ -34,10 +34,10 @@ class ShownWorkload(Struct, frozen=True, kw_only=True):
     """A workload, and what it made of the resources that it selects.
 
     `title` is kind, namespace and name. `problem` is why it is not reconciled, `unclear` why that
-    cannot be told, `held` why it uses nothing new, empty where it works. `ignored` is what its
+    is not known, `held` why it uses nothing new, empty where it works. `ignored` is what its
     version does not know of the workload itself, `rule_files` how many ConfigMaps hold its rules.
-    `idle` are resources that find nothing to scrape, and why. Not `known` is one that nobody has
-    looked at yet.
+    `idle` are resources that find nothing to scrape, and why. Not `known` is one that no operator
+    has looked at yet.
     """
 
     workload: Workload

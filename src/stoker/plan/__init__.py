@@ -7,7 +7,7 @@ custody.py                            whether a workload is ours
 existing.py                           what a workload has already
 kept.py                               what is kept of a workload, whatever its kind
 scraper.py alertmanager.py ruler.py   the kinds;  kinds.py  the table of them
-outline.py                            what can be told of a workload beforehand
+outline.py                            what is known of a workload beforehand
 nodes.py                              what an agent on nodes asks of nodes
 switching.py old_mode.py              the change of an agent's mode, and its old pods
 """

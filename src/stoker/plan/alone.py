@@ -1,4 +1,4 @@
-"""What is made of a resource by a workload that nobody has: what can be said without one.
+"""What is made of a resource by a workload that is made up: what can be said without one.
 
 The workload selects everything and has no settings of its own, so what it rejects, any workload of
 its version rejects. What another workload might allow (an experimental function, a scrape class)

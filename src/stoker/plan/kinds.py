@@ -31,7 +31,7 @@ from stoker.settings import Capabilities, ObjectSettings
 
 
 class _Kind(Struct, frozen=True):
-    """What is kept of a workload, what objects it becomes, and what can be told of it before.
+    """What is kept of a workload, what objects it becomes, and what is known of it before.
 
     `service` is that of the outline, alone: each workload of a namespace asks for that of all.
     """
@@ -96,7 +96,7 @@ def objects_for(
 
 
 def outline_of(workload: Workload, capabilities: Capabilities, settings: ObjectSettings) -> Outline:
-    """What can be told of a workload before anything is made of it."""
+    """What is known of a workload before anything is made of it."""
     return _KINDS[type(workload)].outline(workload, capabilities, settings)
 
 

@@ -1,4 +1,4 @@
-"""What can be told of a workload before anything is made of it: names, labels, numbers."""
+"""What is known of a workload before anything is made of it: names, labels, numbers."""
 
 from typing import Final
 

@@ -173,7 +173,7 @@ def _ports_in_the_way(scraper: Scraper, made: Sequence[Object], found: Found) ->
 
 
 def _has_pods(found: Running) -> bool:
-    """Whether there is, or will be, a pod of it; nobody stands in the way of none."""
+    """Whether there is, or will be, a pod of it; without any it is in nobody's way."""
     spec, status = found.spec or {}, _observed(found)
     wanted = status.get("desiredNumberScheduled", spec.get("replicas", 1))
     there = status.get("currentNumberScheduled", status.get("replicas", 1))

@@ -52,7 +52,7 @@ class PlacedJob:
         self._weight = sum(each.expression.weight for each in self._relabeling.steps)
 
     def keeps(self, group: Group) -> Iterator[Labels]:
-        """The candidates that its steps let pass; where it cannot be told, all of them."""
+        """The candidates that its steps let pass; where that is not known, all of them."""
         for each in group.candidates:
             found = {**group.shared, **each}
             if found.get(ADDRESS) and self._lets_pass(found):
@@ -100,7 +100,7 @@ class Known:
 
 
 def _relabeling_of(block: Mapping[str, Any], known: Known) -> Job:
-    """The steps of a job; none where what they do cannot be told."""
+    """The steps of a job; none where what they do is not known."""
     if _has_variable(block):
         return _without_steps(block, known)
     try:

@@ -3,7 +3,7 @@
 A *stray* is a pod on a node without an agent, or an endpoint that names no node, or such a node.
 All that comes of one pod, or else of one address, is given to one agent, whoever finds it.
 
-Two things are told of agents, which differ while one starts or is replaced. A node that *has* an
+Two things are known of agents, which differ while one starts or is replaced. A node that *has* an
 agent keeps what is its own, so that a rollout moves nothing; strays are *given* to agents that are
 ready alone.
 """
@@ -43,7 +43,7 @@ class Moved(NamedTuple):
 
 
 class Strays:
-    """The strays of one workload. Without `Agents` nothing is one: nobody has what no node has."""
+    """The strays of one workload. Without `Agents` there are none, as no node has them."""
 
     def __init__(self, places: Whereabouts) -> None:
         self.places = places
@@ -81,7 +81,7 @@ class Strays:
 
         Returns the nodes of which what is on them is its own agent's no longer, or again, and the
         strays that moved. For each agent that comes, every stray is asked whether it goes there;
-        for one that goes, its own strays are given anew; no candidate is made for either.
+        for one that goes, its own strays are given to others; no candidate is made for either.
         """
         nodes = list(self.places.nodes)
         before = [self.are_at(node) for node in nodes]

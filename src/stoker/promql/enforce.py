@@ -8,7 +8,7 @@ effects:
 - Series that have no info series are dropped, where the user's own matchers would have let them
   pass. They are put back: `info(x, {…}) or on (job, instance) x`.
 - `info(x)` takes no labels any more. Nothing in the language can say "all labels of those":
-  `nameless_info` finds who relied on that, so that they can be told.
+  `nameless_info` finds who relied on that, to warn them.
 
 A series that has lost the enforced label on its way gets it back from its info series.
 """

@@ -73,7 +73,7 @@ def _parsed(text: str, options: Options) -> Node:
     try:
         return read(Cursor(text, phrases(text), options))
     except ParseError:
-        # Sign by sign it can be told where something is wrong.
+        # Sign by sign, it shows where something is wrong.
         return read(Cursor(text, tokens(text), options))
 
 

@@ -209,7 +209,7 @@ _HEXADECIMAL: Final = (
 )
 _NUMBER: Final = re.compile(rf"(?:{_HEXADECIMAL}|{_DECIMAL})(?![A-Za-z0-9_.])")
 _DURATION: Final = re.compile(r"(?:[0-9]++(?:ms|[smhdwy]))++(?![A-Za-z0-9_])")
-# What a duration with unknown units looks like, so that the units can be told.
+# What a duration with unknown units looks like, so that they can be named.
 _UNITS: Final = re.compile(r"(?:[0-9]++[a-z]++)++(?![A-Za-z0-9_.])")
 _AMOUNTS: Final = (("number", _NUMBER), ("duration", _DURATION), ("duration", _UNITS))
 _NO_AMOUNT: Final = re.compile(r"[A-Za-z0-9_.]++")

@@ -10,7 +10,7 @@ so the memory it takes does not depend on the size of a configuration.
     files       digests of what is watched; outputs that are replaced as a whole, and put back
     watch       waits for a change of files (inotify)
     subscription  asks for the portion of a node, for ever;  frames  what a server says
-    portion     the folder of that portion;  incoming  what is told from one commit to the next
+    portion     the folder of that portion;  incoming  what arrives from one commit to the next
     request     HTTP requests;  trigger  a reload by HTTP or by a signal
     metrics     numbers for /metrics;  web  the listener;  webconfig  its TLS and its users
     options     the command line;  journal  the log;  run  the loop around all this

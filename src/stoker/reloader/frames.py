@@ -40,7 +40,7 @@ class EndOfStreamError(StreamError):
 
 
 class BadPortionError(StreamError):
-    """What was told is not as it should be, so nothing of it counts."""
+    """What arrived is not as it should be, so nothing of it counts."""
 
 
 @record

@@ -58,7 +58,7 @@ def digest_of(path: str) -> str:
 
 
 class Incoming:
-    """What is told of a portion from one commit to the next, kept beside what lies in place."""
+    """What arrives of a portion from one commit to the next, kept beside what lies in place."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
@@ -67,7 +67,7 @@ class Incoming:
         self.gone: set[str] = set()
 
     def take(self, path: object, digest: object, content: Iterable[bytes]) -> None:
-        """A file, streamed to the disk; BadPortionError where it is not what was told."""
+        """A file, streamed to the disk; BadPortionError where it is not what was announced."""
         name = check_path(path)
         if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
             raise BadPortionError(f"{name} comes without a digest")

@@ -1,6 +1,6 @@
 """The portion of a node in its folder: jobs, targets and TLS files, and what becomes of changes.
 
-    targets/STEM.json   each replaced by itself: Prometheus notices, and loads nothing anew for it
+    targets/STEM.json   each replaced by itself: Prometheus notices, and does not reload for it
     jobs, tls           links into ..data
     ..data              link to the edition that lies in place
     ..new               link to the newest edition, which Prometheus is to load
@@ -11,8 +11,8 @@
 An edition is made beside the others, of second names for the files that stay, and put in place by
 renaming a link. So whenever the process is killed, what lies in place is a whole edition, with its
 targets. What is not wanted any longer goes when Prometheus was asked to load the edition without
-it; whatever is left over by a kill is found at the next start, told to the server as something that
-is there, and goes with the next commit.
+it; whatever is left over by a kill is found at the next start, reported to the server as something
+that is there, and goes with the next commit.
 """
 
 from __future__ import annotations
@@ -59,18 +59,18 @@ class Portion:
         return self._linked(_NEW)
 
     def tell(self, have: dict[str, str]) -> None:
-        """The server is told that this lies there, and will tell the rest."""
+        """The server hears that this lies there, and will send the rest."""
         with self._lock:
             self._told = have
 
     def receive(self) -> Incoming:
-        """Begin anew to receive; what was received and not committed is dropped."""
+        """Begin to receive again; what was received and not committed is dropped."""
         with self._lock:
             self._clear_parts()
             return Incoming(os.path.join(self._folder, _PART, "files"))
 
     def commit(self, incoming: Incoming, digest: object, count: object) -> None:
-        """Put together what was told, if it is the whole; BadPortionError if it is not.
+        """Put together what arrived, if it is the whole; BadPortionError if it is not.
 
         Targets are in place after it. The rest is the newest edition, for `activate`.
         """

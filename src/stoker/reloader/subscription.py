@@ -1,4 +1,4 @@
-"""Asks the operator for the portion of this node, for ever, and commits what it is told.
+"""Asks the operator for the portion of this node, for ever, and commits what it is sent.
 
     pause ──> connect, verify ──> tell what lies here ──> files, gone, commit ──┐
       ↑                                                        ↑────────────────┤
@@ -71,7 +71,7 @@ class Pauses:
         self._answers = False
 
     def after(self, told: bool, answers: bool, wanted: float = 0.0) -> float:
-        """How long after a try; it `told` something, or `answers`, and may have `wanted` a pause.
+        """How long after a try that `told` something, or `answers`; it may have `wanted` a pause.
 
         One that was away and answers again is soon ready, so it is asked again as soon as at first.
         """
@@ -199,7 +199,7 @@ class Subscription:
         have = self._portion.digests
         length = sum(map(len, _body(have)))
         if length > _LONGEST_REQUEST:
-            # It is told everything anew, as to somebody who has nothing.
+            # It is sent everything again, as if it had nothing.
             have = {}
             length = sum(map(len, _body(have)))
         self._portion.tell(have)

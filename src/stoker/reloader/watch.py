@@ -84,7 +84,7 @@ class Watcher:
         self._journal.warn("cannot watch", what=what, reason=reason)
 
     def _changed(self, seconds: float) -> bool:
-        """Whether something changes within the time; what is told of it is only counted."""
+        """Whether something changes within the time; what the kernel says of it is only counted."""
         ready = {file for file, _ in self._poll.poll(seconds * 1000)}
         if self._news in ready:
             os.eventfd_read(self._news)

@@ -351,7 +351,7 @@ _NAME: Final = ""
 
 
 def _contradict(conditions: Iterable[NodeRequirement]) -> bool:
-    """Whether no node meets all of some conditions, as far as that can be told at a glance."""
+    """Whether no node meets all of some conditions, as far as that shows at a glance."""
     by_key: dict[str, list[NodeRequirement]] = {}
     for each in conditions:
         by_key.setdefault(each.key, []).append(each)

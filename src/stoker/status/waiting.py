@@ -112,7 +112,7 @@ def _awaited(pod: Object, uid: str, nodes: Mapping[str, NodeState], patience: fl
 
 
 def _told_to_go(pod: Object) -> datetime:
-    """When a pod that is to be replaced was told; Kubernetes notes by when it should be gone."""
+    """When a pod that is to be replaced was asked to end: Kubernetes notes by when it should."""
     metadata = pod["metadata"]
     if not metadata.get("deletionTimestamp"):
         return _moment(metadata["creationTimestamp"])

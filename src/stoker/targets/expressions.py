@@ -3,7 +3,7 @@
 Prometheus puts an expression between `^(?s:` and `)$` and has Go compile it. Most are one of three
 forms that need no matching at all. The others are first judged as Go's parser does it and then run
 in RE2, whose time is proportional to the length of the text times the size of the program: both are
-bounded here, and what is too much is told, not run.
+bounded here, and what is too much is reported, not run.
 """
 
 from collections.abc import Mapping

@@ -98,10 +98,10 @@ Runs: TypeAlias = Pod | PodOwner | CronJob
 
 
 class PodGroup(Struct, frozen=True, kw_only=True):
-    """Pods that are alike: one, or those of a template; `count` is None where nobody can tell.
+    """Pods that are alike: one, or those of a template; `count` is None where it is not known.
 
     `unnamed` is how many containers declare no port: Prometheus takes each for one target. `nodes`
-    are those that they are on, None where nobody can tell; `placing` says where they may be, and
+    are those that they are on, None where that is not known; `placing` says where they may be, and
     `on_each` that there is one on each of these. `made_of` is the pod itself, or the template.
     """
 

@@ -29,7 +29,7 @@ def why_not_reconciled(found: Plan, unread: str = "") -> str:
 
 
 def why_unclear(found: Plan) -> str:
-    """Why it cannot be told whether a workload can be configured; empty if it can."""
+    """Why it is not known whether a workload can be configured; empty if it is."""
     return str(found.unmade) if isinstance(found.unmade, UnknownError) else ""
 
 
@@ -53,6 +53,6 @@ def fatal_among(notes: Iterable[Finding]) -> str:
 
 
 def is_at_rest(workload: Workload) -> bool:
-    """Whether a workload is told to have no pods; agents on every node do not count theirs."""
+    """Whether a workload is to have no pods; agents on every node do not count theirs."""
     on_nodes = getattr(workload.spec, "mode", None) == "DaemonSet"
     return replicas_of(workload.spec) == 0 and not on_nodes

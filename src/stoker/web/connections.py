@@ -164,7 +164,7 @@ class _Connection(asyncio.Protocol):
         try:
             await loop.connect_accepted_socket(lambda: self, accepted, ssl=context)
         except (OSError, asyncio.CancelledError):
-            # Who does not shake hands is no concern of ours; it is told by closing.
+            # Who does not shake hands is no concern of ours; closing tells it so.
             accepted.close()
             self._ended()
 

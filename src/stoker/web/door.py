@@ -22,7 +22,7 @@ CHECK_SECONDS: Final = 30.0
 
 
 class StrangerError(StokerError):
-    """Nobody knows who is asking."""
+    """It is not known who is asking."""
 
 
 class Pages(Protocol):
@@ -72,7 +72,7 @@ class Door(Protocol):
     """Lets people in."""
 
     async def pages(self, authorization: str) -> Pages:
-        """The page of whoever sends this header, empty if none; StrangerError if nobody may."""
+        """The page of whoever sends this header, empty if none; StrangerError for a stranger."""
         ...
 
 

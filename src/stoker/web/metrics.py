@@ -51,7 +51,7 @@ class Family:
 
 
 class _Numbers(Family):
-    """A family with one number for each combination, told or asked for when somebody looks."""
+    """A family with one number for each combination, set, or asked for when somebody looks."""
 
     def __init__(self, name: str, help_: str, labels: Sequence[str] = ()) -> None:
         super().__init__(name, help_, labels)

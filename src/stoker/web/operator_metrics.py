@@ -184,7 +184,7 @@ class ControllerMetrics:
             syncs.add(1, self.name, status)
 
     def recreated(self) -> None:
-        """Count a StatefulSet that was made anew."""
+        """Count a StatefulSet that was recreated."""
         self._metrics.counter("reconcile_sts_delete_create_total").add(1, self.name)
 
     def status_written(self, *, failed: bool = False) -> None:

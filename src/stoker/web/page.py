@@ -36,7 +36,7 @@ _SAME_SECONDS: Final = 0.1
 _PAUSE_SECONDS: Final = 0.5
 _SILENCE_SECONDS: Final = 15.0
 _MOST_LISTENERS: Final = 64
-# Who listens for changes does so for long; a browser begins anew by itself.
+# Who listens for changes does so for long; a browser connects again by itself.
 _CONNECTIONS: Final = ConnectionLimits(answering=3600.0)
 _FILTERS: Final = {
     "kind": tuple(kind.name for kind in SELECTED_KINDS),
@@ -239,7 +239,7 @@ class _Desk:
             if request.method != "HEAD":
                 await self._tell(request, response, pages)
         except (ConnectionResetError, StrangerError, BusyError):
-            # Who asks again is told why.
+            # Who asks again learns why.
             pass
         finally:
             self._listeners -= 1

@@ -182,7 +182,7 @@ def _json(answer: dict[str, str], status: int) -> web.Response:
 
 
 async def _listening(settings: WebSettings) -> socket.socket:
-    """A socket that listens as told; on all interfaces and in both families without a host."""
+    """A socket that listens as set; on all interfaces and in both families without a host."""
     try:
         if not settings.host:
             return _on_all_interfaces(settings.port)

@@ -3,7 +3,7 @@
 Anybody who reaches the port can ask. A body has a limit, and time to arrive; what is larger is
 refused before it is read whole. Small reviews are answered in a thread, others in a process with
 limits of time and memory (`worker`), so that one huge PrometheusRule does not make the others wait.
-Few of each kind may wait, and no address may have all places: who comes too much is told to come
+Few of each kind may wait, and no address may have all places: who comes too often is asked to come
 again later. Nothing of a body is ever logged: it may hold what its author would rather not see.
 """
 
@@ -26,7 +26,7 @@ from stoker.web.worker import BrokenError, Question, Reply, WorkerProcess
 
 # More takes more than a few milliseconds.
 _SMALL: Final = 32 * 1024
-# The API server waits 10 seconds unless it is told otherwise, and for a conversion 30.
+# The API server waits 10 seconds unless configured otherwise, and for a conversion 30.
 _ARRIVAL_SECONDS: Final = 10.0
 _ANSWER_SECONDS: Final = 8.0
 _CONVERSION_SECONDS: Final = 25.0
@@ -137,7 +137,7 @@ class ApiServerWebhook:
             room.leave(caller, size)
 
     async def _reviewed(self, asked: Question) -> Reply:
-        """The answer; who would wait for too long, or cannot be answered, is told to come again."""
+        """The answer; who would wait too long, or cannot be answered, is asked to come again."""
         # After that, the API server does not wait for us any more.
         seconds = _CONVERSION_SECONDS if asked.path == CONVERT else _ANSWER_SECONDS
         try:

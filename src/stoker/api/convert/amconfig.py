@@ -14,8 +14,8 @@ changed its place it is dropped. It can bring back nothing but these members, so
 with it what the schema would refuse.
 
 Nested routes are plain JSON to the API server and may hold anything. What does not belong there is
-left as it is and told as a finding: an object that cannot be converted would make the API server
-fail every list that it is part of, for all namespaces.
+left as it is and reported as a finding: an object that cannot be converted would make the API
+server fail every list that it is part of, for all namespaces.
 """
 
 from collections.abc import Mapping

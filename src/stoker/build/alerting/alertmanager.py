@@ -69,7 +69,7 @@ from stoker.version import parse_version
 _WEB_CONFIG_SINCE: Final = parse_version("0.22.0")
 _CLUSTER_TLS_SINCE: Final = parse_version("0.24.0")
 _NAMED_SINCE: Final = parse_version("0.30.0")
-"""The first version that can be told the name of a member, for which it needs that of its pod."""
+"""The first version that takes the name of a member, for which it needs that of its pod."""
 
 _MESH: Final = (
     {"name": "mesh-tcp", "containerPort": 9094, "protocol": "TCP"},
@@ -80,7 +80,7 @@ _READINESS: Final = _LIVENESS | {"initialDelaySeconds": 3, "periodSeconds": 5}
 
 
 class _Files(Struct, frozen=True, kw_only=True):
-    """What is mounted: `web` and `cluster` from the versions on that can be told."""
+    """What is mounted: `web` and `cluster` from the versions on that have a flag for it."""
 
     listed: tuple[Mounted, ...]
     web: Mount | None

@@ -55,7 +55,7 @@ class TakeoverReport(Struct, frozen=True, kw_only=True):
     """What happens if we take over.
 
     `left_alone` are workloads that the settings leave to others, `unusable` resources that cannot
-    be read. `unknown` is all that could not be told, in sentences.
+    be read. `unknown` is all that could not be found out, in sentences.
     """
 
     source: str
@@ -81,7 +81,7 @@ class TakeoverReport(Struct, frozen=True, kw_only=True):
 
     @property
     def restarts(self) -> int:
-        """Of how many workloads pods are made anew, begin or end."""
+        """Of how many workloads pods are recreated, begin or end."""
         return sum(each.pods is not Pods.STAY or bool(each.sets) for each in self.workloads)
 
 
@@ -90,7 +90,7 @@ async def takeover_report(
 ) -> TakeoverReport:
     """What happens if an operator of ours with these settings takes over.
 
-    `account` is the service account of the other, if known. ApiError where nobody answers.
+    `account` is the service account of the other, if known. ApiError where no server answers.
     """
     found = await Inventory(client, ()).read()
     values = Values(client, lambda _: False)
@@ -141,7 +141,7 @@ class _Looking:
 
     @property
     def unknown(self) -> Iterator[str]:
-        """What could not be told of the workloads."""
+        """What could not be found out about the workloads."""
         for each in self.found:
             yield from each.unknown
 

@@ -1,4 +1,4 @@
-"""A PrometheusAgent in its other mode, told before anything is changed.
+"""What becomes of a PrometheusAgent in its other mode, before anything is changed.
 
     manifest, World ──> fields   what must go, and the manifest that is left
                     ──> targets  who else scrapes, and who scrapes no longer

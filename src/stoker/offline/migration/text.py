@@ -2,7 +2,8 @@
 
 The fields that must go are members of `spec`, so whole lines can be taken out. What is left is read
 again, and where that is not exactly what is wanted (everything on one line, an anchor in a field
-that went, what only a server writes), there is no such text and the manifest is written anew.
+that went, what only a server writes), there is no such text and the manifest is written as a new
+one.
 """
 
 from collections.abc import Collection, Mapping
