@@ -44,7 +44,9 @@ def main(words: list[str]) -> int:
         settings.write_text(_SETTINGS.format(folder=scratch, root=ROOT))
         # Python imports this whenever it starts.
         (folder / "sitecustomize.py").write_text("import coverage\ncoverage.process_startup()\n")
-        environment = os.environ | {"PYTHONPATH": scratch, "COVERAGE_PROCESS_START": str(settings)}
+        # Of this tree, whichever one is installed.
+        path = f"{scratch}{os.pathsep}{ROOT / 'src'}"
+        environment = os.environ | {"PYTHONPATH": path, "COVERAGE_PROCESS_START": str(settings)}
         tests = [sys.executable, "-m", "pytest", *(words or ["-m", "not live"])]
         status = subprocess.run(tests, cwd=ROOT, env=environment, check=False).returncode
         _report(scratch, settings)

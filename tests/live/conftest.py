@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.live.faults import SecondServer
+from tests.live.faults import SecondServer, minor_of, without_streams
 from tests.live.installing import kustomized, overlay, until_found
 from tests.live.operating import Running, World
 from tests.live.replicas import Replica, replicas
@@ -50,7 +49,7 @@ def new_namespace(cluster: Cluster) -> Iterator[Callable[[], str]]:
 @pytest.fixture(scope="session")
 def minor(cluster: Cluster) -> int:
     """Which Kubernetes it is, by the second number of its version."""
-    return int(re.sub(r"\D", "", cluster.api.get("/version")["gitVersion"].split(".")[1]))
+    return minor_of(cluster)
 
 
 @pytest.fixture(scope="session")
@@ -73,7 +72,7 @@ def open_cluster() -> Iterator[Cluster]:
 def strict_server(open_cluster: Cluster) -> Iterator[Server]:
     """The server that operators talk to here."""
     asks = "--enable-admission-plugins=OwnerReferencesPermissionEnforcement"
-    with SecondServer(open_cluster, asks, "--feature-gates=WatchList=false") as second:
+    with SecondServer(open_cluster, asks, *without_streams(open_cluster)) as second:
         # In a file of its own: there may be other second servers.
         path = open_cluster.directory / "kubeconfig-strict"
         path.write_text(kubeconfig(second.url, open_cluster.token, open_cluster.ca_file))

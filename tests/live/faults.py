@@ -18,6 +18,7 @@ import contextlib
 import dataclasses
 import itertools
 import random
+import re
 import socket
 import ssl
 import subprocess
@@ -327,6 +328,20 @@ def silent_watches(plural: str) -> Callable[[web.Request], Slow | None]:
         return Slow() if watches else None
 
     return slow
+
+
+STREAMS_SINCE = 27
+"""The first Kubernetes that has streamed lists at all, whether switched on or not."""
+
+
+def minor_of(cluster: Cluster) -> int:
+    """Which Kubernetes it is, by the second number of its version."""
+    return int(re.sub(r"\D", "", cluster.api.get("/version")["gitVersion"].split(".")[1]))
+
+
+def without_streams(cluster: Cluster) -> tuple[str, ...]:
+    """The flags of an API server that refuses to stream lists; an old one knows no such gate."""
+    return ("--feature-gates=WatchList=false",) if minor_of(cluster) >= STREAMS_SINCE else ()
 
 
 class SecondServer:

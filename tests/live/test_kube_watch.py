@@ -36,6 +36,7 @@ from tests.live.faults import (
     failing,
     silent_watches,
     status,
+    without_streams,
 )
 from tools.api import Api, kubeconfig
 from tools.api import ApiError as ToolError
@@ -566,7 +567,7 @@ def test_a_restarted_server_is_listed_again_and_nothing_is_missed(open_cluster: 
 
 
 def test_a_server_without_streamed_lists_is_followed(open_cluster: Cluster) -> None:
-    """The real refusal of a real server: its feature is off."""
+    """The real refusal of a real server: its feature is off, or it is too old to have it."""
     scope = WatchScope(CONFIG_MAP, "kube-system")
 
     async def main(server: SecondServer) -> None:
@@ -576,7 +577,7 @@ def test_a_server_without_streamed_lists_is_followed(open_cluster: Cluster) -> N
             assert (report.attempts[LIST], report.failures[LIST]) == (2, 0)
             assert len(follower.names) > 0
 
-    with SecondServer(open_cluster, "--feature-gates=WatchList=false") as server:
+    with SecondServer(open_cluster, *without_streams(open_cluster)) as server:
         asyncio.run(main(server))
 
 

@@ -94,7 +94,11 @@ def recorded() -> dict[str, Object]:
 
 
 # What API servers drop that are older than this, with no word about it.
-SINCE = {"spec.updateStrategy.rollingUpdate.maxUnavailable": 35, "spec.template.spec.hostUsers": 33}
+SINCE = {
+    "spec.persistentVolumeClaimRetentionPolicy": 27,
+    "spec.template.spec.hostUsers": 33,
+    "spec.updateStrategy.rollingUpdate.maxUnavailable": 35,
+}
 
 # Older ones take a StatefulSet whatever its template and claims say; its pods cannot be made.
 JUDGED_SINCE = 34
