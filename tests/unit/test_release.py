@@ -54,7 +54,27 @@ def test_fragments_become_a_section(tmp_path: Path) -> None:
 def test_what_is_more_of_something_follows_it(tmp_path: Path) -> None:
     """`lint-formats` comes after `lint`, though a hyphen comes before a dot."""
     folder = folder_of(tmp_path, **{"lint-formats_added": "More.", "lint_added": "Lint."})
-    assert changelog.fragments(folder)["added"] == ["Lint.", "More."]
+    assert list(changelog.fragments(folder)["added"].values()) == ["Lint.", "More."]
+
+
+def test_a_long_list_has_a_heading_for_each_topic(tmp_path: Path) -> None:
+    """By the first word of a name; what is of no topic comes last, and a short list has none."""
+    names = ["strange", *(f"page-{number:02}" for number in range(changelog.LONG - 1)), "agent"]
+    folder = folder_of(tmp_path, **{f"{name}_added": f"On {name}." for name in names})
+    sentences = changelog.fragments(folder)
+    made = changelog.section("1.2.0", "2026-11-18", sentences)
+    agents, pages, rest = made.partition("### Added\n\n")[2].split("\n\n#### ")
+    assert agents == "#### Agents on nodes\n\n- On agent."
+    assert pages.splitlines()[:4] == ["Status page", "", "- On page-00.", "- On page-01."]
+    assert rest == "Other\n\n- On strange.\n"
+    del sentences["added"]["strange"]
+    assert "####" not in changelog.section("1.2.0", "2026-11-18", sentences)
+
+
+def test_what_is_added_is_of_a_topic() -> None:
+    """What there is comes under headings that people look for it by."""
+    names = changelog.fragments(ROOT / "changelog.d")["added"]
+    assert [each for each in names if changelog.topic_of(each) == changelog.OTHER] == []
 
 
 def test_a_section_begins_with_what_it_is_about(tmp_path: Path) -> None:
@@ -84,7 +104,8 @@ def test_fragments_are_for_those_who_have_nothing_but_a_release() -> None:
     """What only makers know, such as the numbers of what is asked for, is not in them."""
     numbered = re.compile(r"\((?:.* )?[A-Z]\d{1,2}[–,)]|defect \d")
     sentences = changelog.fragments(ROOT / changelog.FOLDER)
-    assert [one for each in sentences.values() for one in each if numbered.search(one)] == []
+    said = (one for each in sentences.values() for one in each.values())
+    assert [one for one in said if numbered.search(one)] == []
 
 
 @pytest.mark.parametrize(
