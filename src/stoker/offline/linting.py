@@ -131,7 +131,7 @@ def _looked_at(
         return None
     if untyped := without_kind(reading.object):
         tally.unreadable += 1
-        return _Seen(reading, [_entry(reading, untyped)])
+        return _Seen(reading, _entries(reading, [untyped], rules))
     if not is_ours(reading.object):
         tally.passed_over += 1
         kept = is_node(reading.object) or reading.object.get("kind") in _BESIDE
@@ -213,13 +213,16 @@ def _is_agent(manifest: Manifest) -> bool:
 
 
 def _entries(manifest: Manifest, found: Iterable[Problem], rules: Rules) -> list[ReportLine]:
-    made = (_entry(manifest, each, strict=rules.strict) for each in found)
+    places = Places(manifest.text, manifest.line)
+    made = (_entry(manifest, places, each, strict=rules.strict) for each in found)
     return sorted(made, key=lambda entry: entry.line)
 
 
-def _entry(manifest: Manifest, problem: Problem, *, strict: bool = False) -> ReportLine:
+def _entry(
+    manifest: Manifest, places: Places, problem: Problem, *, strict: bool = False
+) -> ReportLine:
     path = ".".join(part for part in (manifest.path, problem.path) if part)
-    line, column = Places(manifest.text, manifest.line).place(path)
+    line, column = places.place(path)
     where = (manifest.source, manifest.document, line)
     who = _identity(manifest.object)
     severity = problem.severity(strict=strict)
