@@ -623,6 +623,99 @@ def test_an_own_file_is_read_as_strictly_as_alertmanager_does(text: str, path: s
     assert raised.value.path == path
 
 
+def own_route(members: str) -> str:
+    """A file whose first route has more members."""
+    return f"route: {{receiver: nobody, {members}}}\nreceivers: [{{name: nobody}}]\n"
+
+
+def own_client(members: str) -> str:
+    """A file in which all receivers are reached by such an HTTP client."""
+    return BASE + f"global: {{http_config: {{{members}}}}}\n"
+
+
+def own_receiver(kind: str, members: str) -> str:
+    """A file with one receiver."""
+    return f"route: {{receiver: a}}\nreceivers: [{{name: a, {kind}_configs: [{{{members}}}]}}]\n"
+
+
+_CLIENT = "global.http_config"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (BASE + "global: {smtp_from: [me]}", "global.smtp_from: must be a text"),
+        (
+            BASE + "global: {smtp_require_tls: 1}",
+            "global.smtp_require_tls: must be `true` or `false`",
+        ),
+        (BASE + "global: {resolve_timeout: soon}", "global.resolve_timeout: `soon` is not a"),
+        (BASE + "global: [a]", "global: must be a mapping"),
+        (BASE + "templates: a.tmpl", "templates: must be a list"),
+        (BASE + "tracing: {endpoint: e, sampling_fraction: all}", "_fraction: must be a number"),
+        (BASE + "tracing: {endpoint: e, headers: [a]}", "tracing.headers: must be a mapping"),
+        (
+            BASE + "global: {slack_app_token: x, slack_api_url: 'http://s'}",
+            "global: `slack_app_token` and `slack_api_url` exclude each other",
+        ),
+        (own_receiver("webhook", "url: 'http://x', max_alerts: some"), "must be a whole number"),
+        (own_receiver("webhook", "url: 'http://x', max_alerts: -1"), "must not be negative"),
+        (own_receiver("webhook", "url: 'http://x', timeout: 1d"), "`1d` is not a duration such as"),
+        (own_route("group_by: ['...', a]"), "route.group_by: `...` must stand alone"),
+        (own_route("group_by: [a, '']"), "route.group_by[1]: is no name of a label"),
+        (own_route("group_by: [a, a]"), "route.group_by[1]: stands here twice"),
+        (own_route("group_interval: 0s"), "route.group_interval: must not be zero"),
+        (own_route("routes: [{matchers: ['a=b', 'a=~(']}]"), "route.routes[0].matchers[1]: "),
+        (own_route("routes: [{match: {a-b: c}}]"), "match[a-b]: is no name of a label"),
+        (own_route("routes: [{match_re: {a: (}}]"), "match_re[a]: is no regular expression"),
+        (
+            BASE + "time_intervals: [{name: n, time_intervals: [{weekdays: [someday]}]}]",
+            "time_intervals[0].time_intervals[0].weekdays[0]: ",
+        ),
+        (
+            BASE + "time_intervals: [{name: n, time_intervals: "
+            "[{times: [{start_time: '10:00', end_time: '09:00'}]}]}]",
+            "time_intervals[0].time_intervals[0].times[0]: ",
+        ),
+        (
+            BASE + "time_intervals: [{name: n, time_intervals: [{times: always}]}]",
+            "time_intervals[0].times: must be a list",
+        ),
+        (
+            own_client("tls_config: {cert_file: /c}"),
+            f"{_CLIENT}.tls_config: a client certificate and its key need each other",
+        ),
+        (
+            own_client("authorization: {type: ' Basic'}"),
+            f"{_CLIENT}.authorization.type: use `basic_auth`",
+        ),
+        (
+            own_client("proxy_from_environment: true, no_proxy: a"),
+            f"{_CLIENT}.no_proxy: excludes `proxy_from_environment`",
+        ),
+        (
+            own_client("proxy_connect_header: {a: [b]}"),
+            f"{_CLIENT}.proxy_connect_header: needs `proxy_url` or",
+        ),
+        (own_client("proxy_connect_header: [a]"), "proxy_connect_header: must be a mapping"),
+        (own_client("proxy_url: 'http://a b'"), f"{_CLIENT}.proxy_url: "),
+        (own_client("http_headers: {Host: {values: [a]}}"), "http_headers[Host]: must not be set"),
+        (own_client("http_headers: [Host]"), "http_headers: must be a mapping"),
+        (
+            own_receiver("sns", "topic_arn: a, sigv4: {access_key: k}"),
+            "sigv4: `access_key` and `secret_key` need each other",
+        ),
+    ],
+)
+def test_a_value_that_alertmanager_cannot_use_is_refused_with_its_place(
+    text: str, said: str
+) -> None:
+    """And with what is wrong about it, before an Alertmanager stops because of it."""
+    with pytest.raises(FieldError) as raised:
+        loaded(text)
+    assert said in str(raised.value)
+
+
 def test_the_bot_of_webex_may_have_its_token_in_the_old_way() -> None:
     """Alertmanager reads `bearer_token` as an authorization."""
     for client in ("{bearer_token: t}", "{bearer_token_file: /f}"):
