@@ -144,3 +144,35 @@ def test_a_closed_output_and_a_narrow_alphabet_are_no_faults() -> None:
             check=False,
         )
         assert (answer.returncode, answer.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    ("words", "instead"),
+    [
+        ("status", "manifests with -f"),
+        ("explain smon/cart", "manifests with -f"),
+        ("diff example", "a folder with --from"),
+        ("migrate takeover", "--kubeconfig and --context"),
+        ("migrate storage-version prometheusrules", "there is no kubeconfig"),
+    ],
+)
+def test_without_a_cluster_commands_say_what_to_name(
+    words: str,
+    instead: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Whoever has no kubeconfig is told so, and what would do as well."""
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "absent"))
+    assert main(words.split()) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "there is no kubeconfig" in shown.err
+    assert shown.err.endswith(f"{instead}\n")
+
+
+def test_a_discovery_is_only_for_agents_on_nodes(capsys: pytest.CaptureFixture[str]) -> None:
+    """In the other direction there is nothing that it could say."""
+    assert main(["migrate", "agent-mode", "x", "--to=StatefulSet", "--discovery=Operator"]) == 2
+    assert "are for --to DaemonSet" in capsys.readouterr().err

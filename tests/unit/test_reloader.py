@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import ssl
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +18,14 @@ from stoker.reloader.options import OPTIONS, UsageError, asked_for, pairs, parse
 from stoker.reloader.request import url
 from stoker.reloader.run import Reloader
 from stoker.reloader.trigger import RefusedError, ReloadError
-from stoker.reloader.webconfig import Passwords, WebConfigError, web_config
+from stoker.reloader.webconfig import (
+    PLAIN,
+    Passwords,
+    WebConfigError,
+    tls_context,
+    web_config,
+)
+from tests.unit.test_web_server import certify
 
 # --- Arguments ------------------------------------------------------------------------------------
 
@@ -329,6 +337,69 @@ def test_a_web_configuration_that_is_not_understood_is_refused(text: str, tmp_pa
     file.write_text(text)
     with pytest.raises(WebConfigError):
         web_config(str(file))
+
+
+@pytest.fixture
+def certified(tmp_path: Path) -> Path:
+    """A folder with a certificate and its key."""
+    certify(tmp_path, "tls")
+    return tmp_path
+
+
+def tls_of(folder: Path, more: str = "") -> ssl.SSLContext | None:
+    """What the reloader speaks by a file with such lines below `tls_server_config`."""
+    file = folder / "web.yaml"
+    lines = ["tls_server_config:", "cert_file: tls.crt", "key_file: tls.key", *more.split("\n")]
+    file.write_text("\n  ".join(filter(None, lines)) + "\n")
+    return tls_context(web_config(str(file)))
+
+
+def test_tls_is_spoken_as_the_web_configuration_says(certified: Path) -> None:
+    """From 1.2 on and with anybody, unless it says otherwise."""
+    assert tls_context(PLAIN) is None
+    usual = tls_of(certified)
+    assert usual
+    assert usual.minimum_version == ssl.TLSVersion.TLSv1_2
+    assert usual.verify_mode == ssl.CERT_NONE
+    clients = "client_ca_file: tls.crt\nclient_auth_type: RequireAndVerifyClientCert"
+    suites = "cipher_suites:\n- TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"
+    strict = tls_of(certified, f"max_version: TLS12\n{clients}\n{suites}\n")
+    assert strict
+    assert strict.maximum_version == ssl.TLSVersion.TLSv1_2
+    assert strict.verify_mode == ssl.CERT_REQUIRED
+    assert len(strict.get_ca_certs()) == 1
+    older = {each["name"] for each in strict.get_ciphers() if each["protocol"] == "TLSv1.2"}
+    assert older == {"ECDHE-ECDSA-AES128-GCM-SHA256"}
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ("min_version: TLS9", "'TLS9' is missing or not known"),
+        ("client_auth_type: Anybody", "'Anybody' is missing or not known"),
+        ("client_ca_file: tls.crt", "client_ca_file needs a client_auth_type that verifies"),
+        ("client_ca_file: absent.crt\nclient_auth_type: RequireAndVerifyClientCert", "No such"),
+        ("cipher_suites:\n- TLS_RSA_WITH_ROT13", "tls_server_config: "),
+        ("cipher_suites:\n- TLS_ROT13", "'TLS_ROT13' is missing or not known"),
+        ("curve_preferences:\n- CurveP1", "'CurveP1' is missing or not known"),
+    ],
+)
+def test_tls_that_cannot_be_spoken_as_asked_for_is_refused(
+    certified: Path, more: str, said: str
+) -> None:
+    """With the setting, or what the machine says of it."""
+    with pytest.raises(WebConfigError) as raised:
+        tls_of(certified, more)
+    assert said in str(raised.value)
+
+
+def test_without_its_file_or_key_there_is_no_web_configuration(certified: Path) -> None:
+    """A file that is named and not there is not the same as none."""
+    with pytest.raises(WebConfigError, match=r"absent\.yaml: No such file"):
+        web_config(str(certified / "absent.yaml"))
+    (certified / "tls.key").unlink()
+    with pytest.raises(WebConfigError, match="No such file"):
+        tls_of(certified)
 
 
 @pytest.mark.parametrize("left_out", ["portion-ca", "portion-token", "portion-dir", "NODE_NAME"])

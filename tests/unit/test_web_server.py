@@ -340,6 +340,16 @@ def test_a_server_without_its_certificate_does_not_start(folder: Path, missing: 
         asyncio.run(WebServer(secure(folder), str, str).start())
 
 
+def test_a_key_that_is_encrypted_is_refused(folder: Path) -> None:
+    """Nobody is asked for its password on a terminal that may not be there."""
+    key = serialization.load_pem_private_key((folder / "tls.key").read_bytes(), None)
+    private = serialization.PrivateFormat.PKCS8
+    locked = serialization.BestAvailableEncryption(b"word")
+    (folder / "tls.key").write_bytes(key.private_bytes(serialization.Encoding.PEM, private, locked))
+    with pytest.raises(FieldError, match=r"--web\.cert-file: .*the key is encrypted"):
+        asyncio.run(WebServer(secure(folder), str, str).start())
+
+
 def test_clients_must_show_a_certificate_of_the_client_ca(folder: Path) -> None:
     """Without one, or with one of somebody else, there is no answer."""
     certify(folder, "clients")

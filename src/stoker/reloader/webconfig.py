@@ -44,6 +44,9 @@ _CLIENTS: Final = {
     "VerifyClientCertIfGiven": "CERT_OPTIONAL",
     "RequireAndVerifyClientCert": "CERT_REQUIRED",
 }
+_SUITES_OF_1_3: Final = {
+    "TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256",
+}  # fmt: skip
 _CURVES: Final = {
     "CurveP256": "prime256v1", "CurveP384": "secp384r1", "CurveP521": "secp521r1",
     "X25519": "X25519",
@@ -179,6 +182,9 @@ def _client_mode(tls: dict[str, str]) -> ssl.VerifyMode:
 
 def _choose_ciphers(context: ssl.SSLContext, config: WebConfig) -> None:
     """Those named, as OpenSSL calls them; the suites of TLS 1.3 cannot be chosen, as in Go."""
+    for name in config.ciphers:
+        if "_WITH_" not in name and name not in _SUITES_OF_1_3:
+            raise KeyError(name)
     ciphers = [_openssl_name(name) for name in config.ciphers if "_WITH_" in name]
     if ciphers:
         context.set_ciphers(":".join(ciphers))
