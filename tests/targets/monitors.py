@@ -38,6 +38,8 @@ _SOURCES: Final = (
     "__meta_kubernetes_pod_label_tier", "__address__", "__meta_kubernetes_pod_container_init",
     "__meta_kubernetes_endpointslice_endpoint_zone", "__meta_kubernetes_node_name",
     "__meta_kubernetes_pod_ready", "namespace", "pod", "job",
+    "__meta_kubernetes_service_type", "__meta_kubernetes_service_cluster_ip",
+    "__meta_kubernetes_service_loadbalancer_ip", "__meta_kubernetes_node_address_InternalIP",
 )  # fmt: skip
 
 
@@ -87,7 +89,10 @@ def _endpoint(random: Random) -> Object:
 
 
 _STATIC: Final = ("https://a.example/x?y=1", "b.example:80", "c", "https://a.example/x?y=1")
-_ROLES: Final = ("Pod", "Endpoints", "EndpointSlice", "Ingress")
+_OF_PODS: Final = ("Pod", "Endpoints", "EndpointSlice")
+# Service twice: only some of them have an address of a load balancer, or a name outside.
+_ROLES: Final = (*_OF_PODS, "Ingress", "Service", "Service", "Node")
+_CHOICES: Final = {"Node": ("kubernetes.io/hostname", "app=cart")}
 
 
 def manifests(seed: int, namespaces: Sequence[str]) -> Iterator[Object]:
@@ -131,8 +136,9 @@ def _with_steps(random: Random) -> Object:
 def _discovery(random: Random, role: str, namespaces: Sequence[str]) -> Object:
     found: Object = {"role": role, "namespaces": {"names": list(namespaces)}}
     if random.random() < 0.5:
-        found["selectors"] = [{"role": role, "label": random.choice(("app=cart", "tier"))}]
-    if role != "Ingress" and random.random() < 0.5:
+        labels = _CHOICES.get(role, ("app=cart", "tier"))
+        found["selectors"] = [{"role": role, "label": random.choice(labels)}]
+    if role in _OF_PODS and random.random() < 0.5:
         found["attachMetadata"] = {"node": True}
     return found
 

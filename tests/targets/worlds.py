@@ -135,7 +135,10 @@ def _owner(kind: str, *, controller: bool) -> Object:
 
 
 def services(random: Random, count: int) -> Iterator[Object]:
-    """Services with a selector, and some without."""
+    """Services with a selector, and some without; of some only the name is told, some are outside.
+
+    The last is a load balancer, of which nobody but we says by which addresses it is reached.
+    """
     for number in range(count):
         target = random.choice((8080, 9090, "web", "metrics", 8081))
         spec: Object = {"ports": [{"name": "web", "port": 80, "targetPort": target}]}
@@ -144,7 +147,13 @@ def services(random: Random, count: int) -> Iterator[Object]:
             spec["ports"].append(more)
         if random.random() < 0.75:
             spec["selector"] = {"app": random.choice(APPS)}
-        if random.random() < 0.3:
+        last = number == count - 1
+        outside = random.random() < 0.2 and not last
+        if last:
+            spec |= {"type": "LoadBalancer", "loadBalancerIP": "192.0.2.1"}
+        elif outside:
+            spec |= {"type": "ExternalName", "externalName": "outside.example.com"}
+        elif random.random() < 0.3:
             spec["clusterIP"] = "None"
         if random.random() < 0.3:
             spec["publishNotReadyAddresses"] = True
@@ -288,7 +297,12 @@ def furnish(place: Place, nodes: Sequence[str], seed: int, *, by_hand: bool = Tr
         if status is not None:
             named = {"name": pod["metadata"]["name"]}
             place.put_status(pod | {"metadata": named}, "nobody", **status)
-    place.put(*services(random, 4))
+    made = list(services(random, 4))
+    place.put(*made)
+    if random.random() < 0.7:
+        balancer = made[-1] | {"metadata": {"name": made[-1]["metadata"]["name"]}}
+        found = [{"ip": "192.0.2.2"}, {"hostname": "lb.example.com"}, {"ip": "192.0.2.3"}]
+        place.put_status(balancer, "nobody", loadBalancer={"ingress": found})
     if by_hand:
         place.put(
             *slices(random, place.namespace, nodes, 5),

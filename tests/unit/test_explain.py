@@ -12,7 +12,7 @@ from stoker.__main__ import main
 from stoker.api.common import ConfigResourceStatus
 from stoker.api.decode import convert
 from stoker.api.prometheus_common import PrometheusStatus
-from stoker.explain.answer import Explanation, Label
+from stoker.explain.answer import Explanation, Label, Search
 from stoker.explain.ask import explanation
 from stoker.offline.manifests import read
 from stoker.offline.surroundings import view_of
@@ -774,6 +774,7 @@ def scrape_config(**spec: object) -> Object:
 
 
 KEEP_CART: Object = {"action": "keep", "sourceLabels": [f"{POD_LABEL}label_app"], "regex": "cart"}
+LABELS: Object = {"action": "labelmap", "regex": "__meta_kubernetes_service_label_(.+)"}
 BY_CLASS: Object = {"name": "strict", "relabelings": [KEEP_CART | {"regex": "none"}]}
 
 
@@ -800,6 +801,16 @@ BY_CLASS: Object = {"name": "strict", "relabelings": [KEEP_CART | {"regex": "non
          {}, None, "scraped by Prometheus monitoring/main: how many targets is not known"),
         ({"kubernetesSDConfigs": [{"role": "Node"}]},
          {}, None, "scraped by Prometheus monitoring/main: how many targets is not known"),
+        ({"kubernetesSDConfigs": [{"role": "Service", "namespaces": {"names": ["shop"]}}]},
+         {}, 2, "scraped by Prometheus monitoring/main: 2 targets"),
+        ({"kubernetesSDConfigs": [{"role": "Service", "namespaces": {"names": ["shop"]}}],
+          "relabelings": [LABELS, {"sourceLabels": ["__meta_kubernetes_service_type"],
+                                   "action": "keep", "regex": "ClusterIP"}]},
+         {}, 2, "scraped by Prometheus monitoring/main: 2 targets"),
+        ({"kubernetesSDConfigs": [{"role": "Service", "namespaces": {"names": ["shop"]}}],
+          "relabelings": [{"sourceLabels": ["__meta_kubernetes_service_cluster_ip"],
+                           "action": "drop", "regex": "None"}]},
+         {}, None, "scraped by Prometheus monitoring/main: how many targets is not known"),
         ({"kubernetesSDConfigs": [{"role": "Pod"}], "httpSDConfigs": [{"url": "http://far"}]},
          {}, None, "scraped by Prometheus monitoring/main: how many targets is not known"),
         ({"kubernetesSDConfigs": [{"role": "Pod"}], "scrapeClass": "strict", "jobName": "named"},
@@ -817,6 +828,27 @@ def test_targets_of_a_scrape_config_are_worked_out(
     )  # fmt: skip
     assert found.searches[0].targets == targets
     assert found.headline.startswith(told)
+
+
+def test_kubelets_are_targets_where_the_addresses_of_nodes_are_known(tmp_path: Path) -> None:
+    """From manifests of a cluster; from others it is not told how many there are."""
+    config = scrape_config(kubernetesSDConfigs=[{"role": "Node"}])
+    status = {
+        "addresses": [{"type": "InternalIP", "address": "10.0.0.9"}],
+        "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
+    }
+
+    def search(*nodes: Object) -> Search:
+        workload = prometheus(scrapeConfigSelector={})
+        made = explained(tmp_path, SHOP, workload, config, *nodes, kind="ScrapeConfig")
+        [found] = made.searches
+        return found
+
+    known = search(node("one") | {"status": status}, node("two") | {"status": status})
+    [end] = known.endpoints
+    assert (known.targets, end.targets) == (2, 2)
+    assert Label(name="instance", value="one") in end.examples[0].labels
+    assert search(node("one"), node("two")).targets is None
 
 
 def test_discoveries_of_a_scrape_config_are_left_to_prometheus(tmp_path: Path) -> None:

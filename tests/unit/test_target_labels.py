@@ -6,11 +6,20 @@ from typing import Any
 
 import pytest
 from msgspec import convert
+from msgspec.structs import replace
 
 from stoker.targets.discovery import CannotTellError
 from stoker.targets.expressions import Expression, Template
 from stoker.targets.job import Budget, TargetOutcome, job_of, outcomes
-from stoker.targets.objects import EndpointSlice, Node, Pod, Service, TargetSources, by_place
+from stoker.targets.objects import (
+    EndpointSlice,
+    Node,
+    Pod,
+    Service,
+    ServiceStatus,
+    TargetSources,
+    by_place,
+)
 from stoker.targets.steps import dropped_by, step_of
 from stoker.version import parse_version
 
@@ -212,6 +221,132 @@ def test_pods_of_nodes_that_are_not_seen_are_left_out_in_new_versions() -> None:
     assert len(found(world, "pod", version=parse_version("3.10.0"), **wanted)) == 4
 
 
+def host(name: str, **status: Any) -> Node:
+    """A node with two addresses, as its kubelet reports itself."""
+    reported: Object = {
+        "addresses": [
+            {"type": "Hostname", "address": f"{name}.example"},
+            {"type": "ExternalIP", "address": "192.0.2.7"},
+            {"type": "InternalDNS", "address": f"{name}.inner"},
+            {"type": "ExternalIP", "address": "192.0.2.8"},
+        ],
+        "conditions": [{"type": "Ready", "status": "Unknown"}],
+        "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
+    }
+    metadata = {"name": name, "labels": {"a/b": "c"}, "annotations": {"d": ""}}
+    spec = {"providerID": f"cloud://{name}"}
+    return convert({"metadata": metadata, "spec": spec, "status": reported | status}, Node)
+
+
+META = "__meta_kubernetes_"
+
+
+def short(outcome: TargetOutcome) -> Object:
+    """What discovery says of a candidate, less what each job has."""
+    own = {"job", "__scrape_interval__", "__scrape_timeout__", "__scheme__", "__metrics_path__"}
+    labels = {name: value for name, value in outcome.discovered.items() if name not in own}
+    return {
+        name.removeprefix(META): value for name, value in labels.items() if "histograms" not in name
+    }
+
+
+def test_a_node_is_one_candidate_by_the_best_of_its_addresses() -> None:
+    """Of each kind of address the first is told, and the name of the node is the instance."""
+    [outcome] = found(TargetSources(nodes={"one": host("one")}), "node")
+    assert short(outcome) == {
+        "__address__": "one.inner:10250",
+        "instance": "one",
+        "node_name": "one",
+        "node_provider_id": "cloud://one",
+        "node_condition_ready": "unknown",
+        "node_label_a_b": "c",
+        "node_labelpresent_a_b": "true",
+        "node_annotationpresent_d": "true",
+        "node_address_Hostname": "one.example",
+        "node_address_ExternalIP": "192.0.2.7",
+        "node_address_InternalDNS": "one.inner",
+    }
+    assert outcome.public["instance"] == "one"
+
+
+def test_older_versions_know_less_of_nodes() -> None:
+    """Each label came with a version, and so did addresses that are names."""
+    world = TargetSources(nodes={"one": host("one")})
+
+    def told(version: str) -> Object:
+        [outcome] = found(world, "node", version=parse_version(version))
+        return short(outcome)
+
+    assert "node_condition_ready" in told("3.12.0")
+    assert "node_condition_ready" not in told("3.11.2")
+    assert "node_provider_id" in told("2.33.0")
+    assert "node_provider_id" not in told("2.32.1")
+    assert told("2.12.0")["__address__"] == "192.0.2.7:10250"
+
+
+def test_nodes_are_in_whatever_namespaces_are_named() -> None:
+    """Each once; selectors of nodes choose among them."""
+    world = TargetSources(nodes={name: host(name) for name in ("one", "two")})
+    named = {"namespaces": {"names": ["shop", "other"]}}
+    assert len(found(world, "node", **named)) == 2
+    one = {"selectors": [{"role": "node", "field": "metadata.name=two"}]}
+    assert [each.public["instance"] for each in found(world, "node", **one)] == ["two"]
+
+
+def test_a_node_without_an_address_is_no_candidate_and_without_a_status_not_known() -> None:
+    """A manifest has no status, and what a cluster will say is not made up."""
+    assert found(TargetSources(nodes={"one": host("one", addresses=[])}), "node") == []
+    bare = convert({"metadata": {"name": "one"}}, Node)
+    with pytest.raises(CannotTellError, match="address of Node one"):
+        found(TargetSources(nodes={"one": bare}), "node")
+
+
+def test_each_port_of_a_service_is_a_candidate_by_its_name() -> None:
+    """Whatever is behind it, and whether anything is."""
+    ports = [{"name": "web", "port": 80, "protocol": "TCP"}, {"port": 53, "protocol": "UDP"}]
+    made = service(type="ClusterIP", clusterIP="10.3.3.3", ports=ports)
+    first, second = map(short, found(TargetSources(services=by_place([made])), "service"))
+    assert first == {
+        "__address__": "cart.shop.svc:80",
+        "namespace": "shop",
+        "service_name": "cart",
+        "service_type": "ClusterIP",
+        "service_cluster_ip": "10.3.3.3",
+        "service_port_name": "web",
+        "service_port_number": "80",
+        "service_port_protocol": "TCP",
+    }
+    assert second["__address__"] == "cart.shop.svc:53"
+    assert "service_port_name" not in second
+
+
+@pytest.mark.parametrize(
+    ("version", "ip"), [("3.15.0", "1.1.1.1,3.3.3.3"), ("3.14.0", "9.9.9.9"), ("2.38.0", None)]
+)
+def test_a_load_balancer_is_told_by_the_addresses_that_it_has(version: str, ip: str | None) -> None:
+    """By the one that was asked for before 3.15, and by none before 2.39."""
+    spec = {"type": "LoadBalancer", "loadBalancerIP": "9.9.9.9", "ports": [{"port": 1}]}
+    given = [{"ip": "1.1.1.1"}, {"hostname": "b"}, {"ip": "3.3.3.3"}]
+    made = replace(
+        service(**spec), status=convert({"loadBalancer": {"ingress": given}}, ServiceStatus)
+    )
+    world = TargetSources(services=by_place([made]))
+    [outcome] = found(world, "service", version=parse_version(version))
+    assert short(outcome).get("service_loadbalancer_ip") == ip
+
+
+def test_a_service_outside_is_told_by_its_name() -> None:
+    """It has no address of its own."""
+    made = service(type="ExternalName", externalName="a.example", ports=[{"port": 1}])
+    world = TargetSources(services=by_place([made]))
+    [outcome] = found(world, "service")
+    assert short(outcome)["service_external_name"] == "a.example"
+    assert "service_cluster_ip" not in short(outcome)
+    assert short(found(world, "service", version=parse_version("2.37.0"))[0]).keys() == (
+        short(outcome).keys() - {"service_port_number"}
+    )
+
+
 def unique(found: list[TargetOutcome]) -> list[TargetOutcome]:
     """Targets, each once: Prometheus scrapes one for all that have the same labels."""
     return list({frozenset(each.labels.items()): each for each in found if each.stays}.values())
@@ -256,7 +391,7 @@ def test_what_is_not_known_here_is_told() -> None:
         {"dns_sd_configs": [{}]},
         {"kubernetes_sd_configs": [{"role": "pod", "namespaces": {"own_namespace": True}}]},
         {"kubernetes_sd_configs": [{"role": "pod", "attach_metadata": {"job": True}}]},
-        {"kubernetes_sd_configs": [{"role": "node"}]},
+        {"kubernetes_sd_configs": [{"role": "cronjob"}]},
         {"kubernetes_sd_configs": [
             {"role": "pod", "selectors": [{"role": "pod", "field": "spec.restartPolicy=Never"}]}
         ]},

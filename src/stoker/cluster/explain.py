@@ -216,7 +216,8 @@ MayDo: TypeAlias = Callable[[str, ApiResource, str | None], Awaitable[bool]]
 class Around:
     """Surroundings that note what they do not know yet; `who` asks, in words.
 
-    `nodes` are all nodes, where they are known already. What `may` does not allow is not read.
+    `nodes` are all nodes, where it is known already who may be there. What `may` does not allow is
+    not read.
     """
 
     def __init__(
@@ -253,7 +254,11 @@ class Around:
 
     def nodes(self) -> Listing[Node]:
         """Nodes."""
-        return self._listing(_NODES, None) if self._nodes is None else self._nodes
+        return self.whole_nodes() if self._nodes is None else self._nodes
+
+    def whole_nodes(self) -> Listing[Node]:
+        """Nodes as they are, whatever is known of them already."""
+        return self._listing(_NODES, None)
 
     def allowed(self, need: Need) -> bool | None:
         """Whether the API server would let a service account list and watch."""

@@ -60,6 +60,10 @@ class _Nowhere:
         """None."""
         return Listing()
 
+    def whole_nodes(self) -> Listing[Node]:
+        """None."""
+        return Listing()
+
     def allowed(self, need: Need) -> bool | None:
         """Not known."""
         return None

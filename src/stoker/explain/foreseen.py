@@ -214,9 +214,11 @@ def _job(
     if any(each.with_namespace for each in job.discoveries):
         _refuse(job.steps, _SPACE, "labels of namespaces are not read")
     seen = seen_by(view, job.discoveries) if known is None else known
+    for label, why in seen.unknown.items():
+        _refuse_label(job.steps, label, why)
     if not any(each.with_node for each in job.discoveries):
         return job, seen
-    nodes = view.surroundings.nodes()
+    nodes = view.surroundings.whole_nodes()
     if seen.is_made_up or nodes.unknown:
         _refuse(job.steps, _NODE, nodes.unknown or "their nodes are not known yet")
         discoveries = tuple(replace(each, with_node=False) for each in job.discoveries)
@@ -240,6 +242,14 @@ def _refuse(steps: Iterable[Step], prefix: str, why: str) -> None:
     """CannotTellError where a step looks at labels that are not known."""
     for each in steps:
         if each.action in _BY_NAME or any(name.startswith(prefix) for name in each.sources):
+            raise CannotTellError(why)
+
+
+def _refuse_label(steps: Iterable[Step], label: str, why: str) -> None:
+    """CannotTellError where a step looks at a label that is not known."""
+    for each in steps:
+        copies = each.action == "labelmap" and each.expression.matches(label)
+        if copies or label in each.sources:
             raise CannotTellError(why)
 
 

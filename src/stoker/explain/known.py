@@ -22,10 +22,13 @@ from stoker.targets.discovery import (
     ENDPOINT_SLICE,
     ENDPOINTS,
     INGRESS,
+    NODE,
     POD,
+    SERVICE,
     CannotTellError,
     KubernetesSd,
 )
+from stoker.targets.groups import CLUSTER_IP, LOAD_BALANCER_IP
 from stoker.targets.objects import EndpointSlice, Service, TargetSources, by_place
 from stoker.view.listing import Listing
 from stoker.view.objects import PodGroup, slices_of
@@ -33,10 +36,14 @@ from stoker.view.view import View
 
 
 class KnownSources(Struct, frozen=True):
-    """What targets are made of, with the samples by namespace and name."""
+    """What targets are made of, with the samples by namespace and name.
+
+    `unknown` are labels that a cluster gives, and why they are not known.
+    """
 
     world: TargetSources
     samples: Mapping[tuple[str, str], Sample]
+    unknown: Mapping[str, str] = {}
 
     @property
     def is_made_up(self) -> bool:
@@ -66,8 +73,10 @@ def seen_by(view: View, discoveries: Iterable[KubernetesSd]) -> KnownSources:
             slices=_together(each.slices for each in worlds),
             endpoints=_together(each.endpoints for each in worlds),
             ingresses=_together(each.ingresses for each in worlds),
+            nodes={name: node for each in worlds for name, node in each.nodes.items()},
         ),
         samples,
+        {label: why for each in made for label, why in each.unknown.items()},
     )
 
 
@@ -126,7 +135,28 @@ def _of_discovery(view: View, discovery: KubernetesSd) -> KnownSources:
         return KnownSources(TargetSources(ingresses=by_place(found.items)), {})
     if discovery.role in (ENDPOINTS, ENDPOINT_SLICE):
         return _behind(view, _whole(everywhere(around.services, names)).items, None)
+    if discovery.role == SERVICE:
+        return _of_names(_whole(everywhere(around.services, names)).items)
+    if discovery.role == NODE:
+        nodes = _whole(around.whole_nodes())
+        return KnownSources(TargetSources(nodes={each.name: each for each in nodes.items}), {})
     raise CannotTellError(f"role {discovery.role} is not known here")
+
+
+def _of_names(services: Iterable[Service]) -> KnownSources:
+    """Services as they are called, whatever is behind them, with the defaults of a cluster."""
+    unknown: dict[str, str] = {}
+    found = []
+    for each in services:
+        spec = each.spec
+        kind = spec.type or "ClusterIP"
+        if kind != "ExternalName" and not spec.cluster_ip:
+            unknown[CLUSTER_IP] = f"the address that {each.title} gets is not known"
+        if kind == "LoadBalancer" and each.status is None and not spec.load_balancer_ip:
+            unknown[LOAD_BALANCER_IP] = f"the address that {each.title} gets is not known"
+        ports = tuple(replace(port, protocol=port.protocol or "TCP") for port in each.ports)
+        found.append(replace(each, spec=replace(spec, type=kind, ports=ports)))
+    return KnownSources(TargetSources(services=by_place(found)), {}, unknown)
 
 
 # --- Pods, and Services with what is behind them --------------------------------------------------

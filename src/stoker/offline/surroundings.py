@@ -107,6 +107,10 @@ class Directory:
         """Nodes; where there is one at all, these are all."""
         return self._nodes
 
+    def whole_nodes(self) -> Listing[Node]:
+        """The same: a manifest has all that is known of one."""
+        return self._nodes
+
     def allowed(self, need: Need) -> bool | None:
         """Whether roles among the manifests allow it; None where that is not known."""
         return allowed_by(self._given, need)

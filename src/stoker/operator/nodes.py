@@ -26,7 +26,7 @@ from stoker.ref import Ref
 from stoker.select.nodes import Placing, absence, coverage, without_pods
 from stoker.status.conditions import Because
 from stoker.status.workload import Remark
-from stoker.targets.objects import Node
+from stoker.targets.objects import Node, NodeSpec
 from stoker.view.listing import Listing
 
 _SCOPE: Final = WatchScope(NODE)
@@ -157,4 +157,4 @@ def _node(raw: Raw) -> Node:
     """What is kept of a node."""
     found = decode(Node, raw)
     metadata = ObjectMeta(name=found.metadata.name, labels=found.metadata.labels)
-    return Node(metadata=metadata, spec=found.spec)
+    return Node(metadata=metadata, spec=NodeSpec(taints=found.spec.taints))

@@ -19,6 +19,7 @@ from stoker.targets.objects import (
     EndpointSlice,
     N,
     Node,
+    NodeSpec,
     ObjectModel,
     Pod,
     PodSpec,
@@ -121,7 +122,7 @@ def _slice(found: EndpointSlice) -> EndpointSlice:
 
 def _node(node: Node) -> Node:
     # No labels, but they tell which agents are to be there.
-    return Node(metadata=_head(node), spec=node.spec)
+    return Node(metadata=_head(node), spec=NodeSpec(taints=node.spec.taints))
 
 
 _KINDS: Final[dict[type, tuple[str, Any, type]]] = {

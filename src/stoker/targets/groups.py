@@ -1,4 +1,7 @@
-"""The candidates that Prometheus makes of one object: a pod, an Ingress; endpoints lie beside."""
+"""The candidates that Prometheus makes of one object: a pod, a Service, a node, an Ingress.
+
+Endpoints lie beside.
+"""
 
 from collections.abc import Callable, Iterator
 from typing import Any, Final
@@ -7,7 +10,9 @@ from stoker.targets.discovery import (
     ENDPOINT_SLICE,
     ENDPOINTS,
     INGRESS,
+    NODE,
     POD,
+    SERVICE,
     CannotTellError,
     Group,
     KubernetesSd,
@@ -25,9 +30,20 @@ from stoker.targets.metadata import (
     named_labels,
     pod_labels,
     port_labels,
+    told,
     with_values,
 )
-from stoker.targets.objects import ByNamespace, Ingress, IngressRule, Pod, PodStatus, TargetSources
+from stoker.targets.objects import (
+    ByNamespace,
+    Ingress,
+    IngressRule,
+    Node,
+    Pod,
+    PodStatus,
+    Service,
+    ServicePort,
+    TargetSources,
+)
 from stoker.version import Version, parse_version
 
 # From then on a pod whose node is not seen is left out where labels of nodes are attached.
@@ -42,7 +58,9 @@ def groups(world: TargetSources, discovery: KubernetesSd, version: Version) -> I
     if discovery.role not in _ROLES:
         raise CannotTellError(f"role {discovery.role} is not known here")
     objects, group = _ROLES[discovery.role]
-    for sight in sights(world, discovery):
+    # Nodes are in no namespace, whichever are named.
+    everywhere = discovery.role == NODE
+    for sight in [SeenObjects(world, discovery)] if everywhere else sights(world, discovery):
         for each in sight.all(discovery.role, objects(world)):
             yield group(each, sight, version)
 
@@ -76,6 +94,113 @@ def _of_containers(pod: Pod) -> Iterator[Labels]:
         for port in container.ports or ():
             address = host_port(pod.address, port.container_port)
             yield {ADDRESS: address, **own, **port_labels(port)}
+
+
+# --- Nodes ----------------------------------------------------------------------------------------
+
+_PROVIDER_ID: Final = parse_version("2.33.0")
+_CONDITIONS: Final = parse_version("3.12.0")
+# Before it, names of nodes were no addresses but the last.
+_NODE_DNS: Final = parse_version("2.13.0")
+_DNS: Final = frozenset({"InternalDNS", "ExternalDNS"})
+# The first of these that a node has is the one that is scraped.
+_ADDRESSES: Final = (
+    "InternalIP", "InternalDNS", "ExternalIP", "ExternalDNS", "LegacyHostIP", "Hostname",
+)  # fmt: skip
+
+
+def node_group(node: Node, _sight: SeenObjects, version: Version) -> Group:
+    """The kubelet of a node; nothing of a node without an address.
+
+    CannotTellError where the status of the node is not known.
+    """
+    if node.status is None:
+        raise CannotTellError(f"the address of {node.title} is not known")
+    addresses: Labels = {}
+    for each in node.status.addresses or ():
+        addresses.setdefault(each.type, each.address)
+    made = Group(node.title, _of_node(node, version), [])
+    wanted = (kind for kind in _ADDRESSES if version >= _NODE_DNS or kind not in _DNS)
+    address = next((addresses[kind] for kind in wanted if kind in addresses), None)
+    if address is not None:
+        port = node.status.daemon_endpoints.kubelet_endpoint.port
+        own = {ADDRESS: host_port(address, port), "instance": node.name}
+        told(own, "node_address", addresses, None)
+        made.candidates = [with_values(own)]
+    return made
+
+
+def _of_node(node: Node, version: Version) -> Labels:
+    shared = named_labels(node, "node")
+    if version >= _PROVIDER_ID:
+        shared |= with_values({f"{META}node_provider_id": node.spec.provider_id})
+    if version >= _CONDITIONS and node.status:
+        found = {each.type.lower(): each.status.lower() for each in node.status.conditions or ()}
+        told(shared, "node_condition", found, None)
+    return shared
+
+
+# --- Services -------------------------------------------------------------------------------------
+
+_OF_SERVICE: Final = f"{META}service_"
+_PORT_NAME: Final = f"{_OF_SERVICE}port_name"
+_PORT_NUMBER: Final = f"{_OF_SERVICE}port_number"
+_PROTOCOL: Final = f"{_OF_SERVICE}port_protocol"
+_TYPE: Final = f"{_OF_SERVICE}type"
+_EXTERNAL_NAME: Final = f"{_OF_SERVICE}external_name"
+CLUSTER_IP: Final = f"{_OF_SERVICE}cluster_ip"
+LOAD_BALANCER_IP: Final = f"{_OF_SERVICE}loadbalancer_ip"
+_SINCE: Final = {
+    CLUSTER_IP: parse_version("2.7.0"),
+    _EXTERNAL_NAME: parse_version("2.7.0"),
+    _TYPE: parse_version("2.17.0"),
+    _PORT_NUMBER: parse_version("2.38.0"),
+    LOAD_BALANCER_IP: parse_version("2.39.0"),
+}
+# From then on the address that a load balancer has is told, before that the one asked for.
+_ADDRESS_THAT_IS: Final = parse_version("3.15.0")
+
+
+def service_group(service: Service, sight: SeenObjects, version: Version) -> Group:
+    """One candidate for each port of a Service, by its name in the cluster's DNS."""
+    shared = {f"{META}namespace": service.namespace, **named_labels(service, "service")}
+    if space := sight.space(service.namespace):
+        shared |= labels_of(space, "namespace")
+    every = (_of_service(service, each, version) for each in service.ports)
+    return Group(
+        service.title,
+        shared,
+        [
+            {name: v for name, v in each.items() if name not in _SINCE or version >= _SINCE[name]}
+            for each in every
+        ],
+    )
+
+
+def _of_service(service: Service, port: ServicePort, version: Version) -> Labels:
+    spec = service.spec
+    outside = spec.type == "ExternalName"
+    balanced = spec.type == "LoadBalancer"
+    return with_values({
+        ADDRESS: host_port(f"{service.name}.{service.namespace}.svc", port.port),
+        _PORT_NAME: port.name,
+        _PORT_NUMBER: str(port.port),
+        _PROTOCOL: port.protocol,
+        _TYPE: spec.type,
+        _EXTERNAL_NAME: spec.external_name if outside else None,
+        CLUSTER_IP: None if outside else spec.cluster_ip,
+        LOAD_BALANCER_IP: _balancer(service, version) if balanced else None,
+    })  # fmt: skip
+
+
+def _balancer(service: Service, version: Version) -> str | None:
+    status = service.status
+    given = (status and status.load_balancer.ingress) or ()
+    found = [each.ip for each in given if each.ip] if version >= _ADDRESS_THAT_IS else []
+    return ",".join(found) or service.spec.load_balancer_ip
+
+
+# --- Ingresses ------------------------------------------------------------------------------------
 
 
 def ingress_group(ingress: Ingress, sight: SeenObjects, _version: Version) -> Group:
@@ -128,4 +253,6 @@ _ROLES: Final[_Rows] = {
     ENDPOINTS: (lambda world: world.endpoints, endpoints_group),
     ENDPOINT_SLICE: (lambda world: world.slices, slice_group),
     INGRESS: (lambda world: world.ingresses, ingress_group),
+    SERVICE: (lambda world: world.services, service_group),
+    NODE: (lambda world: {"": world.nodes}, node_group),
 }

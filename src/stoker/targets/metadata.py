@@ -30,15 +30,16 @@ def with_values(pairs: Mapping[str, str | None]) -> Labels:
 
 
 def told(
-    labels: Labels, prefix: str, values: Mapping[str, str] | None, present: str = "present"
+    labels: Labels, prefix: str, values: Mapping[str, str] | None, present: str | None = "present"
 ) -> None:
-    """Add a map of an object; `present` is what the names of labels have that say so.
+    """Add a map of an object; `present` is what the names of labels have that say so, if any do.
 
     Where two keys look alike as names of labels, Prometheus takes one of the two at random.
     """
     for key, value in (values or {}).items():
-        name, there = _meta_name(prefix, present, key)
-        labels[there] = _PRESENT
+        name, there = _meta_name(prefix, present or "", key)
+        if present is not None:
+            labels[there] = _PRESENT
         if value:
             labels[name] = value
         else:

@@ -70,20 +70,42 @@ class ServicePort(Model):
         return self.target_port or self.port
 
 
-class ServiceSpec(Model):
-    """Which pods a Service leads to, and by which ports."""
+class ServiceSpec(Model, rename=names(cluster_ip="clusterIP", load_balancer_ip="loadBalancerIP")):
+    """Which pods a Service leads to, by which ports, and how it is reached."""
 
     type: str | None = None
+    cluster_ip: str | None = None
+    external_name: str | None = None
+    load_balancer_ip: str | None = None
     ports: tuple[ServicePort, ...] | None = None
     selector: dict[str, str] | None = None
     ip_family_policy: str | None = None
     ip_families: tuple[str, ...] | None = None
 
 
+class LoadBalancerIngress(Model):
+    """An address by which a load balancer is reached."""
+
+    ip: str | None = None
+
+
+class LoadBalancerStatus(Model):
+    """How a load balancer is reached."""
+
+    ingress: tuple[LoadBalancerIngress, ...] | None = None
+
+
+class ServiceStatus(Model):
+    """What became of a Service."""
+
+    load_balancer: LoadBalancerStatus = LoadBalancerStatus()
+
+
 class Service(ObjectModel):
     """A Service."""
 
     spec: ServiceSpec = ServiceSpec()
+    status: ServiceStatus | None = None
 
     @property
     def ports(self) -> tuple[ServicePort, ...]:
@@ -169,16 +191,52 @@ class Endpoints(ObjectModel):
 # --- Nodes ----------------------------------------------------------------------------------------
 
 
-class NodeSpec(Model):
-    """What keeps pods away from a node."""
+class NodeSpec(Model, rename=names(provider_id="providerID")):
+    """What keeps pods away from a node, and what its cloud calls it."""
 
     taints: tuple[Taint, ...] | None = None
+    provider_id: str | None = None
+
+
+class NodeAddress(Model):
+    """An address of a node."""
+
+    type: str = ""
+    address: str = ""
+
+
+class NodeCondition(Model):
+    """Something that holds of a node, or does not."""
+
+    type: str = ""
+    status: str = ""
+
+
+class KubeletEndpoint(Model, rename=names(port="Port")):
+    """Where a kubelet listens."""
+
+    port: int = 0
+
+
+class DaemonEndpoints(Model):
+    """Where what runs on a node by itself listens."""
+
+    kubelet_endpoint: KubeletEndpoint = KubeletEndpoint()
+
+
+class NodeStatus(Model):
+    """How a node is reached, and how it is."""
+
+    addresses: tuple[NodeAddress, ...] | None = None
+    conditions: tuple[NodeCondition, ...] | None = None
+    daemon_endpoints: DaemonEndpoints = DaemonEndpoints()
 
 
 class Node(ObjectModel):
-    """A node; what it reports every few seconds is not kept."""
+    """A node; `status` is None where nobody has reported it, as in a manifest."""
 
     spec: NodeSpec = NodeSpec()
+    status: NodeStatus | None = None
 
     @property
     def title(self) -> str:

@@ -85,7 +85,14 @@ class Surroundings(Protocol):
         ...
 
     def nodes(self) -> Listing[Node]:
-        """Nodes, the same value as long as nothing else is known of them."""
+        """Nodes, the same value as long as nothing else is known of them.
+
+        Their names, labels and taints: what tells who may be there.
+        """
+        ...
+
+    def whole_nodes(self) -> Listing[Node]:
+        """Nodes with all that becomes a label of a target."""
         ...
 
     def allowed(self, need: Need) -> bool | None:

@@ -39,6 +39,10 @@ class Sorted:
         """Nodes."""
         return self._given.nodes()
 
+    def whole_nodes(self) -> Listing[Node]:
+        """Nodes with all that becomes a label of a target."""
+        return self._given.whole_nodes()
+
     def allowed(self, need: Need) -> bool | None:
         """Whether a service account has a permission; None where that is not known."""
         return self._given.allowed(need)
