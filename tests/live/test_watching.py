@@ -25,9 +25,11 @@ from urllib.request import Request, urlopen
 
 import pytest
 import yaml
+from aiohttp import web
 
-from tests.builders import prometheus, service_monitor
-from tests.live.faults import Gateway, Wire, failing
+from tests.builders import prometheus, resource, service_monitor
+from tests.live import listening
+from tests.live.faults import Fault, Gateway, Wire, failing, status
 from tests.live.operating import PROGRAM, Running, World
 from tests.unit.test_webhook import RULES, admission
 from tests.unit.test_webhook import rule as alerting_rule
@@ -42,6 +44,7 @@ SPEC = yaml.safe_load((ROOT / "deploy/base/prometheusrule.yaml").read_text())["s
 ALERTS = {rule["alert"] for group in SPEC["groups"] for rule in group["rules"] if "alert" in rule}
 
 JSON = "application/json"
+MERGED = "application/merge-patch+json"
 ALONE = "--leader-election=false"
 P = "prometheus_operator_"
 POD = 'namespace="stoker", job="stoker-operator", pod="a", instance="a"'
@@ -82,11 +85,10 @@ def waiting(slow: float) -> dict[str, str]:
     }
 
 
-def held_back(seconds: float) -> dict[str, str]:
-    """Requests that wait for their turn on average."""
-    name = f"{P}kubernetes_client_rate_limiter_duration_seconds"
-    labels = f'{{{POD}, endpoint="x"}}'
-    return rising(f"{name}_sum{labels}", 60 * seconds) | rising(f"{name}_count{labels}", 60)
+def held_back(waiting: float) -> dict[str, str]:
+    """So many requests at a time wait for their turn."""
+    name = f"{P}kubernetes_client_rate_limiter_duration_seconds_sum"
+    return rising(f'{name}{{{POD}, endpoint="x"}}', 60 * waiting)
 
 
 def memory(later: float, entries: float) -> dict[str, str]:
@@ -329,10 +331,24 @@ class Watcher:
         self._process.wait(DEADLINE)
 
 
+# Spans of time in the installed rules, and what stands for them here.
+QUICKER = {
+    "allocated_blocks[1h]": "allocated_blocks[5s]",
+    "offset 1d": "offset 20s",
+    "[1h]": "[5m]",
+    "processor_seconds) > 300": "processor_seconds) > 5",
+    'consolidation\\"} > 30': 'consolidation\\"} > 0.5',
+}
+
+
 def quickened(rules: str) -> str:
     """Rules that look at seconds instead of minutes, and wait for nothing."""
     rules = re.sub(r'"for": "\w+"', '"for": "0s"', rules)
-    return re.sub(r"\[(\d+)m\]", r"[\1s]", rules).replace("[1h]", "[5m]")
+    rules = re.sub(r"\[(\d+)m\]", r"[\1s]", rules)
+    for installed, here in QUICKER.items():
+        assert installed in rules, installed
+        rules = rules.replace(installed, here)
+    return rules
 
 
 def _at_least(counted: Callable[[], float], number: int) -> bool:
@@ -385,6 +401,23 @@ def test_trouble_with_resources_and_workloads_is_told(world: World, tmp_path: Pa
             world.patch("prometheus", "main", {"spec": {"podManagementPolicy": policy}})
             until(f"{count} replacements", partial(_at_least, replaced, count))
         watcher.until_firing("StokerSetsReplaced")
+        world.put(*(rules(name, 2) for name in LARGE))
+        until("the rules", lambda: operator.metric(KNOWN, cache=RULES_KIND) == len(LARGE))
+        watcher.until_quiet("StokerMemoryGrowth")
+        # As many as before, but of another size: too large to be used, and kept all the same.
+        world.put(*(rules(name, 30_000) for name in LARGE))
+        watcher.until_firing("StokerMemoryGrowth")
+
+
+RULES_KIND = "prometheusrules.monitoring.coreos.com"
+KNOWN = "prometheus_operator_cache_entries"
+LARGE = ("first", "second", "third")
+
+
+def rules(name: str, count: int) -> Object:
+    """A PrometheusRule with so many rules."""
+    every = [{"record": f"r{number}", "expr": f"{number}"} for number in range(count)]
+    return resource("PrometheusRule", name, {"groups": [{"name": "g", "rules": every}]})
 
 
 def test_trouble_with_replicas_is_told(world: World, tmp_path: Path) -> None:
@@ -421,10 +454,13 @@ def test_missing_rights_are_told(world: World, tmp_path: Path, verbs: tuple[str,
 
 
 def test_missing_rights_to_write_are_told(world: World, tmp_path: Path) -> None:
-    """Who may see everything and write nothing reconciles nothing, and reports nothing."""
+    """Who may see everything and write nothing reconciles nothing, and reports nothing.
+
+    The certificate for agents on nodes cannot be kept either: that is a task beside the queues.
+    """
     world.put(prometheus("main"), service_monitor("cart"))
     config = limited(world, "get", "list", "watch")
-    flags = (f"--namespaces={world.namespace}", ALONE)
+    flags = (f"--namespaces={world.namespace}", ALONE, *listening.FLAGS)
     with (
         Watcher(tmp_path) as watcher,
         Running.start(world.cluster, *flags, kubeconfig=config, ready=False) as operator,
@@ -432,12 +468,40 @@ def test_missing_rights_to_write_are_told(world: World, tmp_path: Path) -> None:
         watcher.scrape(a=operator)
         watcher.until_firing("PrometheusOperatorReconcileErrors", "PrometheusOperatorSyncFailed")
         watcher.until_firing("PrometheusOperatorStatusUpdateErrors")
+        watcher.until_firing("StokerTaskFaults")
+
+
+def test_nodes_without_an_address_are_told(world: World, tmp_path: Path) -> None:
+    """As with a cloud whose controller has not looked at them yet."""
+    node = f"{world.namespace}-lost"
+    world.cluster.add_node(node, {"lost": world.namespace})
+    flags = (
+        f"--kubelet-service={world.namespace}/kubelet",
+        f"--kubelet-selector=lost={world.namespace}",
+        "--kubelet-sync-period=1s",
+    )
+    own = (f"--namespaces={world.namespace}", ALONE)
+    try:
+        with Watcher(tmp_path) as watcher, Running.start(world.cluster, *own, *flags) as operator:
+            watcher.scrape(a=operator)
+            world.until("the kubelets", lambda: world.get("endpoints", "kubelet"))
+            watcher.until_scraped("a")
+            watcher.until_quiet(*ALERTS)
+            reported = {"status": {"addresses": None}}
+            path = f"/api/v1/nodes/{node}/status"
+            world.cluster.api.request("PATCH", path, reported, content_type=MERGED)
+            watcher.until_firing("PrometheusOperatorNodeLookupErrors")
+    finally:
+        world.cluster.remove_node(node)
 
 
 def test_trouble_with_the_api_server_is_told(world: World, tmp_path: Path) -> None:
-    """Requests that it fails, watches among them; and a watch that says nothing."""
+    """Requests that it fails, watches among them; a watch that says nothing; slow and vain writes.
+
+    One worker has all workloads, so that the others wait for one that is slow.
+    """
     world.put(prometheus("main"), service_monitor("cart"))
-    flags = (f"--namespaces={world.namespace}", ALONE)
+    flags = (f"--namespaces={world.namespace}", ALONE, "--workers=1")
     with (
         Watcher(tmp_path) as watcher,
         Gateway(world.cluster) as gateway,
@@ -457,6 +521,35 @@ def test_trouble_with_the_api_server_is_told(world: World, tmp_path: Path) -> No
         watcher.until_firing("StokerBlind")
         gateway.held = frozenset()
         watcher.until_quiet("StokerBlind")
+        gateway.fault = slow_to_take("secrets", seconds=7.0)
+        world.put(prometheus("second"), prometheus("third"))
+        watcher.until_firing("StokerQueueStuck")
+        watcher.until_firing("StokerQueueSlow")
+        gateway.fault = changed_since("servicemonitors")
+        world.put(*(service_monitor(f"cart-{number}") for number in range(100)))
+        watcher.until_quiet("StokerQueueStuck", "StokerQueueSlow")
+        watcher.until_firing("StokerHeldBack")
+        gateway.fault = lambda _request: None
+        watcher.until_quiet("StokerHeldBack")
+
+
+def slow_to_take(plural: str, seconds: float) -> Fault:
+    """Hold writes of this kind back for so long."""
+
+    def fault(request: web.Request) -> float | None:
+        return seconds if request.method != "GET" and f"/{plural}" in request.path else None
+
+    return fault
+
+
+def changed_since(plural: str) -> Fault:
+    """Refuse each status of this kind, as where somebody else changes it all the time."""
+
+    def fault(request: web.Request) -> web.Response | None:
+        ours = request.method == "PATCH" and f"/{plural}/" in request.path
+        return status(409, "Conflict") if ours and request.path.endswith("/status") else None
+
+    return fault
 
 
 def test_changes_without_end_are_told(world: World, tmp_path: Path) -> None:
