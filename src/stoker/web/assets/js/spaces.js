@@ -46,7 +46,10 @@ function told({ resources, workloads, troubled, unusable }) {
     if (member !== "used" && resources[member]) parts.push(`${count(resources[member])} ${NUMBERED[word] ?? word}`);
   }
   if (workloads) parts.push(`${counted(workloads, "workload")}${troubled ? `, ${troubled} to look at` : ""}`);
-  return parts.join(" · ");
+  // Lines end between them: a number stays with its word.
+  return parts.flatMap((part, index) => [
+    h("span", { class: "tile-part" }, index < parts.length - 1 ? `${part} ·` : part), " ",
+  ]);
 }
 
 // A bar with the states in their order; the words beside it say the same.
