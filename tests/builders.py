@@ -1,5 +1,6 @@
 """Objects for tests: of our kinds and of Kubernetes' own, as manifests or with their types."""
 
+from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -56,7 +57,7 @@ def thing(
 def resource(
     kind: str, name: str, spec: Mapping[str, Any], *, version: str = "", **metadata: Any
 ) -> Object:
-    """An object of our group, in no namespace unless its metadata say so."""
+    """An object with a specification, in no namespace unless its metadata say so."""
     known = f"{GROUP}/{version}" if version else api_version(kind)
     named = {"name": name, **metadata}
     return {"apiVersion": known, "kind": kind, "metadata": named, "spec": dict(spec)}
@@ -68,6 +69,14 @@ def secret(name: str, values: Mapping[str, str], **metadata: Any) -> Object:
     return {"apiVersion": "v1", "kind": "Secret", "metadata": named, "stringData": dict(values)}
 
 
+def stored_secret(name: str, values: Mapping[str, str | bytes], **metadata: Any) -> Object:
+    """A Secret as an API server keeps it: with its values in base64."""
+    raw = {key: each.encode() if isinstance(each, str) else each for key, each in values.items()}
+    data = {key: b64encode(each).decode() for key, each in raw.items()}
+    named = {"name": name, **metadata}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": named, "data": data}
+
+
 def config_map(name: str, values: Mapping[str, str], **metadata: Any) -> Object:
     """A ConfigMap."""
     named = {"name": name, **metadata}
@@ -77,6 +86,27 @@ def config_map(name: str, values: Mapping[str, str], **metadata: Any) -> Object:
 def node(name: str, *taints: Object, **labels: str) -> Object:
     """A node."""
     return thing("Node", name, labels=labels, spec={"taints": list(taints)})
+
+
+def pod(
+    name: str, labels: Mapping[str, str], ports: Mapping[str, int], node: str = "", **spec: Any
+) -> Object:
+    """A pod of one container with these ports; on that node, whatever a scheduler thinks."""
+    named = [{"name": port, "containerPort": number} for port, number in ports.items()]
+    containers = [{"name": "main", "image": "none", "ports": named}]
+    where = {"nodeName": node} if node else {}
+    return resource("Pod", name, where | {"containers": containers} | spec, labels=dict(labels))
+
+
+def pod_of(
+    kind: str, owner: str, name: str, *, uid: str = "1", ready: bool = True, **members: Any
+) -> Object:
+    """A pod as a cluster has it, of a StatefulSet or DaemonSet; `status` adds to what it says."""
+    reference = {"apiVersion": "apps/v1", "kind": kind, "name": owner, "uid": uid}
+    said: Object = {"phase": "Running", "conditions": [{"type": "Ready", "status": str(ready)}]}
+    members["status"] = said | members.get("status", {})
+    owners = [reference | {"controller": True}]
+    return thing("Pod", name, ownerReferences=owners, **({"spec": {}} | members))
 
 
 def service_monitor(name: str, port: str = "web", **endpoint: Any) -> Object:

@@ -9,9 +9,10 @@ from functools import cache
 from random import Random
 from typing import Any, Final
 
-from stoker.api.crd import GROUP, KindVersion
+from stoker.api.crd import KindVersion
 from stoker.api.kinds import kind_called
 from stoker.api.schema import Schema
+from tests.builders import resource
 from tests.conformance.generated import Generator, leaves, prepare, schema_of_version
 from tests.fuzz.examples import Spec
 from tests.fuzz.material import parts, specs
@@ -169,9 +170,4 @@ def vault(certificate: str, key: str) -> dict[str, str]:
 def manifest(kind: str, spec: Spec, namespace: str, name: str) -> dict[str, Any]:
     """A whole object."""
     version = version_called(kind)
-    return {
-        "apiVersion": f"{GROUP}/{version.name}",
-        "kind": kind,
-        "metadata": {"namespace": namespace, "name": name},
-        "spec": spec,
-    }
+    return resource(kind, name, spec, version=version.name, namespace=namespace)

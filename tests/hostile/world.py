@@ -14,8 +14,8 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from stoker.api.crd import GROUP
 from stoker.ref import Ref
+from tests.builders import resource
 from tests.hostile.payload import ATTACKER, VAULT, Json
 from tests.hostile.payload import VERSIONS as _VERSIONS
 
@@ -91,12 +91,7 @@ NEIGHBOURS: Final[Mapping[str, Json]] = {
 def manifest(kind: str, namespace: str, name: str, spec: Json, version: str = "") -> Json:
     """An object of ours."""
     version = version or _VERSIONS.get(kind, "v1")
-    return {
-        "apiVersion": f"{GROUP}/{version}",
-        "kind": kind,
-        "metadata": {"namespace": namespace, "name": name},
-        "spec": spec,
-    }
+    return resource(kind, name, spec, version=version, namespace=namespace)
 
 
 def workload(kind: str, name: str) -> Json:

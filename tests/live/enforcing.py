@@ -23,6 +23,7 @@ from stoker.offline.manifests import read
 from stoker.offline.world import world_of
 from stoker.settings import Capabilities
 from stoker.yamltree import parse
+from tests.builders import resource
 from tests.live.tricks import CLASSES, LABEL, TENANT, VICTIM, Trick
 from tests.planning import decide
 from tests.promtool import expanded
@@ -158,24 +159,17 @@ class Laid(Struct, frozen=True):
         """The monitor."""
         text = json.dumps(self.trick.spec).replace("FOLDER", str(folder))
         version = "v1alpha1" if self.trick.kind == "ScrapeConfig" else "v1"
-        return {
-            "apiVersion": f"{_GROUP}/{version}",
-            "kind": self.trick.kind,
-            "metadata": {"name": f"trick-{self.number}", "namespace": self.tenant},
-            "spec": json.loads(text.replace("HERE", self.address)),
-        }
+        spec = json.loads(text.replace("HERE", self.address))
+        name = f"trick-{self.number}"
+        return resource(self.trick.kind, name, spec, version=version, namespace=self.tenant)
 
 
 def prometheus(**spec: Any) -> Json:
     """A Prometheus that selects everything of everybody."""
     kinds = ("serviceMonitor", "podMonitor", "probe", "scrapeConfig")
     every: Json = {f"{kind}{what}": {} for kind in kinds for what in ("Selector", _NAMESPACES)}
-    return {
-        "apiVersion": f"{_GROUP}/v1",
-        "kind": "Prometheus",
-        "metadata": {"name": "main", "namespace": "monitoring"},
-        "spec": {"version": "v3.15.0", "scrapeClasses": CLASSES, **every, **spec},
-    }
+    spec = {"version": "v3.15.0", "scrapeClasses": CLASSES, **every, **spec}
+    return resource("Prometheus", "main", spec, namespace="monitoring")
 
 
 _NAMESPACES: Final = "NamespaceSelector"

@@ -22,7 +22,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.builders import alertmanager, prometheus, resource
+from tests.builders import alertmanager, pod, prometheus, resource, secret
 from tests.live import guarded
 from tests.live.operating import Running, World
 from tests.live.scraping import NOBODY, allow_discovery
@@ -273,42 +273,26 @@ def _more_alertmanagers() -> Object:
         "action": "keep",
     }
     text = json.dumps([{"kubernetes_sd_configs": [found], "relabel_configs": [web]}])
-    metadata = {"name": "more-alertmanagers"}
-    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata}
-    return secret | {"stringData": {"more.yaml": text}}
+    return secret("more-alertmanagers", {"more.yaml": text})
 
 
 def _user_service() -> Object:
     """A Service by which a user exposes the Prometheus."""
     spec = {"selector": {"prometheus": "main"}, "ports": [{"name": "web", "port": 9090}]}
-    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "exposed"}, "spec": spec}
+    return resource("Service", "exposed", spec)
 
 
 def _app(name: str, node: str, app: str = "app") -> Object:
     """A pod for which the exporter answers."""
-    ports = [
-        {"name": port, "containerPort": number}
-        for port, number in (guarded.OPEN | guarded.MUTUAL).items()
-    ]
-    containers = [{"name": "main", "image": "none", "ports": ports}]
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "labels": {"app": app}},
-        "spec": {"nodeName": node, "containers": containers},
-    }
+    return pod(name, {"app": app}, guarded.OPEN | guarded.MUTUAL, node)
 
 
 def _service() -> Object:
     """The Service of a team; that its pods have a port `admin`, it does not say."""
     ports = [{"name": "web", "port": 80, "targetPort": "web"}]
     ports.append({"name": "secure", "port": 443, "targetPort": "tls"})
-    return {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": {"name": "app", "labels": {"app": "app"}},
-        "spec": {"selector": {"app": "app"}, "ports": ports},
-    }
+    labels = {"app": "app"}
+    return resource("Service", "app", {"selector": labels, "ports": ports}, labels=labels)
 
 
 def monitor(

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import quote
 
-from tests.builders import resource
+from tests.builders import pod, resource
 from tools.cluster import Cluster
 from tools.components import SERVER_ADDRESS
 from tools.host import ROOT
@@ -46,16 +46,7 @@ def exporter(cluster: Cluster) -> Iterator[None]:
 
 def target(name: str, node: str, labels: Mapping[str, str], *ports: str) -> Object:
     """A pod on a node, with these ports of the exporter."""
-    listed = [{"name": each, "containerPort": PORTS[each]} for each in ports or ("web",)]
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "labels": dict(labels)},
-        "spec": {
-            "nodeName": node,
-            "containers": [{"name": "main", "image": "none", "ports": listed}],
-        },
-    }
+    return pod(name, labels, {each: PORTS[each] for each in ports or ("web",)}, node)
 
 
 def our_reloader() -> Object:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stoker.__main__ import main
-from tests.builders import prometheus, resource, service_monitor
+from tests.builders import pod, prometheus, resource, service_monitor
 from tests.live.operating import Object, World
 from tools.api import kubeconfig
 from tools.cluster import Cluster
@@ -20,13 +20,7 @@ READ = ["get", "list", "watch"]
 
 def cart(name: str) -> Object:
     """A pod of the application, with a port."""
-    ports = [{"name": "http", "containerPort": 8080}]
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "labels": {"app": "cart"}},
-        "spec": {"containers": [{"name": "app", "image": "cart", "ports": ports}]},
-    }
+    return pod(name, {"app": "cart"}, {"http": 8080})
 
 
 def cart_service() -> Object:
@@ -35,12 +29,8 @@ def cart_service() -> Object:
         {"name": "metrics", "port": 80, "targetPort": "http"},
         {"name": "admin", "port": 81, "targetPort": 8081},
     ]
-    return {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": {"name": "cart", "labels": {"app": "cart"}},
-        "spec": {"selector": {"app": "cart"}, "ports": ports},
-    }
+    labels = {"app": "cart"}
+    return resource("Service", "cart", {"selector": labels, "ports": ports}, labels=labels)
 
 
 def allow(world: World, account: str, *rules: Object) -> None:

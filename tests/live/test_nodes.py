@@ -26,7 +26,7 @@ from stoker.select.nodes import absence
 from stoker.select.workload import scraper_of
 from stoker.settings import Capabilities, ObjectSettings
 from stoker.targets.objects import Node
-from tests.builders import resource
+from tests.builders import pod, resource
 from tests.live.operating import Running, World
 from tests.live.test_explain import allow, rule
 from tests.live.test_status_page import Page
@@ -271,17 +271,8 @@ def on_nodes(**spec: Any) -> Object:
 
 def shop(name: str, node: str) -> Object:
     """A pod of the shop on a node, whatever its taints."""
-    ports = [{"name": "web", "containerPort": 80}]
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "labels": {"app": "shop"}},
-        "spec": {
-            "nodeName": node,
-            "tolerations": [{"operator": "Exists"}],
-            "containers": [{"name": "app", "image": "shop", "ports": ports}],
-        },
-    }
+    everything = [{"operator": "Exists"}]
+    return pod(name, {"app": "shop"}, {"web": 80}, node, tolerations=everything)
 
 
 def remarked(world: World) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders import agent, prometheus, resource, service_monitor
+from tests.builders import agent, prometheus, resource, service_monitor, stored_secret
 from tests.live.operating import Object, Running, World
 from tests.live.test_objects import JUDGED_SINCE
 
@@ -56,18 +56,13 @@ def found(world: World, kind: str, name: str) -> Object:
 
 def secret(name: str, **data: str) -> Object:
     """A Secret of a user."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": {"name": name},
-        "data": {key: b64encode(value.encode()).decode() for key, value in data.items()},
-    }
+    return stored_secret(name, data)
 
 
 def service(name: str, **selector: str) -> Object:
     """A Service of a user."""
     spec = {"clusterIP": "None", "ports": [{"port": 9090}], "selector": selector}
-    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": spec}
+    return resource("Service", name, spec)
 
 
 def rule(name: str, text: str = "up == 0", count: int = 1) -> Object:

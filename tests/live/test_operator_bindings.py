@@ -13,7 +13,7 @@ from aiohttp import web
 from stoker.operator.rejections import REJECTED as REJECTED_LINE
 from stoker.operator.rejections import USED_AGAIN
 from stoker.settings import NamespaceSettings, OperatorSettings, lease_name
-from tests.builders import agent, prometheus, resource, service_monitor
+from tests.builders import agent, prometheus, resource, secret, service_monitor
 from tests.live.faults import Gateway
 from tests.live.operating import Object, Running, World
 from tests.live.test_operator import configuration
@@ -264,11 +264,10 @@ def test_each_cause_of_a_rejection_is_named_once_and_goes_when_it_is_put_right(
 
     (peer scenarios: Prom Reconcile Status When Invalid Rule Created, Prom Arbitrary FS Acc)
     """
-    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "present"}}
     deny = {"version": "v2.35.0", "arbitraryFSAccessThroughSMs": {"deny": True}}
     ignored = service_monitor("ignored", trackTimestampsStaleness=True)
     with Running.start(world.cluster, f"--namespaces={world.namespace}") as first:
-        world.put(secret | {"stringData": {"user": WORD}}, prometheus("main", **deny), ignored)
+        world.put(secret("present", {"user": WORD}), prometheus("main", **deny), ignored)
         world.put(*(each for each, _ in REJECTED.values()))
         for name, (each, words) in REJECTED.items():
             condition = verdict(world, f"{each['kind'].lower()}s", name)
@@ -305,7 +304,7 @@ def test_each_cause_of_a_rejection_is_named_once_and_goes_when_it_is_put_right(
         world.until_still()
         assert writes(world, mark) == []
 
-        world.put({**secret, "metadata": {"name": "late"}, "stringData": {"user": WORD}})
+        world.put(secret("late", {"user": WORD}))
         world.until(
             "the late Secret to be seen",
             lambda: world.bindings("servicemonitors", "no-secret")[MAIN]["status"] == "True",

@@ -17,7 +17,7 @@ import pytest
 from aiohttp import web
 
 from stoker.kube.report import BLIND_SECONDS
-from tests.builders import agent, prometheus, service_monitor
+from tests.builders import agent, prometheus, service_monitor, stored_secret
 from tests.live.faults import (
     Fault,
     Gateway,
@@ -180,7 +180,7 @@ def test_what_comes_late_is_noticed(
             "a rejection",
             lambda: rejected(world, "private")["message"].endswith(f"{world.namespace}/token"),
         )
-        world.put(secret("token", {"token": "bXkgdG9rZW4="}))
+        world.put(stored_secret("token", {"token": "my token"}))
         converged(
             world, "a late Secret", lambda: "private" in configuration(world, "prometheus-own")
         )
@@ -216,11 +216,6 @@ def rejected(world: World, monitor: str) -> Object:
     found = world.bindings("servicemonitor", monitor)["prometheuses/own"]
     assert found["status"] == "False"
     return found
-
-
-def secret(name: str, data: dict[str, str]) -> Object:
-    """A Secret; the values are in base64."""
-    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "data": data}
 
 
 def test_a_server_that_restarts_and_definitions_that_come_late(open_cluster: Cluster) -> None:

@@ -16,10 +16,10 @@ from http import HTTPStatus
 import pytest
 from aiohttp import web
 
-from tests.builders import prometheus, service_monitor
+from tests.builders import prometheus, service_monitor, stored_secret
 from tests.live.faults import Gateway, Wire, status
 from tests.live.operating import Object, Running, World
-from tests.live.test_operator_faults import configuration, put_scrape_config, scraped, secret
+from tests.live.test_operator_faults import configuration, put_scrape_config, scraped
 from tools.audit import Write
 from tools.cluster import Cluster
 
@@ -238,7 +238,7 @@ def test_a_secret_in_motion_delays_itself_alone(
     gateway.fault = slow
     credentials = {"credentials": {"name": "hot", "key": "token"}}
     world.put(
-        secret("hot", {"token": "MA=="}),
+        stored_secret("hot", {"token": "0"}),
         prometheus("main", replicas=0),
         service_monitor("a", authorization=credentials),
     )

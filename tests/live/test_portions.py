@@ -17,7 +17,7 @@ from stoker.handout.request import MOST_BODY, MOST_HEAD, RefusedError
 from stoker.handout.tokens import Tokens
 from stoker.kube.access import kubeconfig
 from stoker.kube.client import Client
-from tests.builders import resource
+from tests.builders import pod, resource
 from tests.live.listening import (
     ACCOUNT,
     FLAGS,
@@ -58,14 +58,7 @@ def pod_monitor(name: str = "shop", app: str = "shop", **endpoint: Any) -> Objec
 
 def shop(name: str, node: str, app: str = "shop") -> Object:
     """A pod of an application on a node."""
-    ports = [{"name": "web", "containerPort": 80}]
-    containers = [{"name": "a", "image": "a", "ports": ports}]
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "labels": {"app": app}},
-        "spec": {"nodeName": node, "serviceAccountName": ACCOUNT, "containers": containers},
-    }
+    return pod(name, {"app": app}, {"web": 80}, node, serviceAccountName=ACCOUNT)
 
 
 def names(files: dict[str, bytes]) -> set[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from base64 import b64decode, b64encode
+from base64 import b64decode
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import yaml
 
 from stoker.__main__ import main
 from stoker.api.crd import GROUP
-from tests.builders import prometheus, resource
+from tests.builders import prometheus, resource, stored_secret
 from tests.live.naming import RESOLVER, RESOLVING, Records, name_server, write
 from tests.live.operating import Object, Running, World
 from tests.live.scraping import PORTS, active_targets, allow_discovery, exporter, our_reloader
@@ -48,8 +48,7 @@ def static(name: str, *hosts: str) -> Object:
 def additional(host: str) -> Object:
     """The Secret with a job in the words of Prometheus."""
     jobs = [{"job_name": "by-hand", "static_configs": [{"targets": [f"{host}:{PORT}"]}]}]
-    data = {"jobs.yaml": b64encode(json.dumps(jobs).encode()).decode()}
-    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "jobs"}, "data": data}
+    return stored_secret("jobs", {"jobs.yaml": json.dumps(jobs)})
 
 
 def scraper(*namespaces: str) -> Object:

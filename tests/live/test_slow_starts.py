@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from aiohttp import web
 
-from tests.builders import prometheus, service_monitor
+from tests.builders import prometheus, service_monitor, stored_secret
 from tests.live.faults import Fault, Gateway
 from tests.live.operating import Object, Running, World
 from tests.live.test_operator_faults import configuration
@@ -34,8 +34,7 @@ def furnish(world: World) -> set[str]:
     """Monitors that each need a Secret of its own; the names of their jobs."""
     names = [f"app-{number}" for number in range(TOKENS)]
     for name in names:
-        metadata = {"name": name}
-        world.put({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": TOKEN})
+        world.put(stored_secret(name, {"token": "token"}))
         token = {"name": name, "key": "token"}
         world.put(service_monitor(name, bearerTokenSecret=token))
     return {f"serviceMonitor/{world.namespace}/{name}/0" for name in names}

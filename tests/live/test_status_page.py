@@ -10,18 +10,14 @@ from typing import Any
 
 import pytest
 
-from tests.builders import prometheus, resource, service_monitor, thanos_ruler
+from tests.builders import prometheus, resource, secret, service_monitor, thanos_ruler
 from tests.live.operating import Object, Running, World
 from tools.waiting import until
 
 WORD = "canary-7f3a"
 _URL = re.compile(r"the status page is ready.* url=(\S+)/")
-_SECRET: Object = {
-    "apiVersion": "v1",
-    "kind": "Secret",
-    "metadata": {"name": "login"},
-    "stringData": {"user": WORD, "password": WORD, "jobs": f"- job_name: {WORD}\n"},
-}
+_VALUES = {"user": WORD, "password": WORD, "jobs": f"- job_name: {WORD}\n"}
+_SECRET: Object = secret("login", _VALUES)
 
 
 class Page:

@@ -21,7 +21,7 @@ import pytest
 import yaml
 
 from stoker.__main__ import main
-from tests.builders import prometheus, resource, service_monitor
+from tests.builders import prometheus, resource, secret, service_monitor
 from tests.live.operating import Object, World
 from tests.live.scraping import target
 from tests.promtool import expanded
@@ -104,13 +104,12 @@ def owned(tenant: str) -> list[Object]:
         scrapeClasses=[{"name": "usual", "default": True} | usual, {"name": "special"} | special],
         **everywhere,
     )
-    token = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "owner"}}
     namespaces = (
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": each}}
         for each in (OWNER, tenant)
     )
     return [
-        *_in(OWNER, made, token | {"stringData": {"token": TOKEN, "special": SPECIAL}}),
+        *_in(OWNER, made, secret("owner", {"token": TOKEN, "special": SPECIAL})),
         *namespaces,
     ]
 
@@ -136,7 +135,6 @@ def tenants(here: str) -> list[Object]:
         "tokenUrl": f"http://{here}/token",
     }
     oauth = client | {"clientSecret": {"name": "own", "key": "id"}}
-    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "own"}}
     listed = [{"targets": [here]}]
     labels = {"targetLabel": "job", "replacement": "apiserver"}
     special = app(service_monitor("class", **to(here, "/with-a-class")))
@@ -144,7 +142,7 @@ def tenants(here: str) -> list[Object]:
     named = to(here, "/another-name")
     steps: list[Object] = [*named["relabelings"], labels]
     return [
-        secret | {"stringData": {"id": "id"}},
+        secret("own", {"id": "id"}),
         app(service_monitor("address", **to(here, "/by-a-servicemonitor"))),
         app(service_monitor("proxy", path="/by-a-proxy", proxyUrl=f"http://{here}")),
         app(service_monitor("oauth", oauth2=oauth)),

@@ -19,6 +19,7 @@ from stoker.api.convert.amconfig import RENAMED, Difference, differences
 from stoker.api.crd import GROUP
 from stoker.api.decode import convert
 from stoker.errors import FieldError
+from tests import builders
 from tests.conformance.generated import leaves, prepare, resource, schema_of_version
 
 ALPHA, BETA = f"{GROUP}/v1alpha1", f"{GROUP}/v1beta1"
@@ -35,8 +36,9 @@ MATCHERS: list[dict[str, Any]] = [
 
 def alpha(**spec: Any) -> dict[str, Any]:
     """A v1alpha1 object."""
-    metadata = {"name": "shop", "annotations": {"mine": "stays"}}
-    return {"apiVersion": ALPHA, "kind": "AlertmanagerConfig", "metadata": metadata, "spec": spec}
+    mine = {"mine": "stays"}
+    kind = "AlertmanagerConfig"
+    return builders.resource(kind, "shop", spec, version="v1alpha1", annotations=mine)
 
 
 def beta_of(given: dict[str, Any]) -> dict[str, Any]:

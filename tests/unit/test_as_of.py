@@ -33,6 +33,7 @@ from stoker.kube.watch import SET_BACK_SECONDS, WatchScope, _Watch
 from stoker.operator.caches import OWNER, owners
 from stoker.operator.writer import Writer
 from stoker.ref import Ref
+from tests.builders import thing
 from tests.unit import virtual_time
 
 NAMES = ("a", "b")
@@ -307,8 +308,7 @@ def secret(name: str, number: int, uid: str) -> Object:
         "uid": uid,
         "controller": True,
     }
-    metadata = {"namespace": "shop", "name": name, "ownerReferences": [owner]}
-    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": {"n": str(number)}}
+    return thing("Secret", name, ownerReferences=[owner], data={"n": str(number)})
 
 
 async def lived(steps: Iterable[Step]) -> World:

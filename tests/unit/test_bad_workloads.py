@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from stoker.api.core import Object
-from stoker.api.decode import convert
 from stoker.api.prometheus import Prometheus, PrometheusAgent
 from stoker.api.rules import PrometheusRule
 from stoker.build.objects import MOST_SHARDS, objects_of
@@ -27,8 +26,7 @@ INTERVALS = {"scrapeInterval": "30s", "evaluationInterval": "30s"}
 def kept(spec: dict[str, Any], *, agent: bool = False) -> tuple[KeptScraper, Site]:
     """The workload `main` in the namespace `shop`."""
     model: Any = PrometheusAgent if agent else Prometheus
-    metadata = {"name": "main", "namespace": "shop", "uid": "u-1"}
-    scraper = convert(model, {"metadata": metadata, "spec": INTERVALS | spec})
+    scraper = typed(model, "main", INTERVALS | spec, uid="u-1")
     found = KeptScraper(scraper, Capabilities(), NOTHING)
     return found, Site(scraper, found.scraper, ObjectSettings())
 

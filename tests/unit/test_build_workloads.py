@@ -25,6 +25,7 @@ from stoker.errors import WorkloadError
 from stoker.select.workload import scraper_of
 from stoker.settings import Capabilities, ObjectSettings
 from stoker.validate.workload import mode_rules
+from tests.builders import typed
 
 NO_ASSETS = TlsAssets("assets", 0)
 TOPOLOGY = {"mode": "Topology", "topology": {"values": ["a", "b"]}}
@@ -33,8 +34,7 @@ TOPOLOGY = {"mode": "Topology", "topology": {"values": ["a", "b"]}}
 def site(spec: dict[str, Any], *, on: str = "server", **settings: Any) -> Site:
     """The Prometheus, or the agent, `main` in the namespace `shop`."""
     model: Any = Prometheus if on == "server" else PrometheusAgent
-    metadata = {"name": "main", "namespace": "shop", "uid": "u-1"}
-    workload = convert(model, {"metadata": metadata, "spec": spec})
+    workload = typed(model, "main", spec, uid="u-1")
     return Site(workload, scraper_of(workload, Capabilities()), ObjectSettings(**settings))
 
 

@@ -23,6 +23,7 @@ from stoker.remembered import Remembered
 from stoker.select.assets import AssetsAtHand
 from stoker.select.workload import Scraper
 from stoker.validate.rules import parsed, prometheus_reader
+from tests.builders import typed
 from tests.whole import Resources, agent_config, server_config
 
 # Why a cache of the standard library, which counts entries, cannot hold much.
@@ -103,8 +104,7 @@ def test_caches_of_entries_have_room_for_short_texts_only() -> None:
 
 def _rule(number: int, **members: Any) -> PrometheusRule:
     spec = {"groups": [{"name": "g", "rules": [{"expr": "up", **members}]}]}
-    metadata = {"name": f"r{number}", "namespace": "tenant", "uid": "u"}
-    return convert(PrometheusRule, {"metadata": metadata, "spec": spec})
+    return typed(PrometheusRule, f"r{number}", spec, "tenant", uid="u")
 
 
 def _kept() -> KeptRules:

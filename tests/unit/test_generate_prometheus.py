@@ -15,6 +15,7 @@ from stoker.ref import Ref
 from stoker.select.assets import AssetsAtHand
 from stoker.select.workload import Scraper
 from stoker.settings import Capabilities
+from tests.builders import typed
 from tests.whole import Resources, agent_config, server_config
 
 NOTHING = AssetsAtHand()
@@ -153,9 +154,7 @@ def test_an_agent_on_every_node_scrapes_what_has_a_node() -> None:
 
 def test_resources_of_a_kind_are_ordered_by_key() -> None:
     """Whatever the order in which they were found."""
-    other = convert(
-        ScrapeConfig, {"metadata": {"namespace": "a", "name": "z"}, "spec": {"jobName": "x"}}
-    )
+    other = typed(ScrapeConfig, "z", {"jobName": "x"}, "a")
     found = Resources(scrape_configs={"shop/cart": SCRAPE_CONFIG, "a/z": other})
     jobs = yaml.safe_load(server_config(server(), found, NOTHING).text)["scrape_configs"]
     assert [job["job_name"] for job in jobs] == ["scrapeConfig/a/z", "scrapeConfig/shop/cart"]

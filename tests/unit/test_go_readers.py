@@ -20,6 +20,7 @@ from stoker.validate.reading import ScraperReading
 from stoker.validate.relabel import regex_problem
 from stoker.validate.syntax import web_url_problem
 from stoker.version import parse_version
+from tests.builders import typed
 
 DEEP = "(" * 1000 + ")" * 1000
 PROMETHEUS = parse_version("3.14.0")
@@ -166,7 +167,7 @@ def test_the_operator_can_deny_files_to_all(*, denied: bool) -> None:
     """A flag for all workloads does what a Prometheus can say for itself."""
     words = ["--deny-file-access-in-configuration-resources"] if denied else []
     assert operator_settings(words).deny_files == denied
-    scraper = convert(Prometheus, {"metadata": {"name": "a", "namespace": "b"}, "spec": {}})
+    scraper = typed(Prometheus, "a", {}, "b")
     workload = scraper_of(scraper, Capabilities(deny_files=denied))
     endpoint = {"port": "web", "bearerTokenFile": "/var/run/token"}
     monitor = {"metadata": {}, "spec": {"endpoints": [endpoint], "selector": {}}}

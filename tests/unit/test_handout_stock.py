@@ -23,7 +23,7 @@ from stoker.select.nodes import Placing
 from stoker.settings import Capabilities
 from stoker.targets.job import NO_DEFAULTS
 from stoker.targets.objects import Node, Pod
-from tests.builders import typed
+from tests.builders import pod_of, typed
 
 AGENT = Ref("PrometheusAgent", "shop", "main")
 HERE = OfNode(AGENT, "node-1")
@@ -143,13 +143,8 @@ def node(name: str, *taints: str) -> Change:
 
 def agent_on(name: str, *, ready: bool = True) -> Change:
     """The pod of the agent on a node."""
-    owner = {"kind": "DaemonSet", "name": "prom-agent-main", "controller": True, "uid": "1"}
-    condition = {"type": "Ready", "status": str(ready)}
-    pod = {
-        "metadata": {"name": f"agent-{name}", "namespace": "shop", "ownerReferences": [owner]},
-        "spec": {"nodeName": name, "containers": []},
-        "status": {"phase": "Running", "conditions": [condition]},
-    }
+    spec = {"nodeName": name, "containers": []}
+    pod = pod_of("DaemonSet", "prom-agent-main", f"agent-{name}", ready=ready, spec=spec)
     return None, packed(convert(pod, Pod))
 
 

@@ -18,6 +18,7 @@ from stoker.status.workload import (
     Remark,
     workload_status,
 )
+from tests.builders import pod_of
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 UNSCHEDULABLE = {
@@ -36,19 +37,10 @@ def pod(kind: str, number: int, *, ready: bool, **members: Any) -> Object:
         {"type": "Ready", "status": "True" if ready else "False"},
         *members.get("conditions", ()),
     ]
-    return {
-        "metadata": {
-            "name": name,
-            "ownerReferences": [{"kind": kind, "name": "light", "uid": kind}],
-            "labels": {"controller-revision-hash": "new"},
-        },
-        "spec": members.get("spec", {"nodeName": f"node-{number}"}),
-        "status": {
-            "phase": "Running",
-            "conditions": conditions,
-            "containerStatuses": members.get("containers", []),
-        },
-    }
+    status = {"conditions": conditions, "containerStatuses": members.get("containers", [])}
+    labels, spec = {"controller-revision-hash": "new"}, {"nodeName": f"node-{number}"}
+    spec = members.get("spec", spec)
+    return pod_of(kind, "light", name, uid=kind, labels=labels, spec=spec, status=status)
 
 
 def sets(replicas: int = 1) -> PodSet:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from stoker.api.decode import convert
 from stoker.api.monitors import ServiceMonitor
 from stoker.api.prometheus import Prometheus
 from stoker.kube.errors import NotFound
@@ -56,7 +55,7 @@ class NoValues:
 
 def published() -> tuple[PublishedVerdicts, KeptScraper]:
     """A workload with a good monitor and a bad one, not published yet."""
-    scraper = convert(Prometheus, {"metadata": {"name": "main", "namespace": "shop"}, "spec": {}})
+    scraper = typed(Prometheus, "main", {})
     kept = KeptScraper(scraper, Capabilities(), NoValues())
     bad = monitor("bad", relabelings=[{"action": "replace", "regex": "(", "targetLabel": "a"}])
     kept.put_all({ref_of(each): each for each in (monitor("good"), bad)}, NoValues())

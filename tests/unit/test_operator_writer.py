@@ -11,14 +11,10 @@ from stoker.kube.errors import AlreadyExists, ApiError, Conflict, Forbidden, Not
 from stoker.kube.resources import SECRET
 from stoker.operator.writer import Writer
 from stoker.ref import Ref
+from tests.builders import thing
 from tests.unit import virtual_time
 
-WANTED: Object = {
-    "apiVersion": "v1",
-    "kind": "Secret",
-    "metadata": {"namespace": "shop", "name": "config"},
-    "data": {"a": "1"},
-}
+WANTED: Object = thing("Secret", "config", data={"a": "1"})
 
 
 class Server:

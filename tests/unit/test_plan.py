@@ -34,6 +34,7 @@ from stoker.ref import Ref, ref_of, ref_of_manifest
 from stoker.select.choice import Resource
 from stoker.select.workload import CONTROLLER_ID, Workload
 from stoker.settings import NamespaceSettings, OperatorSettings, SelectorSettings
+from tests.builders import resource
 
 NAMESPACES = ("shop", "team", "far")
 CONFIG = "AlertmanagerConfig"
@@ -51,17 +52,8 @@ MODELS: dict[str, Any] = {
 
 def made(kind: str, namespace: str, name: str, spec: Object, **metadata: Any) -> Any:
     """An object of one of our kinds."""
-    named = {"namespace": namespace, "name": name, "uid": f"{kind}-{namespace}-{name}"}
-    api = "v1alpha1" if kind in ("PrometheusAgent", "AlertmanagerConfig") else "v1"
-    return convert(
-        MODELS[kind],
-        {
-            "apiVersion": f"monitoring.coreos.com/{api}",
-            "kind": kind,
-            "metadata": named | metadata,
-            "spec": spec,
-        },
-    )
+    own = {"namespace": namespace, "uid": f"{kind}-{namespace}-{name}"}
+    return convert(MODELS[kind], resource(kind, name, spec, **own | metadata))
 
 
 # What is odd is rare, or nothing would become of most worlds.

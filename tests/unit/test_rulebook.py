@@ -466,9 +466,8 @@ def test_one_change_writes_one_config_map(sizes: dict[str, int], data: st.DataOb
 
 def test_a_decision_has_the_rules_and_names_their_config_maps() -> None:
     """Verdicts stand beside those on monitors; pods mount three ConfigMaps at least."""
-    metadata = {"name": "main", "namespace": "shop"}
     spec = {"version": "v3.14.0", "ruleSelector": {"matchLabels": {"team": "shop"}}}
-    scraper = convert(Prometheus, {"metadata": metadata, "spec": spec})
+    scraper = typed(Prometheus, "main", spec)
     candidates = [rule("good"), rule("bad", "up =="), rule("far", namespace="bank")]
     decision = decide(scraper, candidates, {}, AssetsAtHand(), Capabilities())
     assert [(one.ref.name, one.accepted) for one in decision.verdicts.values()] == [
@@ -484,8 +483,7 @@ def test_a_decision_has_the_rules_and_names_their_config_maps() -> None:
 
 def test_an_agent_has_no_rules() -> None:
     """It evaluates nothing, so it mounts nothing."""
-    metadata = {"name": "main", "namespace": "shop"}
-    scraper = convert(PrometheusAgent, {"metadata": metadata, "spec": {}})
+    scraper = typed(PrometheusAgent, "main", {})
     decision = decide(scraper, [rule("good")], {}, AssetsAtHand(), Capabilities())
     assert decision.verdicts == {}
     assert decision.contents is not None

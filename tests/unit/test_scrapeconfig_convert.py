@@ -19,6 +19,7 @@ from stoker.api.graduate import Graduation, Relaxed, Renamed, Respelled, Ruled
 from stoker.api.schema import fields_of, schema_of, walk
 from stoker.api.scrapeconfig import SCRAPE_CONFIG, graduated, v1alpha1
 from stoker.errors import DecodeError, FieldError
+from tests import builders
 from tests.conformance.generated import leaves, prepare, resource, schema_of_version, spoilt
 
 NAMES = [version.name for version in SCRAPE_CONFIG.versions]
@@ -29,8 +30,8 @@ OBJECTS = 400
 
 def config(api_version: str, **spec: Any) -> dict[str, Any]:
     """A ScrapeConfig."""
-    metadata = {"name": "shop", "annotations": {"mine": "stays"}}
-    return {"apiVersion": api_version, "kind": "ScrapeConfig", "metadata": metadata, "spec": spec}
+    made = builders.resource("ScrapeConfig", "shop", spec, annotations={"mine": "stays"})
+    return made | {"apiVersion": api_version}
 
 
 def version(name: str) -> KindVersion:

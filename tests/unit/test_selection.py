@@ -71,10 +71,8 @@ def test_namespaces_are_chosen_by_their_labels() -> None:
 
 def test_each_kind_has_selectors_of_its_own() -> None:
     """A selector for Probes says nothing about PodMonitors; order is by kind and name."""
-    metadata = {"name": "x", "namespace": "monitoring"}
-    candidates: list[Any] = [
-        convert(model, {"metadata": metadata}) for model in (ScrapeConfig, Probe, PodMonitor)
-    ]
+    models = (ScrapeConfig, Probe, PodMonitor)
+    candidates: list[Any] = [typed(model, "x", namespace="monitoring") for model in models]
     asking = workload(probeSelector={}, scrapeConfigSelector={})
     chosen = applicable(asking, candidates, {})
     assert [type(one) for one in chosen] == [Probe, ScrapeConfig]

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from stoker.cluster import sharing
 from stoker.cluster.kinds import RESOURCES
 from stoker.cluster.sharing import of_one_spec
+from tests.builders import thing
 
 KIND = "ServiceMonitor"
 
@@ -19,13 +20,8 @@ def _read(name: str, endpoint: dict[str, Any], **more: Any) -> Any:
 
 
 def _json(name: str, endpoint: dict[str, Any], **more: Any) -> bytes:
-    monitor = {
-        "apiVersion": "monitoring.coreos.com/v1",
-        "kind": KIND,
-        "metadata": {"name": name, "namespace": "shop"},
-        "spec": {"endpoints": [endpoint], "selector": {"matchLabels": {"app": name}}},
-    }
-    return msgspec.json.encode(monitor | more)
+    spec = {"endpoints": [endpoint], "selector": {"matchLabels": {"app": name}}}
+    return msgspec.json.encode(thing(KIND, name, spec=spec) | more)
 
 
 def _status(time: str) -> dict[str, Any]:

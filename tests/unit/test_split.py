@@ -29,6 +29,7 @@ from stoker.ref import Ref, ref_of
 from stoker.select.assets import AssetsAtHand
 from stoker.select.workload import Scraper
 from stoker.version import parse_version
+from tests.builders import typed
 
 NOTHING = AssetsAtHand()
 NEWEST = parse_version("3.14.0")
@@ -48,9 +49,8 @@ def noisy(number: int, seed: int = 0) -> tuple[Ref, ScrapeConfig]:
     """A ScrapeConfig that takes about 2 KB, however well it is compressed."""
     letters = random.Random(f"{number} {seed}").randbytes(1_500).hex()
     targets = [letters[start : start + 50] for start in range(0, len(letters), 50)]
-    metadata = {"namespace": f"team-{number % 7}", "name": f"config-{number}"}
     spec = {"staticConfigs": [{"targets": targets}]}
-    made = convert(ScrapeConfig, {"metadata": metadata, "spec": spec})
+    made = typed(ScrapeConfig, f"config-{number}", spec, f"team-{number % 7}")
     return ref_of(made), made
 
 

@@ -14,6 +14,7 @@ from stoker.operator.replica import Operator
 from stoker.ref import Ref
 from stoker.settings import Capabilities, LeaderSettings, OperatorSettings
 from stoker.web.operator_metrics import OperatorMetrics
+from tests.builders import thing
 from tests.unit.virtual_time import run
 
 MAIN = Ref("Prometheus", "shop", "main")
@@ -31,13 +32,8 @@ class Nobody:
 
 def an_object(kind: str, name: str, number: int, **spec: Any) -> Object:
     """A resource in the namespace `shop`."""
-    metadata = {"namespace": "shop", "name": name, "uid": name, "resourceVersion": str(number)}
-    return {
-        "apiVersion": MONITORING,
-        "kind": kind,
-        "metadata": metadata | {"generation": number},
-        "spec": spec,
-    }
+    members: Object = {"resourceVersion": str(number), "generation": number, "spec": spec}
+    return thing(kind, name, uid=name, **members)
 
 
 def workload(name: str = "main", version: int = 1, **spec: Any) -> Object:

@@ -46,6 +46,7 @@ from stoker.status.workload import (
 )
 from stoker.validate.findings import Finding, Reason
 from stoker.validate.verdicts import Verdict
+from tests.builders import pod_of
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 LATER = NOON + timedelta(hours=1)
@@ -69,18 +70,10 @@ def stateful_set(name: str = "prometheus-main", **members: Any) -> Object:
 def pod(name: str, *, ready: bool = True, revision: str = "new", **members: Any) -> Object:
     """A pod of the StatefulSet whose name its own begins with."""
     kind, owner = members.get("owner", ("StatefulSet", name.rpartition("-")[0]))
-    condition = {"type": "Ready", "status": "True" if ready else "False"}
-    return {
-        "metadata": {
-            "name": name,
-            "namespace": "shop",
-            "labels": {"controller-revision-hash": revision},
-            "ownerReferences": [{"kind": kind, "name": owner, "uid": f"uid-{owner}"}],
-        }
-        | members.get("metadata", {}),
-        "spec": members.get("spec", {}),
-        "status": {"phase": "Running", "conditions": [condition]} | members.get("status", {}),
-    }
+    told = {part: members.get(part, {}) for part in ("spec", "status")}
+    labels = {"controller-revision-hash": revision}
+    made = pod_of(kind, owner, name, uid=f"uid-{owner}", ready=ready, labels=labels, **told)
+    return made | {"metadata": made["metadata"] | members.get("metadata", {})}
 
 
 def facts(*pods: Object, found: Object | None = None, **members: Any) -> Observations:

@@ -19,6 +19,7 @@ from stoker.portions.whereabouts import Whereabouts
 from stoker.ref import Ref
 from stoker.targets.job import job_of, outcomes
 from stoker.targets.objects import Pod, TargetSources
+from tests.builders import Object, pod_of
 from tests.unit.test_portions import (
     NEWEST,
     NODES,
@@ -138,17 +139,8 @@ def test_a_node_whose_agent_is_not_ready_keeps_what_is_its_own() -> None:
 
 def agent_pod(name: str, node: str, ready: str = "True", **metadata: Any) -> Packed:
     """A pod of an agent on nodes."""
-    owner = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "agent", "uid": "1"}
-    made = {
-        "metadata": {
-            "namespace": "monitoring",
-            "name": name,
-            "ownerReferences": [{**owner, "controller": True}],
-            **metadata,
-        },
-        "spec": {"nodeName": node},
-        "status": {"conditions": [{"type": "Ready", "status": ready}]},
-    }
+    where: Object = {"namespace": "monitoring", "spec": {"nodeName": node}}
+    made = pod_of("DaemonSet", "agent", name, ready=ready == "True", **where, **metadata)
     return packed(convert(made, Pod))
 
 

@@ -20,7 +20,7 @@ from stoker.operator.targets import Observed, TargetRounds
 from stoker.plan import outline_of
 from stoker.ref import Ref
 from stoker.settings import Capabilities, ObjectSettings, OperatorSettings, TargetSettings
-from tests.builders import endpoints, typed
+from tests.builders import endpoints, pod_of, typed
 from tests.unit.test_status import NOON
 
 Object = dict[str, Any]
@@ -40,15 +40,8 @@ def agents(name: str) -> PrometheusAgent:
 
 def pod(kind: str, owner: str, address: str, ready: str = "True") -> Object:
     """A pod as the API server has it."""
-    owners = [{"kind": kind, "name": owner, "apiVersion": "apps/v1", "uid": "1"}]
-    return {
-        "metadata": {"name": f"{owner}-{address}", "ownerReferences": owners},
-        "status": {
-            "podIP": address,
-            "phase": "Running",
-            "conditions": [{"type": "Ready", "status": ready}],
-        },
-    }
+    ip = {"podIP": address}
+    return pod_of(kind, owner, f"{owner}-{address}", ready=ready == "True", status=ip)
 
 
 class Stage:

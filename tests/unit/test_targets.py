@@ -27,6 +27,7 @@ from stoker.status.bindings import (
     told_targets,
 )
 from stoker.status.targets import NOTHING, cleaned, job_names, scraped, target_counts
+from tests.builders import typed
 from tests.unit.test_explain import deployment, monitor, prometheus, service, told, viewed
 from tests.unit.test_status import NOON, verdict
 
@@ -129,7 +130,7 @@ def test_a_resource_is_asked_about_by_its_jobs(
     model: type[Any], spec: dict[str, Any], jobs: list[str]
 ) -> None:
     """One for each endpoint, one for a Probe or ScrapeConfig, none for rules."""
-    resource = convert(model, {"metadata": {"namespace": "a", "name": "b"}, "spec": spec})
+    resource = typed(model, "b", spec, "a")
     assert list(job_names(resource)) == jobs
 
 

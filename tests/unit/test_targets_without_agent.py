@@ -19,7 +19,7 @@ from stoker.offline.surroundings import view_of
 from stoker.offline.world import world_of
 from stoker.portions.rendezvous import highest, numbers
 from stoker.settings import SOME_OPERATOR
-from tests.builders import node, secret, thing
+from tests.builders import node, pod_of, secret, thing
 from tests.unit.test_validate import CERTIFICATE
 
 Object = dict[str, Any]
@@ -108,28 +108,16 @@ def world(*more: Object) -> list[Object]:
 
 def agent_pod(on: str, *, ready: bool = True) -> Object:
     """A pod of the agent, as a cluster has it."""
-    owner = {
-        "apiVersion": "apps/v1",
-        "kind": "DaemonSet",
-        "name": "prom-agent-light",
-        "uid": "1",
-        "controller": True,
-    }
     labels = {
         "app.kubernetes.io/instance": "light",
         "app.kubernetes.io/managed-by": "prometheus-operator",
         "app.kubernetes.io/name": "prometheus-agent",
         "operator.prometheus.io/name": "light",
     }
-    return thing(
-        "Pod",
-        f"prom-agent-light-{on}",
-        "monitoring",
-        labels=labels,
-        ownerReferences=[owner],
-        spec={"nodeName": on, "containers": [{"name": "prometheus"}]},
-        status={"conditions": [{"type": "Ready", "status": str(ready)}]},
-    )
+    spec = {"nodeName": on, "containers": [{"name": "prometheus"}]}
+    where: Object = {"namespace": "monitoring", "labels": labels}
+    name = f"prom-agent-light-{on}"
+    return pod_of("DaemonSet", "prom-agent-light", name, ready=ready, spec=spec, **where)
 
 
 def folder(tmp_path: Path, *objects: Object) -> str:

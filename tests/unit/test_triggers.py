@@ -9,7 +9,6 @@ import pytest
 from msgspec.structs import replace
 
 from stoker.api.core import ObjectMeta, OwnerReference
-from stoker.api.decode import convert
 from stoker.api.prometheus import Prometheus
 from stoker.kube.reading import Head
 from stoker.operator.agenda import Agenda
@@ -21,6 +20,7 @@ from stoker.roles import WORKLOADS
 from stoker.select.workload import CONTROLLER_ID
 from stoker.settings import OperatorSettings
 from stoker.web.operator_metrics import OperatorMetrics
+from tests.builders import typed
 
 MAIN = Ref("Prometheus", "shop", "main")
 MONITOR = Ref("ServiceMonitor", "shop", "web")
@@ -113,10 +113,9 @@ def told() -> Told:
 
 def server(generation: int = 1, **metadata: Any) -> Prometheus:
     """A Prometheus that selects all monitors of a team's namespaces."""
-    own = {"name": "main", "namespace": "shop", "generation": generation} | metadata
     labels = {"matchLabels": {"team": "a"}}
     spec = {"serviceMonitorSelector": {}, "serviceMonitorNamespaceSelector": labels}
-    return convert(Prometheus, {"metadata": own, "spec": spec})
+    return typed(Prometheus, "main", spec, generation=generation, **metadata)
 
 
 def head(name: str, generation: int = 1, **metadata: Any) -> Head:

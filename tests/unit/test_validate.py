@@ -48,6 +48,7 @@ from stoker.validate.syntax import (
 )
 from stoker.validate.workload import web_tls
 from stoker.validate.workload import workload as workload_findings
+from tests.builders import typed
 
 
 def key(name: str, secret: str = "login") -> dict[str, Any]:  # noqa: S107
@@ -120,7 +121,7 @@ def scope(**spec: Any) -> ScraperReading:
 def found(kind: str, spec: dict[str, Any], **settings: Any) -> dict[str, Reason]:
     """What is found in the spec of a resource: the reason by path below `spec`."""
     model, check = KINDS[kind]
-    resource = convert(model, {"metadata": {"name": "a", "namespace": "shop"}, "spec": spec})
+    resource = typed(model, "a", spec)
     return _by_path(check(resource, scope(**settings)))
 
 

@@ -12,6 +12,7 @@ from stoker.status.waiting import (
     waiting_to_go,
     waiting_to_start,
 )
+from tests.builders import pod_of
 
 MADE = datetime(2026, 1, 31, 12, tzinfo=UTC)
 LATER = MADE + timedelta(minutes=5)
@@ -28,18 +29,11 @@ def pod(
     name: str, *, node: str = "", condition: Object | None = None, started: bool = False
 ) -> Object:
     """A pod of the new set that is not ready."""
-    status = {"startTime": text(MADE), "phase": "Running"} if started else {}
-    owner = {"kind": "DaemonSet", "name": "x", "uid": "new"}
-    return {
-        "metadata": {
-            "name": name,
-            "namespace": "shop",
-            "creationTimestamp": text(MADE),
-            "ownerReferences": [owner],
-        },
-        "spec": {"nodeName": node} if node else {"affinity": _only("b")},
-        "status": {"conditions": [condition] if condition else []} | status,
-    }
+    status: Object = {"conditions": [condition] if condition else []}
+    status |= {"startTime": text(MADE), "phase": "Running"} if started else {"phase": "Pending"}
+    spec = {"nodeName": node} if node else {"affinity": _only("b")}
+    members: Object = {"creationTimestamp": text(MADE), "spec": spec, "status": status}
+    return pod_of("DaemonSet", "x", name, uid="new", **members)
 
 
 def _only(node: str) -> Object:
