@@ -15,7 +15,7 @@ from stoker.api.schema import schema_of
 from stoker.api.workload import ExcludedObject
 from stoker.cluster import kinds as watched
 from stoker.consolidate import configs
-from stoker.explain import targets
+from stoker.explain import foreseen, known, targets
 from stoker.generate import prometheus
 from stoker.operator import traces
 from stoker.plan import kinds as planned
@@ -62,6 +62,9 @@ def called(plurals: Iterable[str]) -> set[str]:
             called(job.resource for job, _ in counted._JOBS.values()), MONITORS, id="jobs"
         ),
         pytest.param(names(targets._SEARCHES), MONITORS, id="explain"),
+        pytest.param(names(foreseen._ENDS), MONITORS, id="explain, endpoints"),
+        pytest.param(names(foreseen._KINDS), MONITORS, id="explain, jobs"),
+        pytest.param(names(known._KINDS), MONITORS, id="explain, sources"),
         pytest.param(names(configs._KINDS), kinds_that(consolidated=True), id="consolidate"),
         pytest.param(
             names(get_args(configs.Consolidable)),

@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from stoker.api.core import Object
-from stoker.api.prometheus import PrometheusAgent
+from stoker.api.prometheus import PrometheusAgent, PrometheusAgentSpec
 from stoker.build.modes import mode_change_held
 from stoker.errors import DecodeError
 from stoker.offline.migration.fields import (
@@ -30,8 +30,10 @@ from stoker.offline.migration.steps import steps
 from stoker.offline.migration.targets import Overlap, agent_of, homeless, overlaps, takers
 from stoker.offline.problems import problems
 from stoker.offline.world import DEFAULT_NAMESPACE, World
+from stoker.select.choice import MONITOR_KINDS
 from stoker.select.workload import scraper_of
 from stoker.settings import SOME_OPERATOR, Capabilities
+from stoker.validate.findings import json_names
 
 _BESIDE: Final = "-central"
 # What an agent beside those on nodes has no use for: their monitors, and being on a node itself.
@@ -39,6 +41,13 @@ _OF_NODES: Final = (
     "daemonSet",
     "hostNetwork",
     *(f"{kind}Monitor{what}Selector" for kind in ("pod", "service") for what in ("", "Namespace")),
+)
+# What makes jobs: where one of these must go, an agent beside those on nodes has them.
+_JOBS: Final = frozenset(
+    {
+        "additionalScrapeConfigs",
+        *(json_names(PrometheusAgentSpec)[kind.selector] for kind in MONITOR_KINDS),
+    }
 )
 _HOST_DNS: Final = "ClusterFirstWithHostNet"
 _NODE_NAME: Final = "$(NODE_NAME)"
@@ -167,8 +176,7 @@ def _lost_jobs(
 
 def _beside(manifest: Object, gone: tuple[Loss, ...]) -> Object | None:
     """The agent as it was, for all that agents on nodes cannot take; None if there is nothing."""
-    selectors = ("probeSelector", "scrapeConfigSelector", "additionalScrapeConfigs")
-    if not any(each.field in selectors for each in gone):
+    if not any(each.field in _JOBS for each in gone):
         return None
     made = migrated(manifest, STATEFUL_SET, ())
     spec = {name: value for name, value in made["spec"].items() if name not in _OF_NODES}
