@@ -37,6 +37,74 @@ def test_monitors_of_one_template_share_their_endpoints() -> None:
     assert one.spec.selector != other.spec.selector
 
 
+def test_what_a_resource_says_twice_is_kept_once() -> None:
+    """Its name stands in its labels and in what it selects; its time is that of others too."""
+    metadata = {"namespace": "shop", "creationTimestamp": "2026-11-19T04:40:00Z"}
+    one, other = (
+        _read(name, {"port": "web"}, metadata=metadata | {"name": name, "labels": _labels(name)})
+        for name in ("a", "b")
+    )
+    name = one.metadata.name
+    assert one.metadata.labels == _labels("a")
+    assert one.metadata.labels["example.com/name"] is one.spec.selector.match_labels["app"] is name
+    assert one.metadata.labels["team"] is other.metadata.labels["team"]
+    keys = [[*each.metadata.labels] for each in (one, other)]
+    assert all(a is b for a, b in zip(*keys, strict=True))
+    assert one.metadata.creation_timestamp is other.metadata.creation_timestamp
+
+
+def _labels(name: str) -> dict[str, str]:
+    # Longer than what a decoder remembers by itself.
+    return {"example.com/name": name, "team": "team-of-the-shop", f"{'long' * 10}/label": "a-value"}
+
+
+def test_labels_that_say_the_same_are_kept_once() -> None:
+    """In another order they are others: they come out as they were written."""
+    labels = {"team": "shop", "part-of": "checkout"}
+    turned = dict(reversed(labels.items()))
+    one, other, third = (
+        _read(name, {"port": "web"}, metadata={"name": name, "labels": each})
+        for name, each in (("a", labels), ("b", labels), ("c", turned))
+    )
+    assert one.metadata.labels is other.metadata.labels
+    assert [*third.metadata.labels] == [*turned]
+
+
+def _rule(name: str, times: int = 1, **more: str) -> Any:
+    alert = {
+        "alert": "ServiceIsDown",
+        "expr": f"up{{job='{name}'}} == 0",
+        "for": "10m",
+        "labels": {"severity": "page", "team": "shop"},
+        "annotations": {"summary": f"{name} is down", "description": "It does not answer.", **more},
+    }
+    given = {
+        "metadata": {"name": name, "namespace": "shop"},
+        "spec": {"groups": [{"name": name, "rules": [alert] * times}]},
+    }
+    raw = Raw(msgspec.json.encode(given))
+    found = RESOURCES["PrometheusRule"].read(raw)
+    assert msgspec.json.decode(msgspec.json.encode(found)) == given
+    return found
+
+
+def test_alerts_of_a_team_share_what_they_say_alike() -> None:
+    """Their labels, and each text for itself; what is their own stays so."""
+    one, other = (_rule(name).spec.groups[0].rules[0] for name in ("a", "b"))
+    assert one.labels is other.labels
+    assert one.alert is other.alert
+    assert one.for_ is other.for_
+    assert one.annotations["description"] is other.annotations["description"]
+    assert one.annotations["summary"] != other.annotations["summary"]
+
+
+def test_rules_share_also_where_they_are_many() -> None:
+    """Those of a chart are longer than any monitor; only whoever writes far more is left alone."""
+    many, far_more = (_rule("a", times).spec.groups[0].rules for times in (50, 1000))
+    assert len({id(each.labels) for each in many}) == 1
+    assert len({id(each.labels) for each in far_more}) == 1000
+
+
 def test_what_a_status_says_of_many_is_kept_once() -> None:
     """Statuses of the same second are one object; another second is another one."""
     status = _status("2026-11-19T04:40:00Z")
@@ -106,3 +174,15 @@ def test_no_more_is_remembered_than_a_bound() -> None:
     before = sharing.entries()
     _read("a", {"port": "web", "path": "/" + "a" * 5000})
     assert sharing.entries() == before
+    for number in range(5000):
+        _rule(f"{number}", team=f"{number}")
+    assert 0 < sharing.entries() <= 2 * 2048
+
+
+def test_long_texts_are_not_remembered() -> None:
+    """Thousands of them would be megabytes, though each of the rules is a small one."""
+    _rule("a")
+    before = sharing.entries()
+    found = _rule("a", runbook="a" * 1000)
+    assert sharing.entries() <= before + len(found.spec.groups[0].rules[0].annotations)
+    assert not any(len(text) > 512 for text in sharing._texts)
