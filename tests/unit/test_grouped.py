@@ -1,6 +1,7 @@
 """Keys in groups: as sets would have it, whichever way they came and went."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from itertools import chain
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,4 +24,5 @@ def test_groups_hold_what_sets_would_hold(steps: list[tuple[bool, str, int]]) ->
             found.discard(group, key)
             sets[group].discard(key)
     assert {group: set(found.get(group)) for group in "ab"} == {g: sets[g] for g in "ab"}
+    assert Counter(found.keys()) == Counter(chain.from_iterable(sets.values()))
     assert len(found) == sum(map(bool, sets.values()))

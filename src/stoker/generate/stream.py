@@ -14,6 +14,7 @@ part has a run to itself: who changes a small one beside it does not pay for it.
 """
 
 import zlib
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
@@ -59,7 +60,7 @@ class _Run(Generic[K]):
     def __init__(self, keys: list[K], parts: list[bytes], *, named: bool) -> None:
         self.named = named
         self.keys = keys
-        self.lengths = [len(part) for part in parts]
+        self.lengths = array("L", map(len, parts))
         self.replaced = False
         self._loose: list[bytes] | None = parts
         self._packed = b""

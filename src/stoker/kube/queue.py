@@ -129,6 +129,9 @@ class KeyedQueue(Generic[K]):
             raise QueueClosedError("the queue is closed")
         key = next(iter(self._line))
         since = self._line.pop(key)
+        if not self._line:
+            # Room for as many as there ever were would be kept otherwise.
+            self._line.clear()
         self._in_hand[key] = _now()
         self._idle.clear()
         self.waited(_now() - since)

@@ -21,7 +21,7 @@ from stoker.operator.judging import aside, aside_dear
 from stoker.operator.shares import Shares
 from stoker.operator.tools import Tools
 from stoker.plan import Kept, Memory, kept_of
-from stoker.ref import Ref, ref_of
+from stoker.ref import Ref
 from stoker.select.assets import CONFIG_MAP, SECRET
 from stoker.select.choice import Resource
 from stoker.select.mentions import mentioned
@@ -191,8 +191,7 @@ class Held:
             await self._with_reads(aside_dear(_ask_ahead, resources, view), view, start=start)
         for some in self._batches(keys):
             found = {key: each for key in some if (each := self._find(key)) is not None}
-            keyed = {ref_of(each): each for each in found.values()}
-            taken = self._timed(kept.put_all, keyed, found, view)
+            taken = self._timed(kept.put_all, found, found, view)
             await self._with_reads(taken, view, start=start)
 
     def _batches(self, keys: Sequence[Ref]) -> Iterator[list[Ref]]:

@@ -4,7 +4,7 @@ A label with a value of its own, as every monitor has one in its name, makes a g
 around that one would take four times as much as the rest of it.
 """
 
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Hashable, Iterator
 from typing import Generic, TypeVar
 
 G = TypeVar("G", bound=Hashable)
@@ -20,6 +20,14 @@ class Grouped(Generic[G, K]):
 
     def __len__(self) -> int:
         return len(self._found)
+
+    def keys(self) -> Iterator[K]:
+        """The keys of all groups; one that is in several comes several times."""
+        for known in self._found.values():
+            if isinstance(known, set):
+                yield from known
+            else:
+                yield known
 
     def add(self, group: G, key: K) -> None:
         """Put a key into a group, where it may be already."""

@@ -11,6 +11,7 @@ The outcome is the same as that of matching everything (`stoker.select.choice.ap
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping
+from itertools import chain
 from typing import Final, Generic, TypeAlias, TypeVar
 
 from stoker.ref import Ref
@@ -87,10 +88,10 @@ class _Kind:
         self.by_namespace_labels: SelectorIndex[Ref] = SelectorIndex()
         self.by_own_namespace: Grouped[str, Ref] = Grouped()
         self.by_name: Grouped[Pair, Ref] = Grouped()
-        self.labels: dict[Ref, Labels] = {}
-        self.in_namespace: Grouped[str, Ref] = Grouped()
-        self.with_pair: Grouped[Pair, Ref] = Grouped()
-        self.with_label: Grouped[str, Ref] = Grouped()
+        # The labels of each resource, by namespace.
+        self.spaces: dict[str, dict[Ref, Labels]] = {}
+        # By a label, and by its value: who has the label at all is who has any value of it.
+        self.with_label: dict[str, Grouped[str, Ref]] = {}
         self.looking_in: dict[str, set[Ref]] = {}
 
     def put_choice(self, key: Ref, wanted: Choice | None) -> None:
@@ -108,20 +109,25 @@ class _Kind:
                 self.by_name.add((wanted.own_namespace, wanted.named), key)
 
     def put_labels(self, key: Ref, labels: Labels | None) -> None:
-        for pair in self.labels.pop(key, {}).items():
-            self.with_pair.discard(pair, key)
-            self.with_label.discard(pair[0], key)
-        self.in_namespace.discard(key.namespace, key)
+        space = self.spaces.setdefault(key.namespace, {})
+        for name, value in space.pop(key, {}).items():
+            self.with_label[name].discard(value, key)
+            if not self.with_label[name]:
+                del self.with_label[name]
         if labels is not None:
-            self.labels[key] = labels
-            self.in_namespace.add(key.namespace, key)
-            for pair in labels.items():
-                self.with_pair.add(pair, key)
-                self.with_label.add(pair[0], key)
+            space[key] = labels
+            for name, value in labels.items():
+                self.with_label.setdefault(name, Grouped()).add(value, key)
+        elif not space:
+            del self.spaces[key.namespace]
+
+    def labels(self, key: Ref) -> Labels | None:
+        """The labels of a resource, None if there is none."""
+        return self.spaces.get(key.namespace, {}).get(key)
 
     def askers(self, key: Ref, looking: set[Ref]) -> set[Ref]:
         """The workloads that ask for a resource; `looking` are those that look where it is."""
-        by_labels = self.by_labels.matching(self.labels[key]) & looking
+        by_labels = self.by_labels.matching(self.labels(key) or {}) & looking
         return by_labels.union(self.by_name.get((key.namespace, key.name)))
 
     def candidates(self, wanted: Choice) -> Iterable[Ref]:
@@ -130,13 +136,14 @@ class _Kind:
             return ()
         required = telling_requirement(wanted.labels)
         if required is None:
-            own = self.in_namespace.get(wanted.own_namespace)
-            return self.labels if wanted.namespaces is not None else own
+            own = self.spaces.get(wanted.own_namespace, {})
+            return chain(*self.spaces.values()) if wanted.namespaces is not None else own
+        with_label = self.with_label.get(required.key)
+        if with_label is None:
+            return ()
         if required.operator == EXISTS:
-            return self.with_label.get(required.key)
-        return {
-            key for value in required.values for key in self.with_pair.get((required.key, value))
-        }
+            return with_label.keys()
+        return {key for value in required.values for key in with_label.get(value)}
 
 
 class Members:
@@ -234,7 +241,7 @@ class Members:
         """Match again what is in a namespace; the workloads that gained or lost something."""
         looking = self._looking_in(kind, namespace)
         woken: set[Ref] = set()
-        for key in kind.in_namespace.get(namespace):
+        for key in kind.spaces.get(namespace, {}):
             after = kind.askers(key, looking)
             woken |= self.users(key) ^ after
             self._set_users(key, after)
@@ -247,7 +254,7 @@ class Members:
         if wanted is not None:
             after = {key for key in kind.candidates(wanted) if self._takes(kind, wanted, key)}
             called = Ref(name, wanted.own_namespace, wanted.named)
-            after |= {called} & kind.labels.keys()
+            after |= {called} if kind.labels(called) is not None else set()
         before = {key for key in self._members[workload] if key.kind == name}
         for key in before - after:
             self._keep_users(key, self.users(key) - {workload})
@@ -261,7 +268,7 @@ class Members:
         return (
             kind.scope.covers(key.namespace)
             and wanted.takes_namespace(key.namespace, self._namespaces.get(key.namespace))
-            and wanted.labels.matches(kind.labels[key])
+            and wanted.labels.matches(kind.labels(key) or {})
         )
 
     def _set_users(self, key: Ref, after: set[Ref]) -> None:

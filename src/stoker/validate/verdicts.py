@@ -7,6 +7,7 @@ else, so it can be kept as long as these stay.
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from itertools import chain
+from types import MappingProxyType
 from typing import Any, Final
 
 from msgspec import Struct
@@ -41,6 +42,10 @@ _CHECKS: Final[dict[type, Callable[[Any, ScraperReading], Findings]]] = {
 }
 
 
+NOTHING: Final[Mapping[Any, Any]] = MappingProxyType({})
+"""What most resources read and have mounted: kept once for all of them."""
+
+
 class Outcome(StrEnum):
     """What becomes of a resource; unknown where that hangs on what was not there to be read."""
 
@@ -59,8 +64,8 @@ class Verdict(Struct, frozen=True):
     kind: str
     resource: Any
     findings: tuple[Finding, ...] = ()
-    reads: Mapping[Source, str | Missing] = {}
-    files: Mapping[str, str] = {}
+    reads: Mapping[Source, str | Missing] = NOTHING
+    files: Mapping[str, str] = NOTHING
 
     @property
     def accepted(self) -> bool:
@@ -163,8 +168,8 @@ def judge(scraper: Scraper, resource: Monitor, assets: Assets) -> Verdict:
         type(resource).__name__,
         resource,
         findings,
-        reading.reads,
-        {} if findings else reading.files,
+        reading.reads or NOTHING,
+        NOTHING if findings else reading.files or NOTHING,
     )
 
 

@@ -48,7 +48,7 @@ from stoker.validate.alertmanager.reading import AlertReading
 from stoker.validate.budget import Meter, stopped
 from stoker.validate.findings import Finding, Reason, decisive, nothing_known
 from stoker.validate.unforeseen import unforeseen
-from stoker.validate.verdicts import Verdict
+from stoker.validate.verdicts import NOTHING, Verdict
 
 KIND: Final = "AlertmanagerConfig"
 
@@ -347,12 +347,13 @@ def verdict_on(resource: Config, terms: AlertTerms, assets: Assets) -> tuple[Ver
     findings = tuple(alertmanager_config(resource, reading))
     if findings:
         return Verdict(KIND, resource, findings, reading.reads), Contribution({})
-    verdict = Verdict(KIND, resource, (), reading.reads, reading.files)
+    verdict = Verdict(KIND, resource, (), reading.reads or NOTHING, reading.files or NOTHING)
     try:
         piece = piece_of(resource, terms, assets)
     except ResourceError as error:
         return _rejected(verdict, error), Contribution({})
-    return replace(verdict, reads={**reading.reads, **piece.reads}), piece
+    reads = {**reading.reads, **piece.reads}
+    return replace(verdict, reads=reads) if reads else verdict, piece
 
 
 def _rejected(verdict: Verdict, error: ResourceError) -> Verdict:
