@@ -17,8 +17,9 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from bench.operator import await_served
 from bench.process import (
@@ -49,29 +50,59 @@ _FILES = ("-tls-", "-web-config", "-cluster-", "-http-client-file")
 _BESIDE = ("leases", "events", "endpoints", "endpointslices", "namespaces")
 
 
+Figures: TypeAlias = dict[str, Any]
+"""What was measured of a row and an operator."""
+
+
 def report(options: argparse.Namespace) -> bool:
     """Measure each row, print it, and tell whether the goals were reached."""
     compile_ours()
     commands = {"stoker": OURS} | ({"peer": [options.peer]} if options.peer else {})
-    good = True
+    rows: dict[str, dict[str, Figures]] = {}
     for row in options.rows or [*WORLDS, ALL]:
+        rows[row] = {}
         for name, command in commands.items():
-            found = _measured(row, command, options)
-            _print(row, name, found)
-            if name == "stoker":
-                good &= _is_reached(row, found["seconds"], options.share)
-    return good
-
-
-def _is_reached(row: str, seconds: float, share: float) -> bool:
-    goal = ALL_GOAL if row == ALL else WORLDS[row].goal
-    if share < 1:
+            rows[row][name] = _measured(row, command, options)
+            _print(row, name, rows[row][name])
+    print("\n" + table(rows))
+    if options.share < 1:
+        # A part of a world says nothing about the whole.
         return True
+    reached = [_is_reached(row, found["stoker"]["seconds"]) for row, found in rows.items()]
+    return all(reached)
+
+
+def _is_reached(row: str, seconds: float) -> bool:
+    goal = _goal(row)
     print(f"{row}: {seconds:.2f} s (goal: {goal} s): {'ok' if seconds <= goal else 'MISSED'}")
     return seconds <= goal
 
 
-def _print(row: str, name: str, found: dict[str, Any]) -> None:
+def _goal(row: str) -> float:
+    return ALL_GOAL if row == ALL else WORLDS[row].goal
+
+
+def table(rows: Mapping[str, Mapping[str, Figures]]) -> str:
+    """All rows at a glance, in Markdown: each operator's figures, beside the goal and the floor."""
+    names = list(dict.fromkeys(name for found in rows.values() for name in found))
+    titles = [f"{name}: s; CPU, and of the server" for name in names]
+    heads = ["until all is configured", "goal, s", *titles, "floor: lists; the same writes, s"]
+    lines = [heads, ["---"] * len(heads)]
+    for row, found in rows.items():
+        ours = found["stoker"]
+        sizes = ", ".join(f"{n:,} {what}" for what, n in ours["sizes"].items())
+        told = [_told(found[name]) for name in names]
+        floor = f"{ours['floor: lists']:.2f}; {ours['floor: writes']:.2f}"
+        lines.append([sizes, f"{_goal(row)}", *told, floor])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _told(found: Figures) -> str:
+    seconds, own, server = (found[key] for key in ("seconds", "of CPU", "of CPU, API server"))
+    return f"{seconds:.2f}; {own:.2f}, {server:.2f}"
+
+
+def _print(row: str, name: str, found: Figures) -> None:
     print(f"\n{row}, {name}: {', '.join(f'{n:,} {what}' for what, n in found['sizes'].items())}")
     for key, value in found.items():
         if isinstance(value, float):
@@ -81,7 +112,7 @@ def _print(row: str, name: str, found: dict[str, Any]) -> None:
         print(f"  {key} ({sum(found[key].values())}): {listed}", flush=True)
 
 
-def _measured(row: str, command: list[str], options: argparse.Namespace) -> dict[str, Any]:
+def _measured(row: str, command: list[str], options: argparse.Namespace) -> Figures:
     worlds = WORLDS if row == ALL else {row: WORLDS[row]}
     sizes = {name: max(1, round(world.size * options.share)) for name, world in worlds.items()}
     with Cluster.start(nodes=0, namespaces=False) as cluster:
@@ -100,14 +131,14 @@ def _started(
     worlds: dict[str, World],
     sizes: dict[str, int],
     options: argparse.Namespace,
-) -> dict[str, Any]:
+) -> Figures:
     mark, server = cluster.audit.mark(), api_server(cluster)
     before, asked = cpu_seconds(server), _requests(cluster)
     begun = time.time()
     look = Look(cluster, mark, worlds, sizes)
     with running_operator(command, cluster, status=not options.without_status) as pid:
         last = until("all to be written", look.last, 1200)
-        found: dict[str, Any] = {
+        found: Figures = {
             "seconds": last - begun,
             "of CPU": cpu_seconds(pid),
             "of CPU, API server": cpu_seconds(server) - before,
