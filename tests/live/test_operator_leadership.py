@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 
-from tests.builders import prometheus, service_monitor
+from tests.builders import Object, prometheus, record, resource, service_monitor
 from tests.live.operating import Running, World
 from tests.live.replicas import Replica, leads, reconciles, writes
 
@@ -16,6 +16,8 @@ from tests.live.replicas import Replica, leads, reconciles, writes
 TAKEOVER_SECONDS = 20.0
 # What a busy machine may add to a time that was promised for one at rest.
 SLACK = 60.0
+# After this a replica that does not lead has judged a handful of resources.
+STANDBY_SECONDS = 4.0
 
 
 def has_monitors(world: World, workload: str) -> bool:
@@ -80,3 +82,50 @@ def test_one_replica_leads_and_another_follows_it(
         assert writes(world, mark, "stopped") == []
         world.delete("statefulset", "prometheus-second")
         world.until("it to work", lambda: writes(world, mark, "stopped"))
+
+
+MADE = (
+    ("secret", "prometheus-main", {"data": {"prometheus.yaml.gz": "H4sIAAAAAAAC/wMAAAAAAAAAAAA="}}),
+    ("configmap", "prometheus-main-rulefiles-0", {"data": None}),
+    ("statefulset", "prometheus-main", {"spec": {"replicas": 3}}),
+)
+
+
+def contents(world: World) -> list[Object | None]:
+    """What of each object is damaged below, as it is now."""
+    found = [(world.get(kind, name) or {}, patch) for kind, name, patch in MADE]
+    return [each.get(part) for each, patch in found for part in patch]
+
+
+def damage(world: World) -> None:
+    """Change what the operator made, and take a part of it away."""
+    for kind, name, patch in MADE:
+        world.patch(kind, name, patch)
+    world.delete("service", "prometheus-operated")
+
+
+def test_nothing_is_trusted_over_a_change_of_leaders_or_a_restart(
+    world: World, replica: Replica
+) -> None:
+    """What was damaged while nobody led is as it should be, whoever comes then.
+
+    An heir has judged all resources beforehand, and a replica that is started anew has nothing:
+    both look at each object, and neither believes that it is still as it was written.
+    """
+    rules = resource("PrometheusRule", "rules", record("a", "up"))
+    world.put(prometheus("main"), service_monitor("shop"), rules)
+    leader = replica("leader")
+    world.settled("prometheus", "main")
+    world.until("the monitor", lambda: world.bindings("servicemonitor", "shop"))
+    good = contents(world)
+    heir = replica("heir")
+    # It judges soon after it has seen what there is; what follows holds whether it has or not.
+    time.sleep(STANDBY_SECONDS)
+    for comes in (lambda: heir, lambda: replica("newcomer")):
+        leader.kill()
+        damage(world)
+        assert contents(world) != good
+        leader = comes()
+        world.until("a new leader", lambda one=leader: leads(one), TAKEOVER_SECONDS + SLACK)
+        world.until("it as it was", lambda: contents(world) == good)
+        world.until("the Service", lambda: world.get("service", "prometheus-operated"))
