@@ -32,7 +32,7 @@ class OneStock:
         self.events: list[asyncio.Event] = []
 
     @contextmanager
-    def following(self, _of: OfNode) -> Iterator[asyncio.Event]:
+    def following(self, _of: OfNode, _pod: object) -> Iterator[asyncio.Event]:
         """Follow for the length of a block."""
         self.events.append(asyncio.Event())
         yield self.events[-1]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from msgspec import convert
 
+import stoker.portions.portions as remembering
 from stoker.generate.nodejobs import NodeJob
 from stoker.portions.packed import Packed, packed, unpacked
 from stoker.portions.placed import digest_of
@@ -196,11 +197,14 @@ def test_a_node_is_told_what_an_agent_there_finds_by_itself(seed: int) -> None:
 
 # 24: a pod on another node than an endpoint says that leads to it.
 @pytest.mark.parametrize("seed", [*range(10), 24])
-def test_what_is_kept_up_is_what_would_be_built_anew(seed: int) -> None:
+def test_what_is_kept_up_is_what_would_be_built_anew(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """After each of many changes, in the world, of the jobs and of who takes strays.
 
-    Whose digests changed was told.
+    Whose digests changed was told. So it is however much of it is remembered.
     """
+    monkeypatch.setattr(remembering, "_MOST_KEPT", (0, 3000, 2**22)[seed % 3])
     random = Random(seed)
     found, jobs = by_key(seed), node_jobs(seed)
     places = filled(found)
@@ -380,3 +384,68 @@ def test_labels_of_a_node_behind_an_endpoint_are_told_where_the_endpoint_is() ->
     assert b'"__meta_kubernetes_node_label_zone":"a"' in portions.text(
         "node-1", "targets/nodes.json"
     )
+
+
+# --- What changes with every pod of a Service -----------------------------------------------------
+
+DUE = "endpoints.kubernetes.io/last-change-trigger-time"
+NOTE = "__meta_kubernetes_endpointslice_annotation_"
+DUE_LABEL = f"{NOTE}endpoints_kubernetes_io_last_change_trigger_time"
+ALL_NOTES = {"action": "labelmap", "regex": f"{NOTE}(.+)"}
+
+
+def a_slice(due: str, *nodes: str, ready: bool = True) -> Packed:
+    """A slice with an endpoint on each of some nodes, and when its last change was due."""
+    metadata = {"namespace": "shop", "name": "carts-1", "annotations": {DUE: due, "own": "note"}}
+    endpoints = [
+        {
+            "addresses": [f"10.0.0.{number}"],
+            "nodeName": node,
+            "conditions": {"ready": ready or number > 0},
+        }
+        for number, node in enumerate(nodes)
+    ]
+    made = {"metadata": metadata, "ports": [{"port": 80}], "endpoints": endpoints}
+    return packed(convert(made, EndpointSlice))
+
+
+def test_another_pod_of_a_service_is_no_change_for_other_nodes() -> None:
+    """Kubernetes notes in a slice when its last change was due: nobody reads that, nor is told."""
+    places = Whereabouts()
+    portions = Portions(places, NEWEST)
+    portions.set_jobs({monitor("all"): (a_job("all", role="endpointslice"),)}, {})
+    one, two = a_slice("12:00", *NODES), a_slice("12:01", *NODES, ready=False)
+    places.changed(None, one)
+    before = {node: portions.digests(node) for node in NODES}
+    text = portions.text("node-2", "targets/all.json")
+    assert b"endpointslice_annotation_own" in text
+    assert b"trigger_time" not in text
+    assert portions.touch(places.changed(one, two)) == {"node-1"}
+    assert portions.digests("node-1") != before["node-1"]
+    assert portions.digests("node-2") == before["node-2"]
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        ALL_NOTES,
+        {"source_labels": ["app", DUE_LABEL], "target_label": "due"},
+        {"source_labels": [DUE_LABEL], "target_label": DUE_LABEL, "action": "keepequal"},
+        {"source_labels": ["app"], "regex": "(x{1000}){1000}", "action": "keep"},
+    ],
+    ids=["all notes", "it", "equal", "not known"],
+)
+def test_a_job_that_may_read_when_a_slice_changed_is_told(step: Object) -> None:
+    """On all nodes, and of each change: its targets are those of an agent that looks itself."""
+    places = Whereabouts()
+    portions = Portions(places, NEWEST)
+    jobs = (a_job("other", role="endpointslice"), a_job("reads", step, role="endpointslice"))
+    portions.set_jobs({monitor("both"): jobs}, {})
+    one, two = a_slice("12:00", *NODES), a_slice("12:01", *NODES)
+    places.changed(None, one)
+    before = {node: portions.digests(node) for node in NODES}
+    assert portions.touch(places.changed(one, two)) == set(NODES)
+    for node in NODES:
+        now = portions.digests(node)
+        assert {path for path in now if now[path] != before[node][path]} == {"targets/reads.json"}
+        assert f'"{DUE_LABEL}":"12:01"'.encode() in portions.text(node, "targets/reads.json")

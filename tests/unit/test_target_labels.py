@@ -20,8 +20,9 @@ from stoker.targets.objects import (
     TargetSources,
     by_place,
 )
-from stoker.targets.steps import dropped_by, step_of
+from stoker.targets.steps import deciding, dropped_by, step_of
 from stoker.version import parse_version
+from tests.targets.relabelings import jobs as made_up_jobs
 
 Object = dict[str, Any]
 NEWEST = parse_version("3.15.0")
@@ -413,3 +414,39 @@ def test_what_would_take_too_long_is_not_done() -> None:
     assert len(list(outcomes(job, world, Budget(100_000)))) == 200
     with pytest.raises(CannotTellError, match="too many"):
         list(outcomes(dear, world, Budget(100_000)))
+
+
+@pytest.mark.parametrize("seed", range(0, 2000, 100))
+def test_what_decides_on_a_candidate_is_some_of_its_steps(seed: int) -> None:
+    """With these alone it stays, or is dropped, as with all of them; with fewer it may not."""
+    fewer = 0
+    for block in made_up_jobs(seed, 100):
+        try:
+            steps = job_of(block, NEWEST).steps
+        except CannotTellError:
+            continue
+        chosen = deciding(steps)
+        fewer += len(chosen) < len(steps)
+        for target in block["static_configs"]:
+            labels = {**target["labels"], "__address__": target["targets"][0]}
+            try:
+                stays = dropped_by(steps, dict(labels)) is None
+            except CannotTellError:
+                continue
+            assert (dropped_by(chosen, dict(labels)) is None) is stays, block
+    assert fewer > 40
+
+
+def test_what_a_label_is_mapped_from_may_decide() -> None:
+    """Any label may become the one that a later step looks at."""
+    made = [
+        {"source_labels": ["job"], "target_label": "__meta_label_app"},
+        {"source_labels": ["job"], "target_label": "unread"},
+        {"action": "labelmap", "regex": "__meta_label_(.+)"},
+        {"action": "keep", "source_labels": ["app"], "regex": "shop"},
+        {"source_labels": ["job"], "target_label": "app"},
+    ]
+    steps = [step_of(each, NEWEST) for each in made]
+    chosen = deciding(steps)
+    assert [made[steps.index(each)] for each in chosen] == made[:4]
+    assert dropped_by(chosen, {"job": "shop"}) is None

@@ -59,10 +59,14 @@ class TlsConnection:
         """Have the kernel take all of it."""
         view = memoryview(data)
         while view:
-            part = view[:_RECORD]
-            async with asyncio.timeout(self._patience):
-                sent = await self._done(lambda part=part: self._socket.send(part))  # type: ignore[misc]
-            view = view[sent:]
+            view = view[await self._sent(view[:_RECORD]) :]
+
+    async def _sent(self, part: memoryview) -> int:
+        # Mostly it is taken at once, and then nobody has to look at a clock.
+        with contextlib.suppress(ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            return self._socket.send(part)
+        async with asyncio.timeout(self._patience):
+            return await self._done(lambda: self._socket.send(part))
 
     def listen(self, ended: Callable[[], None]) -> None:
         """Call this once the other side says anything, be it goodbye: there is nothing to say."""

@@ -18,6 +18,7 @@ from stoker.handout.life import StockLife
 from stoker.handout.request import not_yet
 from stoker.handout.stock import OfNode, PlannedJobs, PortionNews
 from stoker.kube.client import Client
+from stoker.portions.packed import Place
 from stoker.ref import Ref
 
 # A pod that comes back, as after each hour, finds its portion kept up.
@@ -32,6 +33,7 @@ class PortionKeeper:
         self._namespaces = namespaces
         self._plans: dict[Ref, PlannedJobs | None] = {}
         self._followers: dict[OfNode, set[asyncio.Event]] = {}
+        self._of_pod: dict[Place, set[asyncio.Event]] = {}
         self._life: StockLife | None = None
         self._wanted, self._unwanted = asyncio.Event(), asyncio.Event()
 
@@ -39,7 +41,7 @@ class PortionKeeper:
         """Keep up what is wanted, until cancelled."""
         while True:
             await self._wanted.wait()
-            life = StockLife(self._client, self._namespaces, self._tell)
+            life = StockLife(self._client, self._namespaces, self._tell, self._tell_of_pod)
             for key, planned in self._plans.items():
                 life.plan(key, planned)
             self._life = life
@@ -97,13 +99,17 @@ class PortionKeeper:
         return ""
 
     @contextmanager
-    def following(self, of: OfNode) -> Iterator[asyncio.Event]:
-        """An event that is set whenever a node may have something else."""
+    def following(self, of: OfNode, pod: Place) -> Iterator[asyncio.Event]:
+        """An event that is set whenever a node may have something else, or the pod that asks."""
         event = asyncio.Event()
         self._followers.setdefault(of, set()).add(event)
+        self._of_pod.setdefault(pod, set()).add(event)
         try:
             yield event
         finally:
+            self._of_pod[pod].discard(event)
+            if not self._of_pod[pod]:
+                del self._of_pod[pod]
             self._followers[of].discard(event)
             if not self._followers[of]:
                 asyncio.get_running_loop().call_later(_LINGER_SECONDS, self._forget, of)
@@ -136,6 +142,10 @@ class PortionKeeper:
         for each in self._followers if touched is None else touched:
             for event in self._followers.get(each, ()):
                 event.set()
+
+    def _tell_of_pod(self, pod: Place) -> None:
+        for event in self._of_pod.get(pod, ()):
+            event.set()
 
     def _forget(self, of: OfNode) -> None:
         if not self._followers.get(of, True):

@@ -20,8 +20,9 @@ from stoker.handout.stock import (
 )
 from stoker.handout.watched import PackedWatches
 from stoker.kube.client import Client
-from stoker.portions.packed import Packed
+from stoker.portions.packed import Packed, Place
 from stoker.ref import Ref
+from stoker.targets.discovery import POD
 
 T = TypeVar("T")
 
@@ -33,16 +34,25 @@ _FEW: Final = 10
 
 Tell = Callable[[Iterable[OfNode] | None], None]
 """Called with the portions that may have changed; None for all."""
+TellOfPod = Callable[[Place], None]
+"""Called with each pod that changes, or goes, at once."""
 
 
 class StockLife:
     """What is watched, and the stock that is made of it. `is_ready` once all of it is taken up."""
 
-    def __init__(self, client: Client, namespaces: Sequence[str] | None, tell: Tell) -> None:
+    def __init__(
+        self,
+        client: Client,
+        namespaces: Sequence[str] | None,
+        tell: Tell,
+        tell_of_pod: TellOfPod,
+    ) -> None:
         self.stock = Stock()
         self.watches = PackedWatches(client, namespaces, self._changed)
         self.is_ready = False
         self._tell = tell
+        self._tell_of_pod = tell_of_pod
         self._changes: list[Change] = []
         self._plans: dict[Ref, PlannedJobs | None] = {}
         self._forgotten: list[OfNode] = []
@@ -99,6 +109,8 @@ class StockLife:
         if old is not new:
             self._changes.append((old, new))
             self._news.set()
+            if old is not None and old.role == POD:
+                self._tell_of_pod(old.place)
 
     async def _await_lists(self) -> None:
         await self.watches.complete()

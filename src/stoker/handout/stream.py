@@ -77,7 +77,8 @@ class PortionStream:
         again later is sent when it is known again: there is news then.
         """
         self._sent = have
-        with self._keeper.following(self._of.portion) as news:
+        owner = self._of.owner
+        with self._keeper.following(self._of.portion, (owner.namespace, owner.pod)) as news:
             first = await self._news()
             await self._connection.write(BEGUN)
             self._counts.begun += 1

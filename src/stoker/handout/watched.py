@@ -12,7 +12,7 @@ from stoker.kube.client import Client
 from stoker.kube.reflector import Reflector
 from stoker.kube.resources import ENDPOINT_SLICE, NODE, POD, SERVICE, ApiResource
 from stoker.kube.watch import WatchScope
-from stoker.portions.packed import Packed, packed, unpacked
+from stoker.portions.packed import Packed, packed
 from stoker.targets.objects import EndpointSlice, Node, Pod, Service
 
 _KINDS: Final[tuple[tuple[ApiResource, type[Any]], ...]] = (
@@ -57,8 +57,7 @@ class PackedWatches:
 
     def pod_uid(self, namespace: str, name: str) -> str:
         """The uid of the pod that has a name now; nothing if none is known."""
-        found = self.all[POD.kind].store.get(namespace, name)
-        return str(unpacked(found).metadata.uid or "") if found else ""
+        return self.all[POD.kind].store.uid(namespace, name)
 
     def _read(self, kind: str, model: type[Any], raw: Raw) -> Packed:
         """What is kept of an object; what is known already stays the same in memory."""

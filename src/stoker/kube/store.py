@@ -71,6 +71,11 @@ class Store(Generic[T]):
         entry = self._spaces.get(namespace, {}).get(name)
         return entry.object if entry else None
 
+    def uid(self, namespace: str, name: str) -> str:
+        """The uid of the object that has a name now; "" if there is none."""
+        entry = self._spaces.get(namespace, {}).get(name)
+        return entry.uid if entry else ""
+
     def size(self, namespace: str, name: str) -> int:
         """In how many bytes an object came; 0 if there is none."""
         entry = self._spaces.get(namespace, {}).get(name)

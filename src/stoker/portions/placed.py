@@ -1,6 +1,6 @@
 """A job as nodes get it: which candidates it keeps, and its files."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from typing import Any, Final
 
@@ -8,14 +8,20 @@ import msgspec
 
 from stoker.generate.nodejobs import NodeJob
 from stoker.portions.candidates import ROLES
+from stoker.portions.whereabouts import MOMENT_OF_CHANGE, Only
 from stoker.targets.discovery import CannotTellError, Group, KubernetesSd, Labels, discovery_of
 from stoker.targets.job import Defaults, Job, job_of
-from stoker.targets.metadata import ADDRESS
-from stoker.targets.steps import dropped_by
+from stoker.targets.metadata import ADDRESS, present_and_value
+from stoker.targets.steps import Step, deciding, dropped_by, reads
 from stoker.version import Version
 
 _KUBERNETES: Final = "kubernetes_sd_configs"
 _VARIABLE: Final = "$("
+MOMENT: Final = present_and_value("endpointslice_annotation", MOMENT_OF_CHANGE)
+"""The labels that tell when a slice was changed for the last time: whoever reads them has them.
+
+They are others for all endpoints of a Service whenever one pod comes, and for all nodes of these.
+"""
 # What the steps of a job may cost for one candidate: about so many microseconds, at the slowest.
 _MOST_UNITS: Final = 2_000
 _ENCODED: Final = msgspec.json.Encoder(order="deterministic").encode
@@ -27,6 +33,12 @@ class Shared:
     def __init__(self, discovery: KubernetesSd) -> None:
         self.discovery = discovery
         self.jobs: dict[str, PlacedJob] = {}
+
+    def sees(self, only: Only) -> bool:
+        """Whether a change that concerns some discoveries only concerns this one."""
+        if only is Only.WITH_NODES:
+            return self.discovery.with_node
+        return only is Only.ALL or any(each.reads_moment for each in self.jobs.values())
 
     @property
     def spaces(self) -> tuple[tuple[str, str], ...]:
@@ -48,23 +60,30 @@ class PlacedJob:
         self.path, self.targets = f"jobs/{job.stem}.yaml", f"targets/{job.stem}.json"
         self.tls = tuple((f"tls/{name}", name) for name in job.files)
         self.shared = known.shared_by(job.block)
-        self._relabeling = _relabeling_of(job.block, known)
-        self._weight = sum(each.expression.weight for each in self._relabeling.steps)
+        relabeling = _relabeling_of(job.block, known)
+        self.reads_moment = relabeling is None or _reads_moment(relabeling.steps)
+        self._labels = relabeling.labels if relabeling else {}
+        self._steps = deciding(relabeling.steps) if relabeling else ()
+        self._weight = sum(each.expression.weight for each in self._steps)
 
-    def keeps(self, group: Group) -> Iterator[Labels]:
-        """The candidates that its steps let pass; where that is not known, all of them."""
+    def keeps(self, group: Group) -> Iterator[bytes]:
+        """The candidates that its steps let pass, written down; all where that is not known."""
         for each in group.candidates:
             found = {**group.shared, **each}
             if found.get(ADDRESS) and self._lets_pass(found):
-                yield found
+                if not self.reads_moment:
+                    for name in MOMENT:
+                        found.pop(name, None)
+                yield _written(found)
 
     def _lets_pass(self, found: Labels) -> bool:
-        job = self._relabeling
+        if not self._steps:
+            return True
         longest = max(map(len, found.values())) if self._weight else 0
-        if len(job.steps) + self._weight * longest // 1000 > _MOST_UNITS:
+        if len(self._steps) + self._weight * longest // 1000 > _MOST_UNITS:
             return True
         try:
-            return dropped_by(job.steps, {**job.labels, **found}) is None
+            return dropped_by(self._steps, {**self._labels, **found}) is None
         except CannotTellError:
             return True
 
@@ -99,18 +118,19 @@ class Known:
         return self._shared.values()
 
 
-def _relabeling_of(block: Mapping[str, Any], known: Known) -> Job:
-    """The steps of a job; none where what they do is not known."""
+def _relabeling_of(block: Mapping[str, Any], known: Known) -> Job | None:
+    """A job with its steps; None where what they do is not known."""
     if _has_variable(block):
-        return _without_steps(block, known)
+        return None
     try:
         return job_of(block, known.version, known.defaults)
     except CannotTellError:
-        return _without_steps(block, known)
+        return None
 
 
-def _without_steps(block: Mapping[str, Any], known: Known) -> Job:
-    return Job(block["job_name"], (), (), (), {}, known.version)
+def _reads_moment(steps: Iterable[Step]) -> bool:
+    """Whether it makes a difference to a target when its slice was changed for the last time."""
+    return any(reads(step, name) for step in steps for name in MOMENT)
 
 
 def _has_variable(value: Any) -> bool:
@@ -127,12 +147,12 @@ def digest_of(text: bytes) -> str:
     return sha256(text).hexdigest()[:32]
 
 
-def targets_file(found: Iterable[Labels], encoded: Callable[[Any], bytes] = _ENCODED) -> bytes:
+def targets_file(written: Iterable[bytes]) -> bytes:
     """A file for `file_sd_configs`; the same for the same candidates, in whatever order."""
-    entries = (encoded(_entry(each)) for each in found)
-    return b"[\n" + b",\n".join(sorted(set(entries))) + b"\n]\n"
+    return b"[\n" + b",\n".join(sorted(set(written))) + b"\n]\n"
 
 
-def _entry(found: Labels) -> dict[str, Any]:
-    labels = {name: value for name, value in found.items() if name != ADDRESS}
-    return {"targets": [found[ADDRESS]], "labels": labels}
+def _written(found: Labels) -> bytes:
+    """A candidate as it is in a file; its labels are taken for that."""
+    address = found.pop(ADDRESS)
+    return _ENCODED({"targets": [address], "labels": found})

@@ -12,16 +12,18 @@ from stoker.generate.nodejobs import NodeJob
 from stoker.portions.candidates import group_on, strays_given
 from stoker.portions.placed import Known, PlacedJob, Shared, digest_of, targets_file
 from stoker.portions.strays import Agents, Moved, Strays
-from stoker.portions.whereabouts import SourceObject, Touched, Whereabouts
+from stoker.portions.whereabouts import Only, SourceObject, Touched, Whereabouts
 from stoker.ref import Ref
-from stoker.targets.discovery import CannotTellError, Group, Labels
+from stoker.targets.discovery import CannotTellError, Group
 from stoker.targets.job import NO_DEFAULTS, Defaults
 from stoker.version import Version
 
 _NEVER: Final = 0
-# What is remembered for a moment because it is wanted again at once: candidates of so many parts,
-# so many of each, and files up to this size.
-_MOST_PARTS, _MOST_OF_PART, _MOST_TEXT = 1000, 10, 128 * 1024
+# Files up to this size are remembered for a moment, because they are wanted again at once.
+_MOST_TEXT: Final = 128 * 1024
+# What jobs keep on the nodes that were looked at last, in bytes: a pod that is replaced changes its
+# node several times within seconds, each time a small part of one file.
+_MOST_KEPT: Final = 4 * 1024 * 1024
 
 
 class _Part(NamedTuple):
@@ -38,16 +40,39 @@ class _Targets(Struct):
     digest: str = ""
 
 
+_Keeping = tuple[str, Shared, _Part]
+# Beside its characters, what a text takes in memory.
+_BESIDE: Final = 128
+
+
+def _size_of(written: tuple[bytes, ...]) -> int:
+    return sum(len(each) + _BESIDE for each in written)
+
+
 class _OnNode(Struct):
     """What is known of a node: since which state of the jobs, and what changed since.
 
-    `kept` is what jobs keep of what is being looked at, by their stems, until files are made of it.
+    `kept` is what jobs keep of parts, by their stems, as far as it is remembered: so many bytes.
     """
 
     as_of: int = _NEVER
-    touched: dict[_Part, bool] = field(default_factory=dict)
+    touched: dict[_Part, Only] = field(default_factory=dict)
     found: dict[str, _Targets] = field(default_factory=dict)
-    kept: dict[tuple[str, Shared, _Part], list[Labels]] = field(default_factory=dict)
+    kept: dict[_Keeping, tuple[bytes, ...]] = field(default_factory=dict)
+    size: int = 0
+
+    def keep(self, key: _Keeping, written: tuple[bytes, ...]) -> None:
+        """Remember what a job keeps of a part; nothing of it if it is nothing, or too much."""
+        self.size -= _size_of(self.kept.pop(key, ()))
+        size = _size_of(written)
+        if written and self.size + size <= _MOST_KEPT:
+            self.kept[key] = written
+            self.size += size
+
+    def drop(self, stems: set[str]) -> None:
+        """Forget what these jobs keep."""
+        for key in [each for each in self.kept if each[0] in stems]:
+            self.keep(key, ())
 
 
 class Portions:
@@ -68,7 +93,11 @@ class Portions:
         self._jobs: dict[str, PlacedJob] = {}
         self._files: dict[str, tuple[str, bytes]] = {}
         self._by_space: dict[tuple[str, str], list[Shared]] = {}
+        self._reads_moment = False
         self._nodes: dict[str, _OnNode] = {}
+        # The nodes of which something is remembered, that of the last look last; bytes of it all.
+        self._recent: dict[str, _OnNode] = {}
+        self._size = 0
         # The files that were made last, and for which node: whoever has them digested wants them.
         self._made: tuple[str, dict[str, bytes]] = ("", {})
 
@@ -90,6 +119,7 @@ class Portions:
             self._add(stem, job)
         self._given = dict(jobs)
         self._files = {name: self._file(name, text.encode()) for name, text in files.items()}
+        self._reads_moment = any(each.reads_moment for each in self._jobs.values())
         self._known.forget()
         self._by_space = {}
         for shared in self._known.all:
@@ -110,20 +140,22 @@ class Portions:
     def touch(self, touched: Iterable[Touched]) -> set[str]:
         """Take up what is to be looked at again; the nodes that may have something else now."""
         nodes = set()
-        for node, source, by_node in touched:
+        for node, source, only in touched:
+            if only is Only.OF_MOMENT and not self._reads_moment:
+                continue
             if self._strays.are_at(node):
                 nodes |= self._note(self._strays.look(source), stray=True)
             else:
-                nodes |= self._note([Moved(node, source)], stray=False, by_node=by_node)
+                nodes |= self._note([Moved(node, source)], stray=False, only=only)
         return nodes
 
-    def _note(self, parts: Iterable[Moved], *, stray: bool, by_node: bool = False) -> set[str]:
+    def _note(self, parts: Iterable[Moved], *, stray: bool, only: Only = Only.ALL) -> set[str]:
         nodes = set()
         for node, source in parts:
             known = self._nodes.get(node)
-            if known is not None and any(self._seeing(source, by_node=by_node)):
+            if known is not None and any(self._seeing(source, only)):
                 part = _Part(source, stray)
-                known.touched[part] = by_node and known.touched.get(part, True)
+                known.touched[part] = only if known.touched.get(part, only) is only else Only.ALL
                 nodes.add(node)
         return nodes
 
@@ -150,7 +182,11 @@ class Portions:
         if folder == "jobs":
             return self._jobs[stem].text
         made = self._made[1].get(stem)
-        return self._file_of(node, stem, known) if made is None else made
+        if made is None:
+            before = known.size
+            made = self._file_of(node, stem, known)
+            self._remember(node, known, before)
+        return made
 
     def changes_of(self, node: str) -> int | None:
         """In how much there is to look to bring a node up; None where that is everything."""
@@ -160,6 +196,7 @@ class Portions:
     def forget(self, node: str) -> None:
         """Nobody asks for this node any longer."""
         self._nodes.pop(node, None)
+        self._forget_kept(node)
 
     def __len__(self) -> int:
         """How many nodes are kept up."""
@@ -197,20 +234,40 @@ class Portions:
         known = self._nodes.setdefault(node, _OnNode())
         if self._made[0] != node:
             self._made = node, {}
+        if known.as_of == self._state and not known.touched:
+            return known
+        before = known.size
         moved: set[str] = set()
         if known.as_of != self._state:
-            for stem in known.found.keys() - self._jobs.keys():
+            gone = known.found.keys() - self._jobs.keys()
+            for stem in gone:
                 del known.found[stem]
+            known.drop(gone)
             moved |= self._look_for_new(node, known)
             known.as_of = self._state
         touched, known.touched = known.touched, {}
-        for part, by_node in touched.items():
-            for shared in self._seeing(part.source, by_node=by_node):
+        for part, only in touched.items():
+            for shared in self._seeing(part.source, only):
                 moved |= self._look(node, known, part, shared, shared.jobs.values())
         for stem in moved:
             self._settle(node, known, stem)
-        known.kept = {}
+        self._remember(node, known, before)
         return known
+
+    def _remember(self, node: str, known: _OnNode, before: int) -> None:
+        """Note that a node was looked at now, and forget what others keep if it is too much."""
+        self._size += known.size - before
+        self._recent.pop(node, None)
+        if known.size:
+            self._recent[node] = known
+        while self._size > _MOST_KEPT and len(self._recent) > 1:
+            self._forget_kept(next(iter(self._recent)))
+
+    def _forget_kept(self, node: str) -> None:
+        known = self._recent.pop(node, None)
+        if known:
+            self._size -= known.size
+            known.kept, known.size = {}, 0
 
     def _look_for_new(self, node: str, known: _OnNode) -> set[str]:
         """Look at all sources for jobs that are newer than what is known."""
@@ -222,6 +279,7 @@ class Portions:
                     moved.add(stem)
                 for shared in job.shared:
                     new.setdefault(shared, []).append(job)
+        known.drop(moved)
         for part in self._parts(node) if new else ():
             for shared in self._seeing(part.source):
                 moved |= self._look(node, known, part, shared, new.get(shared, ()))
@@ -249,14 +307,16 @@ class Portions:
         for job in jobs:
             stem = job.job.stem
             found = known.found.get(stem)
-            labels = list(job.keeps(group)) if group else []
-            if labels:
-                if len(labels) <= _MOST_OF_PART and len(known.kept) < _MOST_PARTS:
-                    known.kept[stem, shared, part] = labels
+            written = tuple(job.keeps(group)) if group else ()
+            if written:
+                if known.kept.get((stem, shared, part)) == written:
+                    continue
+                known.keep((stem, shared, part), written)
                 found = found or known.found.setdefault(stem, _Targets())
                 found.sources.add((shared, part))
                 moved.add(stem)
             elif found and (shared, part) in found.sources:
+                known.keep((stem, shared, part), ())
                 found.sources.discard((shared, part))
                 moved.add(stem)
         return moved
@@ -272,16 +332,22 @@ class Portions:
                 self._made[1].pop(stem, None)
         else:
             known.found.pop(stem, None)
+            self._made[1].pop(stem, None)
 
     def _file_of(self, node: str, stem: str, known: _OnNode) -> bytes:
         parts = known.found[stem].sources
-        every = (known.kept.get((stem, *each)) or self._kept(node, stem, *each) for each in parts)
-        return targets_file(labels for found in every for labels in found)
+        every = (self._kept(node, known, (stem, *each)) for each in parts)
+        return targets_file(written for found in every for written in found)
 
-    def _kept(self, node: str, stem: str, shared: Shared, part: _Part) -> Iterable[Labels]:
+    def _kept(self, node: str, known: _OnNode, key: _Keeping) -> tuple[bytes, ...]:
         """What a job keeps of a part of a source."""
-        group = self._group(node, part, shared)
-        return self._jobs[stem].keeps(group) if group else ()
+        found = known.kept.get(key)
+        if found is None:
+            stem, shared, part = key
+            group = self._group(node, part, shared)
+            found = tuple(self._jobs[stem].keeps(group)) if group else ()
+            known.keep(key, found)
+        return found
 
     def _group(self, node: str, part: _Part, shared: Shared) -> Group | None:
         version = self._known.version
@@ -291,9 +357,9 @@ class Portions:
             return None
         return group_on(self._places, node, part.source, shared.discovery, version)
 
-    def _seeing(self, source: SourceObject, *, by_node: bool = False) -> Iterator[Shared]:
-        """The discoveries that look at a source; with `by_node` those with labels of nodes."""
+    def _seeing(self, source: SourceObject, only: Only = Only.ALL) -> Iterator[Shared]:
+        """The discoveries that look at a source, or those that a change of it concerns."""
         for namespace in (source.namespace, ""):
             for shared in self._by_space.get((source.role, namespace), ()):
-                if shared.discovery.with_node or not by_node:
+                if shared.sees(only):
                     yield shared

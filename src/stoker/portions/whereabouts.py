@@ -6,7 +6,8 @@ itself or something that it refers to: the Service of a slice, the pods behind i
 node where labels of nodes are attached.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from enum import Enum
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 import msgspec
@@ -40,15 +41,24 @@ class SourceObject(NamedTuple):
     name: str
 
 
-class Touched(NamedTuple):
-    """A source that is to be looked at again on a node.
+MOMENT_OF_CHANGE: Final = "endpoints.kubernetes.io/last-change-trigger-time"
+"""The annotation of an EndpointSlice that Kubernetes changes whenever a pod comes or goes."""
 
-    `by_node`: only where labels of nodes are attached.
-    """
+
+class Only(Enum):
+    """Which discoveries a change concerns: all, or those alone that look at such a thing."""
+
+    ALL = "all"
+    WITH_NODES = "labels of nodes"
+    OF_MOMENT = "the moment of the last change of a slice"
+
+
+class Touched(NamedTuple):
+    """A source that is to be looked at again on a node."""
 
     node: str
     source: SourceObject
-    by_node: bool = False
+    only: Only = Only.ALL
 
 
 class KeyIndex(Generic[K, V]):
@@ -67,13 +77,14 @@ class KeyIndex(Generic[K, V]):
 
     def move(self, value: V, before: Iterable[K], now: Iterable[K]) -> None:
         """A value has other keys than before."""
-        for key in before:
+        had, has = frozenset(before), frozenset(now)
+        for key in had - has:
             values = self._of.get(key)
             if values is not None:
                 values.discard(value)
                 if not values:
                     del self._of[key]
-        for key in now:
+        for key in has - had:
             self._of.setdefault(key, set()).add(value)
 
 
@@ -194,28 +205,32 @@ class Whereabouts:
         source = SourceObject(ENDPOINT_SLICE, *place)
         was: EndpointSlice | None = unpacked(old) if old else None
         now: EndpointSlice | None = unpacked(new) if new else None
-        nodes = self._refers.get(source, _NOTHING).nodes
+        every = self._refers.get(source, _NOTHING).nodes
         self.slices.put(place, new)
         self._refer(source, now)
-        if was and now and replace(was, endpoints=()) == replace(now, endpoints=()):
-            nodes = frozenset(self._of_moved(was, now))
-        else:
-            nodes |= self._refers.get(source, _NOTHING).nodes
-        return [Touched(node, source) for node in nodes]
+        every |= self._refers.get(source, _NOTHING).nodes
+        if not was or not now or _head(was) != _head(now):
+            return [Touched(node, source) for node in every]
+        moved = frozenset(self._of_moved(was, now))
+        touched = [Touched(node, source) for node in moved]
+        if was.metadata.annotations != now.metadata.annotations:
+            touched += [Touched(node, source, Only.OF_MOMENT) for node in every - moved]
+        return touched
 
     def _of_moved(self, was: EndpointSlice, now: EndpointSlice) -> Iterator[str]:
         """The nodes of endpoints that came or went; one that changed did both."""
-        before, after = ({_ENCODED(each): each for each in of.endpoints or ()} for of in (was, now))
+        parts = _between(was.endpoints or (), now.endpoints or ())
+        before, after = ({_ENCODED(each): each for each in part} for part in parts)
         for text in before.keys() ^ after.keys():
             yield from self.nodes_of(before.get(text) or after[text], now.namespace)
 
     def _node(self, place: Place, _old: Packed | None, new: Packed | None) -> list[Touched]:
         self._nodes.put(place, new)
         name = place[1]
-        touched = [Touched(name, each, by_node=True) for each in self._on.of(name)]
+        touched = [Touched(name, each, Only.WITH_NODES) for each in self._on.of(name)]
         for each in self._shown.of(name):
             others = self._refers[each].nodes - {name}
-            touched += [Touched(node, each, by_node=True) for node in others]
+            touched += [Touched(node, each, Only.WITH_NODES) for node in others]
         return touched
 
     # --- What a slice refers to -------------------------------------------------------------------
@@ -231,29 +246,33 @@ class Whereabouts:
             self._refers[source] = now
 
     def _references(self, found: EndpointSlice) -> _Of:
-        every = found.endpoints or ()
-        refs = [each.target_ref for each in every if each.target_ref]
-        service = found.labels.get(SERVICE_NAME)
+        """All in one go: there may be a thousand endpoints, and mostly one of them changed."""
         at: dict[str, tuple[int, ...]] = {}
-        for number, each in enumerate(every):
-            for node in set(self.nodes_of(each, found.namespace)):
-                at[node] = (*at.get(node, ()), number)
+        pods, shown = set[Place](), set[str]()
+        apart: dict[Place, frozenset[str]] = {}
+        for number, each in enumerate(found.endpoints or ()):
+            ref, named = each.target_ref, each.node_name
+            if ref and ref.kind == "Node" and ref.name:
+                shown.add(ref.name)
+            place, pod = self._behind_of(each)
+            if place:
+                pods.add(place)
+                if named and (pod is None or pod.node != named):
+                    apart[place] = apart.get(place, frozenset()) | {named}
+            if named and (pod is None or pod.node == named):
+                at[named] = (*at.get(named, ()), number)
+            else:
+                for node in set(self.nodes_of(each, found.namespace)):
+                    at[node] = (*at.get(node, ()), number)
+        service = found.labels.get(SERVICE_NAME)
         return _Of(
             nodes=frozenset(at),
-            pods=frozenset((r.namespace or "", r.name or "") for r in refs if r.kind == "Pod"),
+            pods=frozenset(pods),
             services=frozenset(((found.namespace, service),) if service else ()),
-            shown=frozenset(r.name for r in refs if r.kind == "Node" and r.name),
-            apart=self._apart(every),
+            shown=frozenset(shown),
+            apart=apart,
             at=at,
         )
-
-    def _apart(self, endpoints: Iterable[Endpoint]) -> dict[Place, frozenset[str]]:
-        found: dict[Place, frozenset[str]] = {}
-        for each in endpoints:
-            place, pod = self._behind_of(each)
-            if place and each.node_name and (pod is None or pod.node != each.node_name):
-                found[place] = found.get(place, frozenset()) | {each.node_name}
-        return found
 
     def _behind_of(self, endpoint: Endpoint) -> tuple[Place | None, Packed | None]:
         """The place of the pod behind an endpoint, and the pod if it is there."""
@@ -262,3 +281,21 @@ class Whereabouts:
             return None, None
         place = ref.namespace or "", ref.name or ""
         return place, self.pods.packed(place)
+
+
+def _head(found: EndpointSlice) -> EndpointSlice:
+    """A slice without its endpoints, and without what changes with each of them."""
+    notes = dict(found.metadata.annotations or {})
+    notes.pop(MOMENT_OF_CHANGE, None)
+    return replace(found, endpoints=(), metadata=replace(found.metadata, annotations=notes))
+
+
+def _between(
+    one: Sequence[Endpoint], other: Sequence[Endpoint]
+) -> tuple[Sequence[Endpoint], Sequence[Endpoint]]:
+    """What is left of two rows without what both begin and end with."""
+    shorter = min(len(one), len(other))
+    begin = next((n for n in range(shorter) if one[n] != other[n]), shorter)
+    left = shorter - begin
+    end = next((n for n in range(left) if one[-1 - n] != other[-1 - n]), left)
+    return one[begin : len(one) - end], other[begin : len(other) - end]

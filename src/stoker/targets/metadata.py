@@ -24,6 +24,11 @@ def _meta_name(prefix: str, present: str, key: str) -> tuple[str, str]:
     return f"{META}{prefix}_{name}", f"{META}{prefix}{present}_{name}"
 
 
+def present_and_value(prefix: str, key: str) -> tuple[str, str]:
+    """The names of the labels that say what an object has under a key of a map, and that it has."""
+    return _meta_name(prefix, "present", key)
+
+
 def with_values(pairs: Mapping[str, str | None]) -> Labels:
     """Those that have a value."""
     return {name: value for name, value in pairs.items() if value}

@@ -1,7 +1,7 @@
 """Relabeling: the steps of a job, done to the labels of a candidate as Prometheus does them."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import md5
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ _ANY_NAME: Final = parse_version("3.0.0")
 """From then on the name of a label may have any characters."""
 _LEGACY_NAME: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 _DEFAULT_REPLACEMENT: Final = "$1"
+_JUDGING: Final = frozenset({"keep", "drop", "keepequal", "dropequal"})
 
 
 class Step(Struct, frozen=True):
@@ -69,6 +70,36 @@ def dropped_by(steps: Iterable[Step], labels: Labels) -> int | None:
         if not _ACTIONS[step.action](step, labels):
             return number
     return None
+
+
+def deciding(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """Those of the steps on which it depends whether a candidate stays, in their order."""
+    needed: list[Step] = []
+    read: set[str] = set()
+    reads_all = False
+    for step in reversed(steps):
+        written = _written_by(step)
+        changes = reads_all or written is None or written in read
+        if step.action in _JUDGING or (needed and changes):
+            needed.append(step)
+            read |= {*step.sources, step.target.text}
+            reads_all |= step.action == "labelmap"
+    return tuple(reversed(needed))
+
+
+def _written_by(step: Step) -> str | None:
+    """The one label that a step can change; None where it can change any."""
+    if step.action in ("labeldrop", "labelkeep"):
+        return None
+    name = step.replacement if step.action == "labelmap" else step.target
+    return None if name.varies else name.text
+
+
+def reads(step: Step, name: str) -> bool:
+    """Whether what a step does to others may depend on a label that a candidate has."""
+    if step.action != "labelmap":
+        return name in step.sources or step.target.text == name
+    return step.expression.matches(name)
 
 
 def put(labels: Labels, name: str, value: str) -> None:
