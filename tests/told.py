@@ -33,7 +33,7 @@ _POD_NAME, _POD_UID = (f"authentication.kubernetes.io/pod-{each}" for each in ("
 def token_of(namespace: str, pod: str, uid: str) -> str:
     """A token for the operator that the server takes for this pod's."""
     claims = {"aud": [AUDIENCE], "exp": time.time() + 7200}
-    parts = ({}, claims, {"namespace": namespace, "pod": pod, "uid": uid})
+    parts: tuple[Object, ...] = ({}, claims, {"namespace": namespace, "pod": pod, "uid": uid})
     return ".".join(map(_encoded, parts))
 
 

@@ -439,7 +439,7 @@ def test_what_decides_on_a_candidate_is_some_of_its_steps(seed: int) -> None:
 
 def test_what_a_label_is_mapped_from_may_decide() -> None:
     """Any label may become the one that a later step looks at."""
-    made = [
+    made: list[Object] = [
         {"source_labels": ["job"], "target_label": "__meta_label_app"},
         {"source_labels": ["job"], "target_label": "unread"},
         {"action": "labelmap", "regex": "__meta_label_(.+)"},

@@ -43,6 +43,8 @@ class OwnIdentity(ServerIdentity):
 
     async def run(self, shown: Shown) -> None:
         """Tell what the Secret holds, whenever that changes."""
+        # Also what was seen before this began anew.
+        self._changed.set()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._watch.run())
             while True:
@@ -50,9 +52,9 @@ class OwnIdentity(ServerIdentity):
                 self._changed.clear()
                 found = issued_in(self._found)
                 if found is not None and found != self._told:
-                    self._told = found
                     certificate, key = found.server.certificate, found.server.key
                     shown(context_of(certificate.encode(), key.encode()), found.trusted)
+                    self._told = found
 
     async def keep(self) -> None:
         """Make what is due, until cancelled."""

@@ -27,8 +27,9 @@ from stoker.operator.tools import Tools
 from stoker.plan import Outline
 from stoker.plan.existing import Running
 from stoker.ref import Ref
-from stoker.select.workload import Workload
+from stoker.select.workload import Workload, scraper_of
 from stoker.status.conditions import AVAILABLE, TRUE, json_of, same_conditions
+from stoker.status.reloaders import strange_reloaders
 from stoker.status.workload import (
     DAEMON_SET,
     STATEFUL_SET,
@@ -69,6 +70,7 @@ class Statuses:
         self.queue = queue
         self._client = tools.status_client
         self._caches = tools.caches
+        self._capabilities = tools.capabilities
         self._outline = tools.outline
         self._now = tools.now
         self._metrics = metrics
@@ -202,18 +204,25 @@ class Statuses:
         parts = tuple(replace(part, found=self._found(outline, part)) for part in outline.parts)
         old = self._old_parts(workload)
         exists = any(part.found for part in (*parts, *old))
+        pods = await pods_of(self._client, outline) if exists else ()
+        remarks = await self.nodes.remarks(key, _daemon_set(parts))
+        if isinstance(workload, PrometheusAgent) and self._get_portions(workload):
+            remarks += strange_reloaders(pods)
         return Observations(
             namespace=key.namespace,
             generation=workload.metadata.generation or 0,
             parts=parts,
             old_parts=old,
-            pods=await pods_of(self._client, outline) if exists else (),
+            pods=pods,
             paused=bool(workload.spec.paused),
             reconciliation=outcome,
             scale=outline.scale,
-            remarks=await self.nodes.remarks(key, _daemon_set(parts)),
+            remarks=remarks,
             tells_desired=_tells_desired(workload) and key.kind not in self._undeclared,
         )
+
+    def _get_portions(self, agent: PrometheusAgent) -> bool:
+        return scraper_of(agent, self._capabilities).portions
 
     def _old_parts(self, workload: Workload) -> tuple[PodSet, ...]:
         """What runs pods of the mode that an agent is leaving."""

@@ -62,6 +62,7 @@ class Because(StrEnum):
     CONFIGURATION_UNMANAGED = "ConfigurationUnmanaged"
     VALUES_OUTDATED = "ValuesOutdated"
     NODES_NOT_COVERED = "NodesNotCovered"
+    STRANGE_RELOADER = "StrangeReloader"
 
     ACCEPTED = "Accepted"
 
