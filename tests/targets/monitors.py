@@ -90,9 +90,9 @@ def _endpoint(random: Random) -> Object:
 
 _STATIC: Final = ("https://a.example/x?y=1", "b.example:80", "c", "https://a.example/x?y=1")
 _OF_PODS: Final = ("Pod", "Endpoints", "EndpointSlice")
-# Service twice: only some of them have an address of a load balancer, or a name outside.
-_ROLES: Final = (*_OF_PODS, "Ingress", "Service", "Service", "Node")
-_CHOICES: Final = {"Node": ("kubernetes.io/hostname", "app=cart")}
+_ROLES: Final = (*_OF_PODS, "Ingress", "Service", "Node")
+# All Services: only few are load balancers, or outside.
+_CHOICES: Final = {"Node": ("kubernetes.io/hostname", "app=cart"), "Service": ("app",)}
 
 
 def manifests(seed: int, namespaces: Sequence[str]) -> Iterator[Object]:
