@@ -13,7 +13,7 @@ from stoker.api.common import ConfigResourceStatus
 from stoker.api.decode import convert
 from stoker.api.prometheus_common import PrometheusStatus
 from stoker.explain.answer import Explanation, Label, Search
-from stoker.explain.ask import explanation
+from stoker.explain.ask import explanation, not_found
 from stoker.offline.manifests import read
 from stoker.offline.surroundings import view_of
 from stoker.offline.world import world_of
@@ -981,6 +981,15 @@ def test_json_is_for_programs(folder: str, capsys: Output) -> None:
     assert found["standings"][0]["state"] == "used"
     assert found["searches"][0]["looksIn"] == "namespace shop"
     assert found["job"].startswith("- job_name: serviceMonitor/shop/cart/0")
+
+
+def test_names_in_the_same_namespace_are_offered_first() -> None:
+    """Where none is near, what there is: at first what lies beside."""
+    known = ["apps/a", "apps/b", "apps/c", "apps/d", "apps/e", "shop/z"]
+    told = (
+        "there is no Probe shop/other; there are shop/z, apps/a, apps/b, apps/c, apps/d and 1 more"
+    )
+    assert not_found("Probe", "shop/other", known) == told
 
 
 NOT_UNDERSTOOD = {

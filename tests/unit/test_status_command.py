@@ -236,6 +236,15 @@ def test_the_exit_status_is_for_scripts(
     assert "name one of them" in capsys.readouterr().err
 
 
+def test_a_folder_that_is_not_there_is_no_state_of_things(tmp_path: Path, capsys: Output) -> None:
+    """A path is misspelt: whoever asks in a script must not read that something is wrong."""
+    assert main(["status", "-f", str(tmp_path), str(tmp_path / "deplyo")]) == 2
+    said = capsys.readouterr()
+    assert (said.out, said.err) == (
+        "", f"stoker status: {tmp_path}/deplyo: no such file or directory\n"
+    )  # fmt: skip
+
+
 def test_it_is_printed_again_when_it_is_another(tmp_path: Path) -> None:
     """With --watch; a file that is saved without a difference prints nothing."""
     file = tmp_path / "all.yaml"

@@ -26,6 +26,7 @@ understood, or the cluster does not answer.
 """
 
 import argparse
+import os
 from typing import TYPE_CHECKING, Final
 
 from stoker.cli.access import access_arguments, access_to_read
@@ -77,6 +78,9 @@ def run(options: argparse.Namespace) -> int:
 
     if options.all_namespaces and options.namespace:
         return failed(_NAME, "-A and -n NS: name one of them")
+    absent = [each for each in options.paths or () if each != "-" and not os.path.exists(each)]
+    if absent:
+        return failed(_NAME, f"{absent[0]}: no such file or directory")
     try:
         look = _look(options, flag_settings(options.flag, judging=True))
         with busy(_NAME, READING if options.paths else ASKING):

@@ -86,7 +86,9 @@ def not_found(kind: str, key: str, known: Iterable[str], unseen: str = "") -> st
     `unseen` says why not all of them may be known.
     """
     start = f"there is no {kind} {key}"
-    names = sorted(known)
+    here = f"{key.partition('/')[0]}/"
+    # What is in the same namespace was meant, rather than what is elsewhere.
+    names = sorted(known, key=lambda each: (not each.startswith(here), each))
     if not names:
         return f"{start}; {unseen or f'there are no {kind} objects at all'}"
     if guess := meant(key, names):
