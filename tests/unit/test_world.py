@@ -172,3 +172,13 @@ def test_a_file_name_in_another_encoding_is_no_fault_of_the_page(tmp_path: Path)
     folder.look()
     _, (problem,) = folder.world()
     assert problem.source.encode() == "caf\N{REPLACEMENT CHARACTER}.yaml:1".encode()
+
+
+def test_what_is_excluded_is_not_on_the_page(tmp_path: Path) -> None:
+    """As with the commands that read manifests once; also where it comes later."""
+    folder = Folder(str(tmp_path), ["*-draft.yaml"])
+    (tmp_path / "cart-draft.yaml").write_text("a: [")
+    folder.look()
+    (tmp_path / "web-draft.yaml").write_text("a: [")
+    assert not folder.look()
+    assert folder.world()[1] == ()

@@ -22,7 +22,7 @@ import os
 from typing import TYPE_CHECKING
 
 from stoker.cli.busy import READING, busy
-from stoker.cli.options import flag_arguments, flag_settings
+from stoker.cli.options import exclude_argument, flag_arguments, flag_settings
 from stoker.cli.terminal import failed, harmless
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="a name that browsers may use for this machine, beside localhost; may be repeated",
     )
+    exclude_argument(parser)
     parser.add_argument("--open", action="store_true", help="show the page in a browser")
     flag_arguments(parser)
 
@@ -89,7 +90,7 @@ async def _serve(
     from stoker.web.door import OpenDoor
     from stoker.web.page import PageServer
 
-    pages = DirectoryPages(path, settings)
+    pages = DirectoryPages(path, settings, options.exclude)
     server = PageServer(OpenDoor(pages), where, options.host)
     try:
         await server.start()

@@ -4,7 +4,7 @@ Reading and deciding happen in a thread; the page is answered meanwhile with wha
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final, TypeVar
 
@@ -53,8 +53,8 @@ class _State(Struct, frozen=True):
 class DirectoryPages(Answering):
     """Answers for the page from manifests (`stoker.web.page.Pages`), while `run` runs."""
 
-    def __init__(self, path: str, settings: OperatorSettings) -> None:
-        self._folder = Folder(path)
+    def __init__(self, path: str, settings: OperatorSettings, exclude: Sequence[str] = ()) -> None:
+        self._folder = Folder(path, exclude)
         self._settings = settings
         self._log = logger("page")
         self._ready = asyncio.Event()

@@ -5,6 +5,7 @@ written or has a mistake, keeps what it held when it last could; the reason is s
 """
 
 import os
+from collections.abc import Sequence
 from typing import Final, TypeAlias
 
 from msgspec import Struct
@@ -34,10 +35,11 @@ class _File(Struct, frozen=True):
 
 
 class Folder:
-    """The manifests at and below a path; `look` finds out what changed."""
+    """The manifests at and below a path, but for `exclude`; `look` finds out what changed."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, exclude: Sequence[str] = ()) -> None:
         self._path = path
+        self._exclude = exclude
         self._base = path if os.path.isdir(path) else os.path.dirname(path) or "."
         self._files: dict[str, _File] = {}
         self._lost: tuple[Unreadable, ...] = ()
@@ -50,7 +52,7 @@ class Folder:
 
     def look(self) -> bool:
         """Read what changed since the last look; whether anything did."""
-        listed = list(files(self._path))
+        listed = list(files(self._path, self._exclude))
         lost = tuple(each for each in listed if isinstance(each, Unreadable))
         before, self._files = self._files, {}
         for path in listed:
