@@ -198,7 +198,7 @@ class NodeSpec(Model, rename=names(provider_id="providerID")):
     provider_id: str | None = None
 
 
-class NodeAddress(Model):
+class ReportedAddress(Model):
     """An address of a node."""
 
     type: str = ""
@@ -227,7 +227,7 @@ class DaemonEndpoints(Model):
 class NodeStatus(Model):
     """How a node is reached, and how it is."""
 
-    addresses: tuple[NodeAddress, ...] | None = None
+    addresses: tuple[ReportedAddress, ...] | None = None
     conditions: tuple[NodeCondition, ...] | None = None
     daemon_endpoints: DaemonEndpoints = DaemonEndpoints()
 
