@@ -973,6 +973,17 @@ def test_the_status_is_one_where_nothing_is_scraped(folder: str, capsys: Output)
     assert "did you mean `metrics`?" in capsys.readouterr().out
 
 
+def test_a_workload_names_what_it_finds_no_targets_for(tmp_path: Path, capsys: Output) -> None:
+    """Its sentence has the number; the reason is that of the resource."""
+    objects = [SHOP, prometheus(), monitor(port="metrcis"), service(), deployment()]
+    (tmp_path / "all.yaml").write_text(yaml.safe_dump_all(objects))
+    assert main(["explain", "prom/main", "-n", "monitoring", "-f", str(tmp_path)]) == 1
+    told = capsys.readouterr().out
+    assert (
+        "Without targets\n  ServiceMonitor shop/cart: spec.endpoints[0]: port `metrcis` not" in told
+    )
+
+
 def test_json_is_for_programs(folder: str, capsys: Output) -> None:
     """The members of the explanation, in camelCase; the job where it is asked for."""
     command = ["explain", "smon", "shop/cart", "--from", folder, "-o", "json"]

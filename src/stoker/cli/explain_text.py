@@ -70,6 +70,7 @@ def lines(found: Explanation, paint: _Paint) -> Iterator[str]:
         ("Workloads", _cut([list(_usage(each, paint)) for each in found.by_workload])),
         ("Selects", (_count_line(each.kind, each, paint) for each in found.counts)),
         ("Rejected", (paint(each, _RED) for each in found.rejected[:_SHOWN])),
+        ("Without targets", map(paint, found.without_targets[:_SHOWN])),
         ("Ignored by its version", map(paint, found.ignored)),
         ("Conditions", map(paint, found.conditions)),
         *((_title(each), _search(each, paint)) for each in found.searches),

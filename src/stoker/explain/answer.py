@@ -185,7 +185,8 @@ class Explanation(_Answer, frozen=True, kw_only=True):
     """Everything there is to say of one object; `good` if all is as it should be.
 
     `headline` is the whole in one sentence. The rest is empty where it does not apply: `counts`,
-    `rejected` and `conditions` are about workloads, all other members about resources.
+    `rejected`, `without_targets` and `conditions` are about workloads, all other members about
+    resources.
     """
 
     kind: str
@@ -199,6 +200,7 @@ class Explanation(_Answer, frozen=True, kw_only=True):
     job: str = ""
     counts: tuple[Count, ...] = ()
     rejected: tuple[str, ...] = ()
+    without_targets: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

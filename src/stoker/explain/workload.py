@@ -44,16 +44,17 @@ _WITHOUT: Final = (State.REJECTED, State.DOWN, State.NO_TARGETS)
 class Tally(Struct, frozen=True, kw_only=True):
     """What becomes of a workload in numbers, which are by the kinds of resources.
 
-    `made` is by what it makes of them, `there` is how many there are to choose from. `problem` is
-    why it is not reconciled, `unclear` why it is not known whether it can be, `unread` why not
-    everything can be judged; empty where there is nothing to say. `odd` is the first reason why it
-    runs hardly as it was meant.
+    `made` is by what it makes of them, `idle` are those that it finds no targets for, and why,
+    `there` is how many there are to choose from. `problem` is why it is not reconciled, `unclear`
+    why it is not known whether it can be, `unread` why not everything can be judged; empty where
+    there is nothing to say. `odd` is the first reason why it runs hardly as it was meant.
     """
 
     version: str = ""
     selected: Mapping[str, int] = {}
     rejected: Mapping[str, int] = {}
     made: Mapping[State, int] = {}
+    idle: Mapping[Ref, str] = {}
     there: Mapping[str, int] = {}
     problem: str = ""
     unclear: str = ""
@@ -66,11 +67,13 @@ def explained_workload(view: View, workload: Workload) -> Explanation:
     seen = in_sight(view.resources, view.settings)
     found, unread = view.tried(workload, seen)
     problem = why_not_reconciled(found, unread)
+    idle = _idle(view, found)
     tally = Tally(
         version=found.version,
         selected=Counter(type(each).__name__ for each in selected(view, workload, seen)),
         rejected=Counter(key.kind for key, _ in _left_out(found, Outcome.REJECTED)),
-        made=_made(view, found),
+        made=_made(found, idle),
+        idle=idle,
         there=Counter(type(each).__name__ for each in seen),
         problem=problem,
         unclear=why_unclear(found),
@@ -92,10 +95,14 @@ def _unknown(found: Plan) -> str:
     return next(told, "")
 
 
-def _made(view: View, found: Plan) -> Mapping[State, int]:
-    """What becomes of resources; of their targets what is known without reading anything."""
+def _idle(view: View, found: Plan) -> Mapping[Ref, str]:
+    """What is used for nothing, and why, as far as it is known without reading anything."""
     sorted_once = replace(view, surroundings=Sorted(view.surroundings), brief=True)
-    idle = idle_of(sorted_once, found) if view.at_hand else {}
+    return idle_of(sorted_once, found) if view.at_hand else {}
+
+
+def _made(found: Plan, idle: Mapping[Ref, str]) -> Mapping[State, int]:
+    """What becomes of resources."""
     return Counter(
         State.NO_TARGETS if key in idle else _state_of(found.workload, each)
         for key, each in found.verdicts.items()
@@ -128,6 +135,7 @@ def explained_plan(view: View, found: Plan, tally: Tally) -> Explanation:
         rejected=tuple(
             f"{key}: {each.message}" for key, each in _left_out(found, Outcome.REJECTED)
         ),
+        without_targets=tuple(f"{key}: {why}" for key, why in tally.idle.items()),
         ignored=tuple(f"{each.path}: {each.reason}" for each in found.ignored.get(OWN, ())),
         conditions=tuple(_conditions(workload)),
         notes=tuple(_notes(view, found, tally)),
