@@ -16,7 +16,7 @@ from tools.host import ROOT
 from tools.served import Served, served
 
 FOLDER = ROOT / "docs" / "pictures"
-SHOWN = "example"
+SHOWN = ROOT / "example"
 
 
 class Picture(NamedTuple):
@@ -35,9 +35,9 @@ PICTURES = (
 )
 
 
-def take(pictures: Sequence[Picture], folder: Path) -> None:
+def take(browser: Browser, pictures: Sequence[Picture], folder: Path) -> None:
     """Write pictures of the examples into a folder."""
-    with served(Path(SHOWN)) as site, Browser.start(installed()) as browser:
+    with served(SHOWN) as site:
         for each in pictures:
             _take(browser, site, each, folder / each.name)
 
@@ -54,4 +54,5 @@ def _take(browser: Browser, site: Served, picture: Picture, path: Path) -> None:
 
 
 if __name__ == "__main__":
-    take(PICTURES, FOLDER)
+    with Browser.start(installed()) as browser:
+        take(browser, PICTURES, FOLDER)

@@ -11,6 +11,7 @@ import pytest
 
 from stoker.__main__ import main
 from tools.browser import Browser, Page, found
+from tools.pictures import FOLDER, PICTURES, take
 from tools.ports import held_port
 from tools.served import Served, served
 
@@ -264,6 +265,15 @@ def test_narrow_screens_have_no_empty_block(page: Page) -> None:
     )
 
 
+def test_the_pictures_in_the_documentation_can_be_taken_anew(
+    browser: Browser, tmp_path: Path
+) -> None:
+    """Each as large as the one that is there; whether it looks the same is for people to see."""
+    take(browser, PICTURES, tmp_path)
+    sizes = {each.name: each.read_bytes()[16:24] for each in tmp_path.iterdir()}
+    assert sizes == {each.name: each.read_bytes()[16:24] for each in FOLDER.iterdir()}
+
+
 # --- Namespaces and nodes -------------------------------------------------------------------------
 
 _TILES = "[...document.querySelectorAll('.tile')].map((each) => each.innerText.split('\\n')[0])"
@@ -272,6 +282,9 @@ _TILES = "[...document.querySelectorAll('.tile')].map((each) => each.innerText.s
 def test_a_map_shows_namespaces_and_leads_into_each(page: Page) -> None:
     """The worst first, each with a word and a shape; a table says the same."""
     tiles = page.evaluate(_TILES)
+    # A number stays on the line of its word.
+    parts = "[...document.querySelectorAll('.tile-part')]"
+    assert page.evaluate(f"{parts}.length >= 8 && {parts}.every((each) => each.offsetHeight < 30)")
     assert tiles[:2] == ["monitoring", "shop"]
     assert "cannot be used" in page.text(".tile")
     assert page.evaluate("document.querySelectorAll('.tile .state svg path').length") == len(tiles)
