@@ -701,6 +701,28 @@ _CLIENT = "global.http_config"
         (own_client("proxy_url: 'http://a b'"), f"{_CLIENT}.proxy_url: "),
         (own_client("http_headers: {Host: {values: [a]}}"), "http_headers[Host]: must not be set"),
         (own_client("http_headers: [Host]"), "http_headers: must be a mapping"),
+        ("route: {}\nreceivers: [{name: a}]", "route.receiver: the first route needs a receiver"),
+        (own_receiver("email", "to: a, smarthost: nowhere"), "[0].smarthost: "),
+        (
+            own_receiver("email", "to: a, from: b, smarthost: 'h:1', headers: {a: x, A: y}"),
+            "headers[a]: is given twice",
+        ),
+        (own_receiver("sns", ""), "needs one of `topic_arn`, `target_arn` and"),
+        (own_receiver("slack", "api_url: 'http://s', actions: [{type: b, text: c}]"), "actions[0]"),
+        (
+            own_receiver(
+                "victorops", "api_key: a, routing_key: b, custom_fields: {monitoring_tool: x}"
+            ),
+            "custom_fields[monitoring_tool]: is a field of VictorOps itself",
+        ),
+        (
+            own_receiver("opsgenie", "api_key: a, responders: [{id: b, type: friend}]"),
+            "responders[0].type: is not one of",
+        ),
+        (
+            own_receiver("webex", "room_id: a, http_config: {}"),
+            "http_config.authorization: must be set",
+        ),
         (
             own_receiver("sns", "topic_arn: a, sigv4: {access_key: k}"),
             "sigv4: `access_key` and `secret_key` need each other",
@@ -753,6 +775,18 @@ def test_merges_and_aliases_of_yaml_are_understood() -> None:
         "  - &one {url: http://x, max_alerts: 1}\n  - {<<: *one, url: http://y}\n"
     )
     assert tree["receivers"][0]["webhook_configs"][1] == {"url": "http://y", "max_alerts": 1}
+
+
+def test_what_a_merge_brings_is_as_it_was_written() -> None:
+    """Mappings in it too, and the characters of what looks like a number."""
+    tree = loaded(
+        "route: {receiver: r}\nreceivers:\n- name: r\n  webhook_configs:\n"
+        "  - &one {url: http://x, http_config: {basic_auth: {username: 0123}}}\n"
+        "  - {<<: *one, url: http://y}\n"
+    )
+    first, second = tree["receivers"][0]["webhook_configs"]
+    assert first["http_config"]["basic_auth"]["username"] == "0123"
+    assert second == first | {"url": "http://y"}
 
 
 def test_a_file_that_cannot_be_read_stops_the_alertmanager_alone() -> None:

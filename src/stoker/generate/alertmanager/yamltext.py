@@ -53,7 +53,8 @@ def _members(node: Any) -> Iterator[tuple[str, Any]]:
     """The members of a mapping; those that `<<` brings come first, as later ones win."""
     own = []
     for key, value in node.value:
-        if key.value == _MERGE and key.style is None:
+        # A plain scalar has an empty style or none, by which parser it was read.
+        if key.value == _MERGE and not key.style:
             sources = value.value if isinstance(value, yaml.SequenceNode) else [value]
             for source in reversed(sources):
                 yield from _members(source)
