@@ -92,12 +92,14 @@ class Generator:
         return self._random.choice(_JSON)
 
     def _object(self, schema: Schema, focus: Path, depth: int) -> dict[str, Any]:
+        # Of a hundred members most are passed over, so little is done for each.
+        required = schema.get("required", ())
+        meant = focus[0].removeprefix(".") if focus and focus[0] != "{}" else None
+        share, chance = self._fill * 0.5**depth, self._random.random
         made = {
-            name: self.value(inner, focus[1:] if focus[:1] == (f".{name}",) else (), depth + 1)
+            name: self.value(inner, focus[1:] if name == meant else (), depth + 1)
             for name, inner in schema.get("properties", {}).items()
-            if name in schema.get("required", ())
-            or focus[:1] == (f".{name}",)
-            or self._present(depth)
+            if name in required or name == meant or chance() < share
         }
         if isinstance(schema.get("additionalProperties"), dict):
             inner, below = schema["additionalProperties"], focus[1:] if focus[:1] == ("{}",) else ()
@@ -105,9 +107,6 @@ class Generator:
         if schema.get("x-kubernetes-preserve-unknown-fields"):
             made |= {"anything": self._random.choice(_JSON)}
         return made
-
-    def _present(self, depth: int) -> bool:
-        return self._random.random() < self._fill * 0.5**depth
 
     def _list(self, schema: Schema, focus: Path, depth: int) -> list[Any]:
         least = max(schema.get("minItems", 0), 1 if focus else 0)

@@ -22,7 +22,8 @@ from tests.conformance.generated import Path, leaves, prepare, resource, schema_
 
 # Versions of one declaration have the same fields: one of them will do.
 VERSIONS = list({version.model: version for kind in KINDS for version in kind.versions}.values())
-# The first is the plainest there is: the path in focus and what is required. The next is random.
+# The first is the plainest there is: the path in focus and what is required. The next is random,
+# for every other path: whatever else is in such an object is in many of them.
 # A failure names all that is needed to make its object again, so there is nothing to shrink.
 RUN = settings(
     max_examples=2,
@@ -61,18 +62,25 @@ def test_made_up_objects_of_every_field_are_admitted_and_lose_nothing() -> None:
 
 
 def check_version(version: KindVersion, seed: int, fill: float) -> int:
-    """Check an object for each path of a version, and say how many there were."""
+    """Check an object for each path of a version, or every other; and say how many there were."""
     rules = rule_messages(version)
-    paths = list(leaves(schema_of_version(version)))
+    paths = list(leaves(schema_of_version(version)))[:: 2 if seed else 1]
     for focus in paths:
         name = f"{version.model.__name__} {version.name}{''.join(focus)}, seed {seed}, fill {fill}"
         made = resource(version, str(seed), fill, focus)
         assert reached(made, focus), name
-        returned = json.loads(encode(decode(version.model, msgspec.json.encode(made))))
-        assert not list(differences(made, returned)), name
+        returned = encode(decode(version.model, msgspec.json.encode(made)))
+        # What is equal to the letter need not be walked through.
+        if in_order(msgspec.json.decode(returned)) != in_order(made):
+            assert not list(differences(made, json.loads(returned))), name
         refused = [one for one in admit(version, made).findings if one.message not in rules]
         assert not refused, name
     return len(paths)
+
+
+def in_order(made: Any) -> bytes:
+    """An object as JSON that says nothing of the order of its members."""
+    return msgspec.json.encode(made, order="sorted")
 
 
 def reached(made: Any, focus: Path) -> bool:
