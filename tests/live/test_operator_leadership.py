@@ -121,11 +121,11 @@ def test_nothing_is_trusted_over_a_change_of_leaders_or_a_restart(
     heir = replica("heir")
     # It judges soon after it has seen what there is; what follows holds whether it has or not.
     time.sleep(STANDBY_SECONDS)
-    for comes in (lambda: heir, lambda: replica("newcomer")):
+    for name in ("heir", "newcomer"):
         leader.kill()
         damage(world)
         assert contents(world) != good
-        leader = comes()
-        world.until("a new leader", lambda one=leader: leads(one), TAKEOVER_SECONDS + SLACK)
+        leader = heir if name == "heir" else replica(name)
+        world.until("a new leader", partial(leads, leader), TAKEOVER_SECONDS + SLACK)
         world.until("it as it was", lambda: contents(world) == good)
         world.until("the Service", lambda: world.get("service", "prometheus-operated"))

@@ -27,7 +27,10 @@ def ended(code: int) -> Object:
     return {"terminated": {"exitCode": code}}
 
 
-STARTED_AGAIN = {"state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": ended(1)}
+STARTED_AGAIN: Object = {
+    "state": {"waiting": {"reason": "CrashLoopBackOff"}},
+    "lastState": ended(1),
+}
 
 
 def test_a_reloader_that_ends_is_told_by_its_image() -> None:

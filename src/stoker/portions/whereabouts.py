@@ -6,7 +6,7 @@ itself or something that it refers to: the Service of a slice, the pods behind i
 node where labels of nodes are attached.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
@@ -101,6 +101,11 @@ class _Of(NamedTuple):
     shown: frozenset[str] = frozenset()
     apart: Mapping[Place, frozenset[str]] = {}
     at: Mapping[str, tuple[int, ...]] = {}
+
+    @property
+    def keys(self) -> tuple[Collection[Any], ...]:
+        """What it is found by: as many as there are indices, in their order."""
+        return (self.nodes, self.pods, self.services, self.shown)
 
 
 _NOTHING: Final = _Of()
@@ -239,7 +244,7 @@ class Whereabouts:
         """Enter under which keys a slice is found; None if it is gone."""
         before = self._refers.pop(source, _NOTHING)
         now = self._references(found) if found else _NOTHING
-        for index, was, are in zip(self._indices, before, now, strict=False):
+        for index, was, are in zip(self._indices, before.keys, now.keys, strict=True):
             if was != are:
                 index.move(source, was, are)
         if found:
