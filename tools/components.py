@@ -127,6 +127,9 @@ def _controllers(layout: Layout) -> list[str]:
         f"--service-cluster-ip-range={SERVICE_RANGE}",
         "--leader-elect=false",
         "--secure-port=0",
+        # After an outage of a minute pods would be marked as not ready, and kwok, unlike a kubelet,
+        # never marks them as ready again.
+        "--node-monitor-grace-period=10m",
         *UNHURRIED,
     ]
 
