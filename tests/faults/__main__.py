@@ -24,6 +24,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import signal
 import sys
 import tempfile
 import time
@@ -52,6 +53,9 @@ _DECISIVE = ("oracle", "script", "state", "world")
 def main(arguments: list[str] | None = None) -> int:
     """Run the classes that are named, and tell what came of them."""
     options = _parser().parse_args(arguments)
+    # A shell lets what is in its background ignore the first; the second would leave operators.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     chosen = [*KINDS, *RUNS] if ALL in options.kind else options.kind
     walks = [each for each in chosen if each in KINDS]
     try:
