@@ -102,8 +102,8 @@ def test_who_judges_a_resource_calls_it_by_the_name_that_led_to_it() -> None:
             lambda key: typed(ServiceMonitor, key.name, spec, namespace=key.namespace),
             Capabilities(),
         )
-        owner = typed(Prometheus, "main", {"serviceMonitorSelector": {}})
-        await held.refresh(owner, Changes(own=True), frozenset(keys))
+        workload = typed(Prometheus, "main", {"serviceMonitorSelector": {}})
+        await held.refresh(workload, Changes(own=True), frozenset(keys))
         return held
 
     held = asyncio.run(main())

@@ -43,7 +43,7 @@ class OwnIdentity(ServerIdentity):
 
     async def run(self, shown: Shown) -> None:
         """Tell what the Secret holds, whenever that changes."""
-        # Also what was seen before this began anew.
+        # Also what was seen before this began again.
         self._changed.set()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._watch.run())

@@ -1,8 +1,8 @@
 """A reloader that cannot get the portion of its node: by what became of it, where it came up.
 
-Of an image nobody knows what is in it. That of another project is told by its name before anything
-is made (`build.portions`); under another name it shows when it runs: it ends at once, because it
-does not know what it is asked for. Ours waits, for as long as there is no portion.
+What is in an image cannot be seen. That of another project is known by its name before anything is
+made (`build.portions`); under another name it shows when it runs: it ends at once, because it does
+not know what it is asked for. Ours waits, for as long as there is no portion.
 """
 
 from collections.abc import Iterable, Iterator

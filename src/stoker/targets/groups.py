@@ -157,7 +157,7 @@ _SINCE: Final = {
     _PORT_NUMBER: parse_version("2.38.0"),
     LOAD_BALANCER_IP: parse_version("2.39.0"),
 }
-# From then on the address that a load balancer has is told, before that the one asked for.
+# From then on it is the address that a load balancer has, before that the one asked for.
 _ADDRESS_THAT_IS: Final = parse_version("3.15.0")
 
 
