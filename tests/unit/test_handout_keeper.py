@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +15,13 @@ from stoker.handout.keeper import PortionKeeper
 from stoker.handout.server import PortionServer
 from stoker.kube.access import Access
 from stoker.kube.client import Client
+from stoker.reloader.journal import Journal
+from stoker.reloader.metrics import METRICS, PORTION_METRICS, Metrics
+from stoker.reloader.portion import Portion
+from stoker.reloader.request import url
+from stoker.reloader.subscription import Server, Subscription
 from tests.told import Object, ToldObjects, token_of
-from tests.unit.test_handout_door import connected, shown
+from tests.unit.test_handout_door import MADE, connected, shown
 from tests.unit.test_handout_stock import AGENT, kept, planned
 from tools.ports import held_port
 from tools.waiting import DEADLINE
@@ -51,18 +58,20 @@ def told() -> Iterator[ToldObjects]:
 
 
 @asynccontextmanager
-async def serving(told: ToldObjects) -> AsyncIterator[tuple[PortionKeeper, int]]:
-    """Portions from what is told, and the port."""
-    port = held_port()
+async def serving(
+    told: ToldObjects, port: int, *, late: bool = False
+) -> AsyncIterator[tuple[PortionKeeper, int, PortionServer]]:
+    """Portions from what is told; `late`: without a certificate, and the agent not planned yet."""
     async with Client(Access(f"http://127.0.0.1:{told.port}")) as client:
         keeper = PortionKeeper(client, None)
         server = PortionServer(client, keeper, lambda _: AGENT)
-        server.door.context = shown()
         work = [asyncio.create_task(each) for each in (keeper.run(), server.run("", port))]
         keeper.want(AGENT)
-        keeper.plan(AGENT, planned(kept("cart")))
+        if not late:
+            server.door.context = shown()
+            keeper.plan(AGENT, planned(kept("cart")))
         try:
-            yield keeper, port
+            yield keeper, port, server
         finally:
             for each in work:
                 each.cancel()
@@ -100,7 +109,8 @@ def test_a_stream_ends_as_soon_as_its_pod_is_gone(told: ToldObjects) -> None:
 
     async def seconds() -> float:
         loop = asyncio.get_running_loop()
-        async with asyncio.timeout(DEADLINE), serving(told) as (_, port), listening(port) as said:
+        port = held_port()
+        async with asyncio.timeout(DEADLINE), serving(told, port), listening(port) as said:
             begun = loop.time()
             told.tell("DELETED", agents_pod())
             rest = await said.read()
@@ -109,3 +119,87 @@ def test_a_stream_ends_as_soon_as_its_pod_is_gone(told: ToldObjects) -> None:
 
     # Somebody who is there says so every fifteen seconds.
     assert asyncio.run(seconds()) < 14
+
+
+# --- Interruptions --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def pods_files(tmp_path: Path) -> Path:
+    """What the agent's pod is given: whom to trust, and its token."""
+    (tmp_path / "ca").write_text(MADE.trusted)
+    (tmp_path / "token").write_text(token_of(HOME, "agent", "uid-1"))
+    return tmp_path
+
+
+def subscribed(files: Path, port: int) -> Subscription:
+    """The reloader of the agent's pod, which asks again sooner than others do."""
+    server = Server(url(f"https://localhost:{port}"), str(files / "ca"), str(files / "token"), NODE)
+    metrics = Metrics((*METRICS, *PORTION_METRICS))
+    portion, journal = Portion(str(files / "portion")), Journal("error", "logfmt")
+    made = Subscription(server, portion, metrics, journal, lambda: None)
+    made.rest = lambda seconds: time.sleep(min(seconds, 0.2))
+    made.start()
+    return made
+
+
+async def so(condition: Callable[[], bool]) -> None:
+    """Wait until something is so."""
+    while True:
+        if condition():
+            return
+        await asyncio.sleep(0.02)
+
+
+def dropped(keeper: PortionKeeper) -> None:
+    """The agent gets no portions for a moment."""
+    keeper.drop(AGENT)
+    keeper.want(AGENT)
+
+
+async def dropped_for_longer(keeper: PortionKeeper) -> None:
+    """Until nothing is watched any longer."""
+    keeper.drop(AGENT)
+    await so(lambda: not keeper.objects("Pod"))
+    keeper.want(AGENT)
+
+
+def test_whoever_asks_is_told_what_is_new_after_every_interruption(
+    told: ToldObjects, pods_files: Path
+) -> None:
+    """By who comes in the place of one that was killed, and by one that had dropped the agent.
+
+    Until it has a certificate, has listed everything and was told the plan, nothing is lost.
+    """
+    port = held_port()
+
+    async def has(name: str) -> None:
+        folder = pods_files / "portion" / "targets"
+        await so(lambda: any(name.encode() in each.read_bytes() for each in folder.glob("*.json")))
+
+    async def change(name: str) -> None:
+        told.tell("ADDED", a_pod(name))
+        await has(name)
+
+    async def work() -> None:
+        async with asyncio.timeout(DEADLINE):
+            async with serving(told, port):
+                subscribed(pods_files, port)
+                await has("cart-1")
+            told.tell("ADDED", a_pod("while-away"))
+            async with serving(told, port, late=True) as (keeper, _, server):
+                await asyncio.sleep(0.5)
+                server.door.context = shown()
+                await asyncio.sleep(0.5)
+                keeper.plan(AGENT, planned(kept("cart")))
+                await has("while-away")
+                for number in range(5):
+                    dropped(keeper)
+                    await asyncio.sleep(0.05 * number)
+                    keeper.plan(AGENT, planned(kept("cart")))
+                    await change(f"after-{number}")
+                await dropped_for_longer(keeper)
+                keeper.plan(AGENT, planned(kept("cart")))
+                await change("last")
+
+    asyncio.run(work())
