@@ -792,6 +792,10 @@ BY_CLASS: Object = {"name": "strict", "relabelings": [KEEP_CART | {"regex": "non
          {"shards": 2}, 3, "scraped by Prometheus monitoring/main: 3 targets"),
         ({"kubernetesSDConfigs": [{"role": "EndpointSlice", "namespaces": {"names": ["shop"]}}]},
          {}, 6, "scraped by Prometheus monitoring/main: 6 targets"),
+        ({"kubernetesSDConfigs": [{"role": "Service", "namespaces": {"names": ["shop"]}}],
+          "relabelings": [{"action": "keep", "sourceLabels": ["team"], "regex": "shop"}]},
+         {}, 0, "selected, but without targets: spec.relabelings[0] drops all targets: `keep`: "
+         "`team` does not match `shop`, and it is empty"),
         # The ports of Prometheus and of the reloaders beside it.
         ({"kubernetesSDConfigs": [{"role": "Pod", "namespaces": {"ownNamespace": True}}]},
          {}, 3, "scraped by Prometheus monitoring/main: 3 targets"),

@@ -162,6 +162,12 @@ def test_a_valid_manifest_is_only_counted(check: Any) -> None:
         ),
         (
             "  name: cart",
+            "  name: no",
+            "a.yaml:4 doc 1 ServiceMonitor shop  error  "
+            "metadata.name: expected a string, got `false`; quote it",
+        ),
+        (
+            "  name: cart",
             "  name: cart\n  annotations: [a]",
             "a.yaml:5 doc 1 ServiceMonitor shop/cart  error  "
             "metadata.annotations: expected an object",

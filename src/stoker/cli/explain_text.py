@@ -152,8 +152,7 @@ def _endpoint(found: EndpointTargets, paint: _Paint) -> Iterator[str]:
     yield f"{paint(found.path)} after relabeling: {count}{equal}"
     for each in found.dropped:
         dropped = "some" if each.targets is None else str(each.targets)
-        told = f"{dropped} dropped by {each.path}: {each.step}, and it is `{each.value}`"
-        yield f"  {paint(told, _YELLOW)}"
+        yield f"  {paint(f'{dropped} dropped by {each.path}: {each.why}', _YELLOW)}"
     yield from (f"  {paint(f'cannot be scraped: {each}', _RED)}" for each in found.refused)
     yield from _cut([[f"  {paint(_labels(each))}"] for each in found.examples])
 

@@ -119,6 +119,11 @@ class Dropped(_Answer, frozen=True, kw_only=True):
     targets: int | None
     value: str = ""
 
+    @property
+    def why(self) -> str:
+        """What the step asks for, and what it found."""
+        return f"{self.step}, and it is {f'`{self.value}`' if self.value else 'empty'}"
+
 
 class EndpointTargets(_Answer, frozen=True, kw_only=True):
     """What relabeling makes of the targets of one endpoint.

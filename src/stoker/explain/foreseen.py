@@ -106,11 +106,7 @@ def _unsure(ends: Iterable[_End], error: Exception) -> Iterator[str]:
 
 def _why_empty(found: EndpointTargets) -> str:
     most = max(found.dropped, key=lambda each: each.targets or 0)
-    return f"{most.path} drops all targets: {_words(most)}"
-
-
-def _words(dropped: Dropped) -> str:
-    return f"{dropped.step}, and it is `{dropped.value}`"
+    return f"{most.path} drops all targets: {most.why}"
 
 
 # --- Where targets come from ----------------------------------------------------------------------

@@ -348,12 +348,10 @@ def _name_problems(metadata: dict[str, Any]) -> Iterator[Problem]:
     for field in ("name", "generateName", "namespace"):
         value = metadata.get(field)
         if value is not None and not isinstance(value, str):
-            yield Problem(
-                f"metadata.{field}", WRONG_TYPE, f"expected a string, got `{value!s:.60}`"
-            )
+            yield Problem(f"metadata.{field}", WRONG_TYPE, _no_string(value))
         elif value and not _is_name(field, value):
             yield Problem(f"metadata.{field}", INVALID, f"`{_clipped(value)}` {_NAME_RULES[field]}")
-    if not metadata.get("name") and not metadata.get("generateName"):
+    if all(metadata.get(field) in (None, "") for field in ("name", "generateName")):
         yield Problem("metadata.name", REQUIRED, "an object needs a `name` or a `generateName`")
 
 
@@ -384,7 +382,7 @@ def _map_problems(metadata: dict[str, Any], field: str) -> Iterator[Problem]:
         path = f"metadata.{field}.{key}"
         # The API server reads a null here as an empty string.
         if not isinstance(value, str | None):
-            yield Problem(path, WRONG_TYPE, f"expected a string, got {_shown(value)}; quote it")
+            yield Problem(path, WRONG_TYPE, _no_string(value))
         elif field == "labels" and value and not _is_word(value):
             yield Problem(path, INVALID, f"`{_clipped(value)}` {_VALUE_RULE}")
         if not _is_qualified(key):
@@ -411,10 +409,11 @@ def _is_word(text: str) -> bool:
     return len(text) <= 63 and _WORD.fullmatch(text) is not None
 
 
-def _shown(value: Any) -> str:
+def _no_string(value: Any) -> str:
+    """Of a value without quotes, that YAML reads as something else."""
     if isinstance(value, dict | list):
-        return "an object" if isinstance(value, dict) else "a list"
-    return f"`{str(value).lower()}`"
+        return f"expected a string, got {'an object' if isinstance(value, dict) else 'a list'}"
+    return f"expected a string, got `{str(value).lower()[:60]}`; quote it"
 
 
 def _clipped(text: str) -> str:

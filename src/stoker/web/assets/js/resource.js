@@ -204,7 +204,7 @@ function relabeled({ path, targets: sum, equal, examples, dropped, refused }) {
 
 function lost({ path, step, targets: sum, value }) {
   const many = sum === null ? "Some" : counted(sum, "target");
-  return `${many} dropped by ${path}: ${step}, and it is \`${value}\``;
+  return `${many} dropped by ${path}: ${step}, and it is ${value ? `\`${value}\`` : "empty"}`;
 }
 
 function labels({ labels: all, count: many }) {
