@@ -852,7 +852,11 @@ def test_kubelets_are_targets_where_the_addresses_of_nodes_are_known(tmp_path: P
     [end] = known.endpoints
     assert (known.targets, end.targets) == (2, 2)
     assert Label(name="instance", value="one") in end.examples[0].labels
-    assert search(node("one"), node("two")).targets is None
+    unknown = search(node("one"), node("two"))
+    assert unknown.targets is None
+    assert unknown.notes[1:] == (
+        "they cannot be worked out here: the address of Node one is not known",
+    )
 
 
 def test_discoveries_of_a_scrape_config_are_left_to_prometheus(tmp_path: Path) -> None:

@@ -68,8 +68,7 @@ def foreseen(
     try:
         endpoints = _endpoints(view, resource, ends, scraper, reach)
     except (CannotTellError, ResourceError) as error:
-        more = _unsure(ends, error) if search.targets else ()
-        return replace(search, notes=(*search.notes, *more))
+        return replace(search, notes=(*search.notes, *_unsure(search, ends, error)))
     counts = [each.targets for each in endpoints]
     known = [each for each in counts if each is not None]
     emptied = [each for each in endpoints if each.targets == 0 and each.dropped]
@@ -97,9 +96,14 @@ def _finds_in_this_cluster(config: ScrapeConfig) -> bool:
     return bool(found) and not any(each.api_server for each in found)
 
 
-def _unsure(ends: Iterable[_End], error: Exception) -> Iterator[str]:
-    """Which endpoints may have fewer targets than are counted, since they drop some themselves."""
-    for end in ends:
+def _unsure(search: Search, ends: Iterable[_End], error: Exception) -> Iterator[str]:
+    """Why targets cannot be worked out, where that makes a difference.
+
+    Endpoints may have fewer than are counted if they drop some themselves.
+    """
+    if search.targets is None:
+        yield f"they cannot be worked out here: {error}"
+    for end in ends if search.targets else ():
         if {(step.action or "").lower() for step in end.steps} & _CHOOSING:
             yield f"{end.at} may drop targets that are counted here: {error}"
 
