@@ -35,7 +35,7 @@ LIMITS: Final[dict[str, Limit]] = {
         default=2 * _MIB,
         unit="characters",
         counts="Characters of all texts and names of fields in `spec`. etcd takes 1.5 MiB of an"
-        " object unless told otherwise",
+        " object unless configured otherwise",
         seen=79_877,
         least=1,
     ),

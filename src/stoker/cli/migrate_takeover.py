@@ -6,8 +6,8 @@
   stoker migrate takeover -o json | jq -r '.workloads[] | select(.pods == "roll") | .workload'
 
 prometheus-operator is found by its Deployment, in whatever namespace and by whatever name; its
-flags are read there. It is named by --deployment if there are several, and what its Deployment does
-not tell is told by --flag, which may be repeated and wins:
+flags are read there. If there are several, name one with --deployment. --flag adds what its
+Deployment does not say; it may be repeated, and wins:
 
   stoker migrate takeover --deployment monitoring/prometheus-operator --flag namespaces=shop
 
@@ -19,7 +19,7 @@ permissions; what you are not allowed to see is reported as not known. Values of
 shown.
 
 Exit status: 0 if no pod would change and nothing would be judged otherwise, 1 if something would,
-2 if that could not be told: no prometheus-operator was found, or several; a flag is not known, or
+2 if that is not known: no prometheus-operator was found, or several; a flag is not known, or
 something cannot be seen (and nothing else is to be said); the command was not understood, or the
 cluster does not answer. A script of -o move or back is printed unless the status is 2.
 """

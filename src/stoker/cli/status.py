@@ -6,11 +6,11 @@
   stoker status -f deploy/ --watch        and again whenever something changes
   stoker status -A -o json | jq -r '.namespaces[].troubles[] | .namespace + "/" + .name'
 
-The judgement is that of the operator and of its status page, in the same words: objects that cannot
-be used, workloads that do not run as they should, resources that are rejected, have no targets or
-only such that are down, are held, or that nobody selects. Among manifests each is told with its
-file and line. Targets are known where manifests have Services or pods, and in a cluster where the
-operator counts them (--target-status-interval).
+What counts as not well is what the operator and its status page say, in the same words: objects
+that cannot be used, workloads that do not run as they should, resources that are rejected, have no
+targets or only targets that are down, are held, or that no workload selects. Among manifests each
+comes with its file and line. Targets are known where manifests have Services or pods, and in a
+cluster where the operator counts them (--target-status-interval).
 
 Without -n or -A, a cluster is looked at in the namespace of the context, manifests as a whole. In a
 cluster everything is read with your own permissions and nothing is written; what you are not
@@ -20,7 +20,7 @@ An operator that was started with flags is described by --flag, which may be rep
 
   stoker status -A --flag namespaces=shop,monitoring
 
-Exit status: 0 if all is well, 1 if something is not, 2 if it could not be told: nothing was found,
+Exit status: 0 if all is well, 1 if something is not, 2 if that is not known: nothing was found,
 something cannot be seen or judged from here (and nothing else is wrong), the command was not
 understood, or the cluster does not answer.
 """

@@ -120,7 +120,7 @@ TABLE: Final = (
         "node_discovery_commits_total",
         Counter,
         (),
-        "How often agents on nodes were told that what they have is complete; one of our own.",
+        "How often agents on nodes heard that what they have is complete; one of our own.",
     ),
     MetricRow(
         "node_discovery_connections",
