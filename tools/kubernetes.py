@@ -32,6 +32,8 @@ from tools.compiling import BuildError, Recipe, compiled
 PROGRAMS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
 PINS = MODULES / "versions.txt"
 _MODULE = "k8s.io/kubernetes"
+# The second is what an old API server answers to whoever asks for its version.
+_VERSIONS = (KUBERNETES_VERSION, "k8s.io/client-go/pkg/version.gitVersion")
 
 Download = dict[str, Any]
 
@@ -44,7 +46,7 @@ def pinned() -> dict[str, str]:
 
 def folder(version: str) -> Path:
     """Where the programs of a version are, or will be."""
-    flags = repr((FLAGS, PROGRAMS))
+    flags = repr((FLAGS, PROGRAMS, _VERSIONS))
     key = hashlib.sha256(f"{version} {pinned()[version]} {flags}".encode()).hexdigest()[:12]
     return cache.root() / f"kubernetes-{version}-{key}"
 
@@ -77,7 +79,7 @@ def _build(version: str, names: Sequence[str]) -> None:
 
 def _recipe(version: str, name: str, source: Path) -> Recipe:
     flags = (*FLAGS, f"-modfile={folder(version) / 'go.mod'}")
-    ldflags = f"-s -w -X {KUBERNETES_VERSION}={version}"
+    ldflags = " ".join(("-s -w", *(f"-X {variable}={version}" for variable in _VERSIONS)))
     return Recipe(f"{name} {version}", source, f"./cmd/{name}", flags, ldflags)
 
 

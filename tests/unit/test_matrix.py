@@ -49,6 +49,13 @@ def test_every_older_version_is_pinned_once_and_in_order() -> None:
         assert re.fullmatch(r"[0-9a-f]{64}", checksum)
 
 
+def test_a_program_says_its_version_wherever_it_is_asked() -> None:
+    """Old API servers answer clients with what another package has than for `--version`."""
+    recipe = kubernetes._recipe("v1.28.15", "kube-apiserver", Path())
+    for package in ("component-base", "client-go/pkg"):
+        assert f"-X k8s.io/{package}/version.gitVersion=v1.28.15" in recipe.ldflags
+
+
 def test_named_by_nobody_as_many_versions_are_tried_as_cost_little(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
