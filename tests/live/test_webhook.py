@@ -374,10 +374,8 @@ def test_a_webhook_that_is_down_stops_or_lets_pass_as_registered(site: Site) -> 
     assert until("the conversion", lambda: read(site, "v1beta1", "old")["spec"])
 
 
-def test_our_manifests_register_what_there_is(site: Site, minor: int) -> None:
+def test_our_manifests_register_what_there_is(site: Site) -> None:
     """Both variants are taken by the API server; the script brings the authority everywhere."""
-    if minor < 30:
-        pytest.skip("our Deployments are for 1.30 and newer: `preStop.sleep`")
     site.cluster.kubectl("create", "namespace", "stoker")
     with_manager = site.cluster.kubectl("kustomize", str(DEPLOY / "cert-manager")).stdout
     ours = [

@@ -202,7 +202,7 @@ def test_one_oldest_kubernetes_is_told_everywhere() -> None:
             for found in re.findall(r'kubeVersion: ">=(1\.\d+)\.0-0"', text)
         ),
     }
-    assert told == {"1.30"}
+    assert told == {"1.26"}
     assert len(charts) == 2
 
 

@@ -51,10 +51,7 @@ async def _run(given: "Given", words: Sequence[str]) -> None:
     from stoker.web.webhook_metrics import WebhookMetrics
 
     allow_deep_json()
-    stopping = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopping.set)
+    stopping, over = _signals(given["web.shutdown-delay"])
     reviewer = reviewer_of(given)
     metrics = WebhookMetrics(__version__, reviewer.paths)
     command = (sys.executable, "-m", "stoker.cli.reviewing", *words)
@@ -70,8 +67,25 @@ async def _run(given: "Given", words: Sequence[str]) -> None:
     logger("webhook").info("starting", version=__version__)
     await server.start()
     try:
-        await stopping.wait()
+        await over.wait()
     finally:
         await server.stop()
         await webhook.stop()
     logger("webhook").info("stopped")
+
+
+def _signals(delay: float) -> tuple[asyncio.Event, asyncio.Event]:
+    """Set when no new work is wanted, and when it is time to end: so many seconds after SIGTERM.
+
+    Until then API servers may still ask that have not heard that the pod goes.
+    """
+    stopping, over = asyncio.Event(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def drain() -> None:
+        stopping.set()
+        loop.call_later(delay, over.set)
+
+    loop.add_signal_handler(signal.SIGTERM, drain)
+    loop.add_signal_handler(signal.SIGINT, over.set)
+    return stopping, over

@@ -1,4 +1,4 @@
-"""The flags of `stoker webhook`: those of the peer's admission-webhook, and the size of a body.
+"""The flags of `stoker webhook`: those of the peer's admission-webhook, and two of our own.
 
 What the operator has too (web server, logs) is taken from its table; two defaults differ.
 """
@@ -61,6 +61,14 @@ GROUPS: Final[dict[str, tuple[OperatorFlag, ...]]] = {
             " convert comes in one body.",
             _LARGEST_BODY,
             str(_LARGEST_BODY),
+        ),
+        OperatorFlag(
+            "web.shutdown-delay",
+            read.duration_or_none,
+            "For how long it still answers after SIGTERM, and says that it is not ready: some API"
+            " server may not have heard yet that its pod goes. SIGINT ends it at once.",
+            0.0,
+            "0s",
         ),
     ),
     "Logs": OPERATOR_GROUPS["Logs"],
