@@ -42,6 +42,7 @@ CORE = (
     "webhook",
     "scrapeconfig_versions",
     "examples",
+    "install",
     "objects",
 )
 
