@@ -5,6 +5,7 @@ What is counted are objects by their identity, which no allocator or machine has
 """
 
 import asyncio
+import subprocess
 import sys
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -142,3 +143,34 @@ def test_a_line_that_ended_takes_no_room() -> None:
 
     line = asyncio.run(main())._line
     assert sys.getsizeof(line) == sys.getsizeof({1: 1.0})
+
+
+_THREADS = """
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier, stack_size
+from stoker.cli import operator
+
+def room():
+    found = Path("/proc/self/status").read_text().partition("VmSize:")[2]
+    return int(found.split()[0]) // 1024
+
+def allocate(_):
+    together.wait()
+    kept = [bytes(10_000) for _ in range(10)]
+    together.wait()
+
+operator._share_one_heap()
+stack_size(1 << 20)
+together = Barrier(4)
+before = room()
+with ThreadPoolExecutor(4) as threads:
+    list(threads.map(allocate, range(4)))
+print(room() - before)
+"""
+
+
+def test_threads_share_one_heap() -> None:
+    """A heap of its own for each that judges has gaps of its own; and 64 MiB are set apart."""
+    made = subprocess.run([sys.executable, "-c", _THREADS], capture_output=True, check=True)
+    assert int(made.stdout) < 32
