@@ -12,9 +12,10 @@ Last comes `daemonSet.discovery: Operator` in the same world: a real operator fi
 all nodes, through the same proxy, and a client for each node asks it as a reloader does. An agent
 on each node adds its own pod to those that are watched.
 
-    python -m bench watches [--node-counts 3 50 500]
+    python -m bench watches [--node-counts 3 50 500] [--few-monitors]
 
-Make it short with `--node-counts 3`.
+Make it short with `--node-counts 3`, or with `--few-monitors`: then an agent has only those
+variations that are compared with something.
 """
 
 import argparse
@@ -86,13 +87,14 @@ def _endpoints(discovery: Object) -> None:
         each["role"] = each["role"].replace("endpointslice", "endpoints")
 
 
+OWN_PODS: Final = "PodMonitor, any namespace"
 ALL_PODS: Final = "  all pods "
 SERVICE_MONITORS: Final = "ServiceMonitors, five per namespace"
 BY_API: Final[Object] = {"selectorMechanism": "RoleSelector"}
 VARIANTS: Final[dict[str, tuple[list[Object], Change]]] = {
     "PodMonitors, one per namespace": (list(_every("PodMonitor")), _as_it_is),
     "  all pods": (list(_every("PodMonitor")), _all_pods),
-    "PodMonitor, any namespace": (list(_everywhere("PodMonitor")), _as_it_is),
+    OWN_PODS: (list(_everywhere("PodMonitor")), _as_it_is),
     ALL_PODS: (list(_everywhere("PodMonitor")), _all_pods),
     SERVICE_MONITORS: (list(_every("ServiceMonitor")), _as_it_is),
     "  all pods  ": (list(_every("ServiceMonitor")), _all_pods),
@@ -103,10 +105,16 @@ VARIANTS: Final[dict[str, tuple[list[Object], Change]]] = {
 }
 
 
+_COMPARED: Final = (OWN_PODS, ALL_PODS, SERVICE_MONITORS)
+
+
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what only this measurement knows."""
     parser.add_argument(
         "--node-counts", type=int, nargs="+", metavar="N", help="nodes (watches) [3 50 500]"
+    )
+    parser.add_argument(
+        "--few-monitors", action="store_true", help="only what is compared (watches)"
     )
 
 
@@ -136,17 +144,18 @@ def report(options: argparse.Namespace) -> bool:
     They are that pods of other nodes cost an agent next to nothing, and that what an operator asks
     for all nodes does not depend on how many these are.
     """
-    found = {count: _measured(count) for count in options.node_counts or COUNTS}
+    names = _COMPARED if options.few_monitors else tuple(VARIANTS)
+    found = {count: _measured(count, names) for count in options.node_counts or COUNTS}
     titles = "".join(f"{f'{count} nodes':>27}" for count in found)
     print(f"\n{'watches, KiB to begin, KiB for 20 pods elsewhere':<50}{titles}")
     print("an agent that finds its targets by itself:")
-    for name in VARIANTS:
+    for name in names:
         print(f"{name:<50}" + "".join(str(each.by_agent[name]) for each in found.values()))
     print(f"{SERVICE_MONITORS}, for all nodes together:")
     for title, row in _together(found).items():
         print(f"{title:<50}" + "".join(f"{each!s:>27}" for each in row))
     last = found[max(found)]
-    own, every = (last.by_agent[name].begun for name in ("PodMonitor, any namespace", ALL_PODS))
+    own, every = (last.by_agent[name].begun for name in (OWN_PODS, ALL_PODS))
     watches = {each.by_operator.watches for each in found.values()}
     ratio = max(each.by_operator.ratio for each in found.values())
     goals = {
@@ -177,11 +186,11 @@ def _kib(size: int) -> str:
     return f"{size / 1024:,.0f}"
 
 
-def _measured(nodes: int) -> _Found:
+def _measured(nodes: int, names: tuple[str, ...]) -> _Found:
     print(f"{nodes} nodes …", flush=True)
     with Cluster.start(nodes=nodes, namespaces=False) as cluster, Gateway(cluster) as gateway:
         _furnish(cluster, nodes)
-        by_agent = {name: _agent(cluster, gateway, *of) for name, of in VARIANTS.items()}
+        by_agent = {name: _agent(cluster, gateway, *VARIANTS[name]) for name in names}
         monitors = VARIANTS[SERVICE_MONITORS][0]
         return _Found(by_agent, handed(cluster, gateway, monitors, lambda: _replace_pods(cluster)))
 

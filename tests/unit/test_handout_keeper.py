@@ -11,10 +11,14 @@ from typing import Any
 
 import pytest
 
+from stoker.handout import life
 from stoker.handout.keeper import PortionKeeper
+from stoker.handout.request import RefusedError
 from stoker.handout.server import PortionServer
+from stoker.handout.stock import OfNode
 from stoker.kube.access import Access
 from stoker.kube.client import Client
+from stoker.kube.endless import endless
 from stoker.reloader.journal import Journal
 from stoker.reloader.metrics import METRICS, PORTION_METRICS, Metrics
 from stoker.reloader.portion import Portion
@@ -65,7 +69,8 @@ async def serving(
     async with Client(Access(f"http://127.0.0.1:{told.port}")) as client:
         keeper = PortionKeeper(client, None)
         server = PortionServer(client, keeper, lambda _: AGENT)
-        work = [asyncio.create_task(each) for each in (keeper.run(), server.run("", port))]
+        endless_work = endless(keeper.run, lambda _: None)
+        work = [asyncio.create_task(each) for each in (endless_work, server.run("", port))]
         keeper.want(AGENT)
         if not late:
             server.door.context = shown()
@@ -201,5 +206,42 @@ def test_whoever_asks_is_told_what_is_new_after_every_interruption(
                 await dropped_for_longer(keeper)
                 keeper.plan(AGENT, planned(kept("cart")))
                 await change("last")
+
+    asyncio.run(work())
+
+
+@pytest.mark.parametrize("what", ["plan", "pod", "lost"])
+def test_who_should_take_up_what_is_new_and_does_not_is_replaced(
+    told: ToldObjects, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    """By a life that begins with the first list; whoever asks is not sent away for ever."""
+    monkeypatch.setattr(life, "_STUCK_SECONDS", 0.4)
+    of = OfNode(AGENT, NODE)
+
+    async def known(keeper: PortionKeeper, count: int) -> None:
+        while True:
+            with suppress(RefusedError):
+                news = await keeper.news(of, {})
+                if sum(file.text.count(b'"targets"') for file in news.files) == count:
+                    return
+            await asyncio.sleep(0.02)
+
+    async def work() -> None:
+        async with asyncio.timeout(DEADLINE), serving(told, held_port(), late=True) as (keeper, *_):
+            await so(lambda: not keeper.why_not)
+            if what != "plan":
+                keeper.plan(AGENT, planned(kept("cart")))
+                await known(keeper, 1)
+            if what == "lost":
+                keeper._life.stock.plan(AGENT, None)  # type: ignore[union-attr]
+                await known(keeper, 1)
+                return
+            [working] = [each for each in asyncio.all_tasks() if each.get_name() == "_keep_up"]
+            working.cancel()
+            if what == "plan":
+                keeper.plan(AGENT, planned(kept("cart")))
+            else:
+                told.tell("ADDED", a_pod("cart-2"))
+            await known(keeper, 1 if what == "plan" else 2)
 
     asyncio.run(work())

@@ -119,8 +119,12 @@ class PortionKeeper:
         life = self._life
         if life is None or (why := self.why_not):
             raise not_yet(why if life else "portions are not kept up yet")
-        if self._plans.get(of.agent) is None:
+        planned = self._plans.get(of.agent)
+        if planned is None:
             raise not_yet("the agent was not planned yet")
+        if not life.stock.has(of.agent):
+            # It is on its way there; where it is not, nobody would ever be told anything.
+            life.plan(of.agent, planned)
         return await life.news(of, sent)
 
     def pod_uid(self, namespace: str, name: str) -> str:

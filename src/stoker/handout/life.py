@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
 
+from stoker.errors import StokerError
 from stoker.handout.request import not_yet
 from stoker.handout.stock import (
     Change,
@@ -20,6 +21,7 @@ from stoker.handout.stock import (
 )
 from stoker.handout.watched import PackedWatches
 from stoker.kube.client import Client
+from stoker.kube.endless import undisturbed
 from stoker.portions.packed import Packed, Place
 from stoker.ref import Ref
 from stoker.targets.discovery import POD
@@ -29,6 +31,8 @@ T = TypeVar("T")
 # Changes come in bursts: a pod, its slice, and the slice again.
 _TOGETHER_SECONDS: Final = 0.1
 _AT_ONCE: Final = 500
+# Far longer than the loop is ever away; while the thread works, it may take as long as it does.
+_STUCK_SECONDS: Final = 20.0
 # So few are taken up at once, in less than a millisecond, if nobody is at work.
 _FEW: Final = 10
 
@@ -36,6 +40,10 @@ Tell = Callable[[Iterable[OfNode] | None], None]
 """Called with the portions that may have changed; None for all."""
 TellOfPod = Callable[[Place], None]
 """Called with each pod that changes, or goes, at once."""
+
+
+class StuckError(StokerError):
+    """Whoever should take up what is new does not, for whatever reason."""
 
 
 class StockLife:
@@ -59,15 +67,17 @@ class StockLife:
         # How much the thread was given to do, and has done; only the thread counts the second.
         self._given = self._done = 0
         self._news = asyncio.Event()
+        # Since when there is something that was not taken up.
+        self._waits_since: float | None = None
         self._is_listed = False
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="portions")
 
     async def run(self) -> None:
         """Keep the stock up until cancelled."""
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self.watches.run())
-            tasks.create_task(self._await_lists())
-            tasks.create_task(self._keep_up())
+            for work in (self.watches.run, self._await_lists, self._keep_up, self._watch_over):
+                # What is cancelled by something else would end unnoticed.
+                tasks.create_task(undisturbed(work()), name=work.__name__)
 
     def close(self) -> None:
         """End it; what is being worked on ends by itself."""
@@ -76,12 +86,12 @@ class StockLife:
     def plan(self, key: Ref, planned: PlannedJobs | None) -> None:
         """Take up the jobs of an agent; None if it gets none any longer."""
         self._plans[key] = planned
-        self._news.set()
+        self._note()
 
     def forget(self, of: OfNode) -> None:
         """Nobody asks for a portion any longer."""
         self._forgotten.append(of)
-        self._news.set()
+        self._note()
 
     async def news(self, of: OfNode, sent: Mapping[str, str]) -> PortionNews:
         """What is different from what was sent; RefusedError where that is not known."""
@@ -105,17 +115,33 @@ class StockLife:
         finally:
             self._done += 1
 
+    def _note(self) -> None:
+        """There is something to take up."""
+        if self._waits_since is None:
+            self._waits_since = asyncio.get_running_loop().time()
+        self._news.set()
+
+    async def _watch_over(self) -> None:
+        """StuckError where what is to be taken up is not, and nobody works: all begins anew."""
+        loop, done = asyncio.get_running_loop(), -1
+        while True:
+            await asyncio.sleep(_STUCK_SECONDS / 2)
+            seconds = loop.time() - self._waits_since if self._waits_since is not None else 0.0
+            if seconds > _STUCK_SECONDS and self._given == self._done == done:
+                raise StuckError(f"what is new was not taken up for {seconds:.0f} s")
+            done = self._done
+
     def _changed(self, old: Packed | None, new: Packed | None) -> None:
         if old is not new:
             self._changes.append((old, new))
-            self._news.set()
+            self._note()
             if old is not None and old.role == POD:
                 self._tell_of_pod(old.place)
 
     async def _await_lists(self) -> None:
         await self.watches.complete()
         self._is_listed = True
-        self._news.set()
+        self._note()
 
     async def _keep_up(self) -> None:
         while True:
@@ -132,6 +158,7 @@ class StockLife:
             if any(moved) or is_listed is not self.is_ready:
                 self.is_ready = is_listed
                 self._tell(None)
+            self._waits_since = asyncio.get_running_loop().time() if self._news.is_set() else None
 
     async def _taken_up(self, changes: Sequence[Change]) -> list[OfNode]:
         if len(changes) <= _FEW and self._given == self._done:

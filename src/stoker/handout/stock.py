@@ -121,6 +121,10 @@ class Stock:
         self._agents[key] = planned, portions
         return True
 
+    def has(self, key: Ref) -> bool:
+        """Whether the jobs of an agent are known; may be asked while somebody works."""
+        return key in self._agents
+
     def news(self, of: OfNode, sent: Mapping[str, str]) -> PortionNews:
         """What is different from what was sent; NotPlannedError where the agent is not known."""
         if of.agent not in self._agents:

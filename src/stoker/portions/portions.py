@@ -23,7 +23,7 @@ _NEVER: Final = 0
 _MOST_TEXT: Final = 128 * 1024
 # What jobs keep on the nodes that were looked at last, in bytes: a pod that is replaced changes its
 # node several times within seconds, each time a small part of one file.
-_MOST_KEPT: Final = 4 * 1024 * 1024
+_MOST_KEPT: Final = 1024 * 1024
 
 
 class _Part(NamedTuple):
