@@ -1,7 +1,7 @@
 """Runs measurements and prints a table for each; all but `scale`, or those that are named.
 
 python -m bench [generate] [rules] [objects] [hostile] [decoding] [operator] [start] [takeover]
-                [scale] [nodes] [watches] [losses] [page] [portions] [replaced] [idle] [walks]
+                [scale] [nodes] [watches] [losses] [page] [portions] [idle] [walks]
                 [--monitors N] [--page-resources N] [--peer PATH]
 """
 
@@ -20,7 +20,6 @@ from bench import (
     operator,
     page,
     portions,
-    replaced,
     rules,
     scale,
     start,
@@ -77,7 +76,6 @@ MEASUREMENTS: dict[str, Callable[[argparse.Namespace], bool]] = {
     "losses": losses.report,
     "page": page.report,
     "portions": portions.report,
-    "replaced": replaced.report,
     "idle": idle.report,
 }
 

@@ -29,17 +29,17 @@ AGENT = Ref("PrometheusAgent", "shop", "main")
 HERE = OfNode(AGENT, "node-1")
 
 
-def kept(*names: str) -> KeptScraper:
+def kept(*names: str, namespace: str = "shop") -> KeptScraper:
     """An agent that selects PodMonitors of these names, each for the pods that are called so."""
     spec = {"mode": "DaemonSet", "daemonSet": {"discovery": "Operator"}, "podMonitorSelector": {}}
     assets = AssetsAtHand({})
-    made = kept_of(typed(PrometheusAgent, "main", spec), Capabilities(), assets)
+    made = kept_of(typed(PrometheusAgent, "main", spec, namespace), Capabilities(), assets)
     monitors = {}
     for name in names:
         selector = {"matchLabels": {"app": name}}
         endpoints = [{"port": "web"}]
         given: dict[str, Any] = {"selector": selector, "podMetricsEndpoints": endpoints}
-        monitor = typed(PodMonitor, name, given)
+        monitor = typed(PodMonitor, name, given, namespace)
         monitors[ref_of(monitor)] = monitor
     made.put_all(monitors, assets)
     assert isinstance(made, KeptScraper)
