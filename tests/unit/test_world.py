@@ -157,6 +157,42 @@ def test_a_version_or_kind_that_does_not_exist_is_told(
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", ["render", "status", "lint"])
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("name: no", "metadata.name: expected a string, got `false`; quote it"),
+        ("name: 12", "metadata.name: expected a string, got `12`; quote it"),
+        ("labels: {}", "metadata.name: an object needs a `name` or a `generateName`"),
+    ],
+    ids=["no", "number", "none"],
+)
+def test_what_is_wrong_with_a_name_is_told_alike(
+    command: str, name: str, said: str, tmp_path: Path, capsys: Output
+) -> None:
+    """YAML reads some names as something else, and whoever wrote them did not leave them out."""
+    written = (MONITOR % "web").replace("name: cart", name, 1)
+    assert name in written
+    (tmp_path / "all.yaml").write_text(WORKLOAD + written)
+    words = ["-f", str(tmp_path)] if command == "status" else [str(tmp_path)]
+    assert main([command, *words]) == 1
+    told = capsys.readouterr()
+    assert said in told.out + told.err
+
+
+@pytest.mark.parametrize("command", ["render", "status"])
+def test_a_name_that_an_api_server_makes_up_is_missing_in_a_folder(
+    command: str, tmp_path: Path, capsys: Output
+) -> None:
+    """It is right, so lint says nothing; and nothing can be made of it without a name."""
+    written = (MONITOR % "web").replace("name: cart", "generateName: cart-", 1)
+    (tmp_path / "all.yaml").write_text(WORKLOAD + written)
+    words = ["-f", str(tmp_path)] if command == "status" else [str(tmp_path)]
+    assert main([command, *words]) == 1
+    told = capsys.readouterr()
+    assert "metadata.name: required, but missing" in told.out + told.err
+
+
 def test_explain_names_the_file_that_cannot_be_read(tmp_path: Path, capsys: Output) -> None:
     """What is asked for may be in it, so nobody is told just that it does not exist."""
     (tmp_path / "broken.yaml").write_text("a: [")

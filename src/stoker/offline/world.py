@@ -162,8 +162,10 @@ def _add_ours(world: World, manifest: Manifest, version: KindVersion) -> None:
         return
     stored = admission.stored
     metadata = placed(stored.get("metadata") or {})
-    if not metadata.get("name"):
-        _refuse(world, manifest, "metadata.name: required, but missing")
+    name = metadata.get("name")
+    if not name or not isinstance(name, str):
+        # What is made up by an API server (`generateName`) has none here.
+        _refuse_ours(world, manifest, "metadata.name: required, but missing")
         return
     if version.model is PrometheusRule:
         metadata = {"uid": _stand_in(metadata)} | metadata
@@ -183,9 +185,11 @@ def _add_ours(world: World, manifest: Manifest, version: KindVersion) -> None:
         world.resources.append(found)
 
 
-def _refuse_ours(world: World, manifest: Manifest) -> None:
+def _refuse_ours(world: World, manifest: Manifest, otherwise: str = "") -> None:
+    """Leave it out, for what `lint` says of it; `otherwise` where that is nothing."""
     errors = [problem for problem in problems(manifest.object) if not problem.warning]
-    _refuse(world, manifest, *(f"{error.path}: {error.message}" for error in errors))
+    said = [f"{error.path}: {error.message}" for error in errors]
+    _refuse(world, manifest, *(said if said or not otherwise else [otherwise]))
 
 
 def _stand_in(metadata: dict[str, Any]) -> str:
