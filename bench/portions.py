@@ -287,9 +287,9 @@ def _furnish(cluster: Cluster, nodes: int, pods: int) -> None:
     for number in range(SPACES):
         name = f"team-{number}"
         cluster.api.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
-    at_once(cluster, map(service_of, range(SERVICES)))
-    at_once(cluster, map(monitor_of, range(MONITORS)))
-    at_once(cluster, (pod_of(number, nodes) for number in range(nodes * pods)))
+    at_once(cluster, map(_service, range(SERVICES)))
+    at_once(cluster, map(_monitor, range(MONITORS)))
+    at_once(cluster, (_pod(number, nodes) for number in range(nodes * pods)))
 
     def ready() -> bool:
         path = "/apis/discovery.k8s.io/v1/endpointslices"
@@ -302,7 +302,7 @@ def _furnish(cluster: Cluster, nodes: int, pods: int) -> None:
     until("all endpoints", ready, seconds=3600)
 
 
-def service_of(number: int) -> tuple[str, Object]:
+def _service(number: int) -> tuple[str, Object]:
     """A Service of one of the teams, which one of its four monitors selects."""
     space, group = number % SPACES, number // SPACES % (MONITORS // SPACES)
     metadata = {"name": f"app-{number}", "labels": {"group": f"g{group}"}}
@@ -310,8 +310,7 @@ def service_of(number: int) -> tuple[str, Object]:
     return f"/api/v1/namespaces/team-{space}/services", {"metadata": metadata, "spec": spec}
 
 
-def monitor_of(number: int) -> tuple[str, Object]:
-    """A monitor of a team, and where it is created."""
+def _monitor(number: int) -> tuple[str, Object]:
     space, group = number % SPACES, number // SPACES
     spec = {"selector": {"matchLabels": {"group": f"g{group}"}}, "endpoints": [{"port": "web"}]}
     body = {
@@ -323,7 +322,7 @@ def monitor_of(number: int) -> tuple[str, Object]:
     return f"/apis/{GROUP}/v1/namespaces/team-{space}/servicemonitors", body
 
 
-def pod_of(number: int, nodes: int, name: str = "") -> tuple[str, Object]:
+def _pod(number: int, nodes: int, name: str = "") -> tuple[str, Object]:
     """A pod of one of the Services, on one of the nodes."""
     service = number % SERVICES
     node = (number + number // SERVICES * 37) % nodes
@@ -341,7 +340,7 @@ def pod_of(number: int, nodes: int, name: str = "") -> tuple[str, Object]:
 
 
 def _replace(cluster: Cluster, number: int, nodes: int, name: str) -> None:
-    path, body = pod_of(number, nodes, name)
-    old = pod_of(number, nodes)[1]["metadata"]["name"]
+    path, body = _pod(number, nodes, name)
+    old = _pod(number, nodes)[1]["metadata"]["name"]
     cluster.api.request("DELETE", f"{path}/{old}", {"gracePeriodSeconds": 0})
     cluster.api.request("POST", path, body)
