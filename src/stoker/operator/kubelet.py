@@ -37,6 +37,7 @@ from stoker.operator.workers import Duty, tell, worker
 from stoker.operator.writer import Writer
 from stoker.ref import Ref, ref_from, ref_of_manifest
 from stoker.settings import KubeletSettings, ObjectSettings
+from stoker.targets.objects import NodeCondition, ReportedAddress
 from stoker.web.operator_metrics import OperatorMetrics
 
 # Nodes come and go in groups, and each time a list of all of them may have to be written.
@@ -298,19 +299,9 @@ class _NodeMeta(Model):
     uid: str = ""
 
 
-class _Address(Model):
-    type: str = ""
-    address: str = ""
-
-
-class _Condition(Model):
-    type: str = ""
-    status: str = ""
-
-
 class _NodeStatus(Model):
-    addresses: tuple[_Address, ...] | None = None
-    conditions: tuple[_Condition, ...] | None = None
+    addresses: tuple[ReportedAddress, ...] | None = None
+    conditions: tuple[NodeCondition, ...] | None = None
 
 
 class _Node(Model):
