@@ -81,6 +81,12 @@ class AuditLog:
         done = (_write(event) for event, _ in self._events(mark) if not _is_open(event))
         return [one for one in done if one.agent.startswith(agent)]
 
+    def after(self, place: int) -> tuple[list[Write], int]:
+        """The writes that are done by now, waiting for none, and the place to go on from."""
+        events = list(self._events(place))
+        found = [_write(event) for event, _ in events if not _is_open(event)]
+        return found, events[-1][1] if events else place
+
     def _wait(self) -> None:
         """Wait until the writes are done that have come by now."""
         self._go_on()
