@@ -25,6 +25,11 @@ class BuildError(Exception):
     """A build failed; the message ends with what Go said last."""
 
 
+# A compiler lives for seconds: it collects less garbage, as long as there is room. That is a sixth
+# of the time of its processors.
+_LESS_CLEANING = {"GOGC": "400", "GOMEMLIMIT": "3GiB"}
+
+
 @dataclass(frozen=True)
 class Recipe:
     """What Go is told: where it works, what it compiles, and how; the name is for people."""
@@ -88,7 +93,7 @@ def running(command: list[str], folder: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         command,
         cwd=folder,
-        env=golang.environment(),
+        env=_LESS_CLEANING | golang.environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )
