@@ -4,6 +4,7 @@ A `ApiResource` makes paths; `Target.of` reads one back, so that errors and metr
 request was about without each caller telling them.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import quote, unquote
@@ -16,6 +17,8 @@ from stoker.api.crd import GROUP, Kind
 
 WRITES: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _VERBS: Final = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+# To look is a tenth of the time that quoting takes, and nearly all names are like this.
+_PLAIN: Final = re.compile(r"[a-z0-9.{}-]*")
 
 
 class ApiResource(Struct, frozen=True):
@@ -73,13 +76,12 @@ class Target(Struct, frozen=True, kw_only=True):
     @property
     def path(self) -> str:
         """The path itself."""
-        start = f"/apis/{self.group}" if self.group else "/api"
-        parts = [start, self.version]
+        parts = ["apis", self.group] if self.group else ["api"]
+        parts.append(self.version)
         if self.namespace:
             parts += ["namespaces", self.namespace]
         parts += [part for part in (self.plural, self.name, self.subresource) if part]
-        # A name may come from a tenant's field: it must stay one segment of the path.
-        return "/".join(quote(part, safe="/{}:" if part is start else "{}:") for part in parts)
+        return "/" + "/".join(map(_segment, parts))
 
     @property
     def template(self) -> str:
@@ -103,6 +105,11 @@ class Target(Struct, frozen=True, kw_only=True):
         if self.name or not self.plural:
             return "get"
         return "watch" if query and query.get("watch") else "list"
+
+
+def _segment(text: str) -> str:
+    """A name may come from a tenant's field: it must stay one segment of the path."""
+    return text if _PLAIN.fullmatch(text) else quote(text, safe="{}:")
 
 
 def _located(target: Target, rest: list[str]) -> Target:
