@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tools.cluster import Cluster
+from tools.crds import cluster_with_crds
 
 # The machine may be busy, so no example has a deadline. The same examples are tried each time: what
 # a new one finds is for who looks for it (EXPLORE=1 make check), not for a change that has nothing
@@ -27,6 +28,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
-    """A control plane with three nodes; its binaries are built first if need be."""
-    with Cluster.start(nodes=3) as cluster:
+    """A control plane with three nodes and our definitions; its binaries are built if need be."""
+    with cluster_with_crds(nodes=3) as cluster:
         yield cluster

@@ -26,9 +26,10 @@ from typing import Any, Self, TypeVar
 from tools import build, components, credentials, namespace
 from tools.api import Api, ApiError, kubeconfig
 from tools.audit import AuditLog
-from tools.components import SERVER_ADDRESS, Layout, Ports
+from tools.components import ETCD_DATA, SERVER_ADDRESS, Layout, Ports
 from tools.host import ClusterError, Host, Stream
 from tools.nodes import DEAD_STATUS, is_usable, manifest
+from tools.sparse import copied
 from tools.stages import DEAD, write_stages
 from tools.supervisor import FAILED_FILE
 from tools.waiting import DEADLINE, until
@@ -70,21 +71,30 @@ class Cluster:
         *,
         directory: Path | None = None,
         namespaces: bool | None = None,
+        state: Path | None = None,
     ) -> Self:
         """Start a cluster with this many nodes, all of them ready for pods.
 
         A given directory is kept (its logs are worth reading), a temporary one is not. Namespaces
-        are used where they can be, unless told.
+        are used where they can be, unless told. A `state` that was saved is what it begins with.
         """
         cluster = cls(directory, namespaces=namespaces)
-        try:
-            cluster._boot([f"node-{number}" for number in range(nodes)])
-        except BaseException:
-            with cluster:
-                # A process that died explains more than the broken connection that it caused.
-                cluster.check()
-            raise
+        if state:
+            copied(state, cluster.directory / ETCD_DATA)
+        cluster._begun(lambda: cluster._boot([f"node-{number}" for number in range(nodes)]))
         return cluster
+
+    @classmethod
+    def bare(cls) -> Self:
+        """Start etcd and an API server alone: nothing is there but what is asked for."""
+        cluster = cls(None, namespaces=False)
+        cluster._begun(lambda: cluster._serve(cluster._commands()))
+        return cluster
+
+    def save(self, state: Path) -> None:
+        """Copy what etcd holds, for other clusters to begin with; this one is of no use then."""
+        self.signal("etcd", signal.SIGSTOP)
+        copied(self.directory / ETCD_DATA, state)
 
     def __enter__(self) -> Self:
         return self
@@ -169,8 +179,7 @@ class Cluster:
 
     def restart(self, name: str, *flags: str) -> None:
         """Start a process of the control plane that was killed, with more flags than it had."""
-        commands = components.command_lines(self._binaries, self._layout())
-        self._host.run(name, [*commands[name], *flags])
+        self._host.run(name, [*self._commands()[name], *flags])
 
     def until(self, what: str, condition: Callable[[], T], seconds: float = DEADLINE) -> T:
         """Wait for a condition, as :func:`tools.waiting.until` does, while the cluster lives."""
@@ -188,14 +197,26 @@ class Cluster:
     def stop(self) -> None:
         """End every process and wait until they are gone; calling it twice is fine."""
         self._host.stop()
-        gone = self.directory if self._temporary else self.directory / "etcd"
+        gone = self.directory if self._temporary else self.directory / ETCD_DATA
         shutil.rmtree(gone, ignore_errors=True)
 
-    def _boot(self, nodes: list[str]) -> None:
-        commands = components.command_lines(self._binaries, self._layout())
+    def _begun(self, boot: Callable[[], None]) -> None:
+        try:
+            boot()
+        except BaseException:
+            with self:
+                # A process that died explains more than the broken connection that it caused.
+                self.check()
+            raise
+
+    def _serve(self, commands: dict[str, list[str]]) -> None:
         for name in ("etcd", "kube-apiserver"):
             self._host.run(name, commands.pop(name))
         self.until("API ready", lambda: self.api.get("/readyz") == "ok")
+
+    def _boot(self, nodes: list[str]) -> None:
+        commands = self._commands()
+        self._serve(commands)
         # The others give up when the API does not answer soon, so they start only now.
         for name, argv in commands.items():
             self._host.run(name, argv)
@@ -204,6 +225,9 @@ class Cluster:
         self._await_nodes(nodes)
         account = "/api/v1/namespaces/default/serviceaccounts/default"
         self.until("the default service account", lambda: self.api.get(account))
+
+    def _commands(self) -> dict[str, list[str]]:
+        return components.command_lines(self._binaries, self._layout())
 
     def _layout(self) -> Layout:
         return Layout(
@@ -252,7 +276,7 @@ def _prepared(directory: Path | None) -> Path:
         return Path(tempfile.mkdtemp(prefix="stoker-"))
     directory.mkdir(parents=True, exist_ok=True)
     # What an earlier cluster that was killed left there is not this one's.
-    shutil.rmtree(directory / "etcd", ignore_errors=True)
+    shutil.rmtree(directory / ETCD_DATA, ignore_errors=True)
     (directory / FAILED_FILE).unlink(missing_ok=True)
     return directory.absolute()
 

@@ -19,6 +19,8 @@ from tools.ports import held_port
 
 NAMES = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok")
 
+# Where etcd keeps what it holds, in the folder of a cluster.
+ETCD_DATA = "etcd"
 SERVER_ADDRESS = "10.244.255.1"
 SERVICE_RANGE = "10.96.0.0/16"
 # Clients of their own are limited to a few requests per second by default; tests do not wait.
@@ -67,7 +69,7 @@ def _etcd(layout: Layout) -> list[str]:
     client = f"http://127.0.0.1:{layout.ports.etcd}"
     peer = f"http://127.0.0.1:{layout.ports.etcd_peer}"
     return [
-        f"--data-dir={layout.directory / 'etcd'}",
+        f"--data-dir={layout.directory / ETCD_DATA}",
         f"--listen-client-urls={client}",
         f"--advertise-client-urls={client}",
         f"--listen-peer-urls={peer}",

@@ -35,7 +35,7 @@ from tests.faults.world import FIRST_VERSION, NODES, Ground
 from tests.live.faults import SecondServer, Wire
 from tools.api import Api
 from tools.cluster import Cluster
-from tools.crds import install_crds
+from tools.crds import cluster_with_crds
 from tools.waiting import until
 
 SERVER, ETCD = "kube-apiserver", "etcd"
@@ -349,10 +349,14 @@ class PlantGround(Ground):
 @contextmanager
 def new_plant(nodes: int = NODES, version: str = FIRST_VERSION) -> Iterator[PlantGround]:
     """A cluster of its own with all ports in reach, and a second server."""
-    with Cluster.start(nodes=nodes, namespaces=False) as cluster:
-        install_crds(cluster, f"--scrapeconfig-version={version}")
-        with plant(cluster) as made, Mirror(cluster, version) as mirror:
-            yield PlantGround(made, mirror, version)
+    with (
+        cluster_with_crds(
+            f"--scrapeconfig-version={version}", nodes=nodes, namespaces=False
+        ) as cluster,
+        plant(cluster) as made,
+        Mirror(cluster, version) as mirror,
+    ):
+        yield PlantGround(made, mirror, version)
 
 
 @contextmanager

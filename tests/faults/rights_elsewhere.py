@@ -58,8 +58,7 @@ from tests.live.test_operator_rights_elsewhere import (
 )
 from tests.live.trials import Server, holds
 from tools.api import ApiError
-from tools.cluster import Cluster
-from tools.crds import install_crds
+from tools.crds import cluster_with_crds
 from tools.waiting import DEADLINE, NotInTimeError, until
 
 _AT_ONCE = 4
@@ -258,8 +257,7 @@ class RightsRun(Run):
     def run(self, tell: Callable[[str], None], changes: int, seed: int) -> Told:
         """Take all of them, on a cluster of its own."""
         del changes, seed
-        with TemporaryDirectory() as name, Cluster.start(nodes=2, namespaces=False) as cluster:
-            install_crds(cluster)
+        with TemporaryDirectory() as name, cluster_with_crds(nodes=2, namespaces=False) as cluster:
             folder = Path(name)
             with strict(cluster, folder) as server:
                 found = tried(server, folder, chapters(single=True), tell)

@@ -31,7 +31,7 @@ from tests.faults.steady import Request, Tenant
 from tests.faults.world import FIRST_VERSION
 from tests.live.operating import Running
 from tools.cluster import Cluster
-from tools.crds import install_crds
+from tools.crds import cluster_with_crds
 from tools.waiting import until
 
 Object = dict[str, Any]
@@ -277,8 +277,7 @@ class Tenants:
 def soak(
     cluster: Cluster, length: Length, seed: int, tell: Callable[[str], None] = print
 ) -> Outcome:
-    """Run on a cluster that nobody else uses."""
-    install_crds(cluster)
+    """Run on a cluster with our definitions that nobody else uses."""
     made = Tenants(cluster, length, seed)
     with Running.start(cluster, *_flags()) as operator:
         begun = time.monotonic()
@@ -353,6 +352,6 @@ class SoakRun(Run):
     def run(self, tell: Callable[[str], None], changes: int, seed: int) -> Told:
         """Live through so many changes, on a cluster of its own."""
         length = LONG._replace(changes=changes or LONG.changes)
-        with Cluster.start(nodes=2, namespaces=False) as cluster:
+        with cluster_with_crds(nodes=2, namespaces=False) as cluster:
             found = soak(cluster, length, seed, tell)
         return Told(found.text, found.problems)

@@ -25,7 +25,7 @@ from tests.live.operating import World as Namespace
 from tools.api import ApiError
 from tools.audit import Write
 from tools.cluster import Cluster
-from tools.crds import install_crds
+from tools.crds import cluster_with_crds
 
 Object = dict[str, Any]
 
@@ -85,19 +85,14 @@ class Ground:
 
 
 @contextmanager
-def ground(cluster: Cluster, version: str = FIRST_VERSION) -> Iterator[Ground]:
-    """Get a cluster ready for worlds; ScrapeConfigs are served in one version."""
-    install_crds(cluster, f"--scrapeconfig-version={version}")
-    with Mirror(cluster, version) as mirror, Gateways(cluster) as gateways:
-        yield Ground(cluster, mirror, gateways, version)
-
-
-@contextmanager
 def new_ground(nodes: int = NODES, version: str = FIRST_VERSION) -> Iterator[Ground]:
-    """A cluster of its own, whose API server is reached without anything between."""
-    started = Cluster.start(nodes=nodes, namespaces=False)
-    with started as cluster, ground(cluster, version) as made:
-        yield made
+    """A cluster of its own, whose API server is reached without anything between.
+
+    ScrapeConfigs are served in one version.
+    """
+    started = cluster_with_crds(f"--scrapeconfig-version={version}", nodes=nodes, namespaces=False)
+    with started as cluster, Mirror(cluster, version) as mirror, Gateways(cluster) as gateways:
+        yield Ground(cluster, mirror, gateways, version)
 
 
 class Operator:

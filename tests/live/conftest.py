@@ -16,7 +16,7 @@ from tests.live.rights import COMPONENTS, Roles, roles_in
 from tests.live.trials import Server
 from tools.api import kubeconfig
 from tools.cluster import Cluster
-from tools.crds import install_crds
+from tools.crds import cluster_with_crds
 
 HERE = Path(__file__).parent
 
@@ -54,8 +54,7 @@ def minor(cluster: Cluster) -> int:
 
 @pytest.fixture(scope="session")
 def crds(cluster: Cluster) -> Cluster:
-    """The cluster with our definitions installed."""
-    install_crds(cluster)
+    """The cluster, whose definitions are found."""
     until_found(cluster)
     return cluster
 
@@ -63,8 +62,7 @@ def crds(cluster: Cluster) -> Cluster:
 @pytest.fixture(scope="session")
 def open_cluster() -> Iterator[Cluster]:
     """Another one, with all ports in reach, so that a second API server can join; ours to harm."""
-    with Cluster.start(nodes=2, namespaces=False) as cluster:
-        install_crds(cluster)
+    with cluster_with_crds(nodes=2, namespaces=False) as cluster:
         yield cluster
 
 

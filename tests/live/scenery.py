@@ -29,7 +29,7 @@ from tests.live.scraping import NOBODY, allow_discovery
 from tests.live.test_webhook import Authority
 from tools import build
 from tools.cluster import Cluster
-from tools.crds import install_crds
+from tools.crds import cluster_with_crds
 from tools.host import ROOT
 from tools.podrunner import PodRunner
 from tools.stages import READINESS
@@ -97,10 +97,9 @@ class Scenery:
 def open_scenery(folder: Path) -> Iterator[Scenery]:
     """Start all of it; the pods may still be starting."""
     with ExitStack() as stack:
-        cluster = stack.enter_context(Cluster.start(nodes=3))
+        cluster = stack.enter_context(cluster_with_crds(nodes=3))
         if not cluster.namespaces:
             pytest.skip("this machine does not let us make network namespaces")
-        install_crds(cluster)
         _certify(folder)
         stack.enter_context(_exporter(cluster, folder))
         stack.enter_context(_store(cluster, folder))

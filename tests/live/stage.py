@@ -39,7 +39,7 @@ from tests.live.scraping import (
 )
 from tools import build
 from tools.cluster import Cluster
-from tools.crds import install_crds
+from tools.crds import cluster_with_crds
 from tools.podrunner import PodRunner
 from tools.stages import READINESS
 from tools.waiting import NotInTimeError
@@ -422,11 +422,10 @@ def paused() -> Iterator[list[float]]:
 def open_stage(directory: Path) -> Iterator[Stage]:
     """A cluster of its own, as nodes come and go; nothing on it but an exporter and a receiver."""
     with ExitStack() as stack:
-        cluster = stack.enter_context(Cluster.start(nodes=0, namespaces=True))
+        cluster = stack.enter_context(cluster_with_crds(nodes=0, namespaces=True))
         for name in NODES:
             cluster.add_node(name)
         _taint(cluster, TAINTED)
-        install_crds(cluster)
         for name in (HOME, *TEAMS):
             cluster.api.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
         allow_discovery(cluster, HOME)

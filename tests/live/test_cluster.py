@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 
+from stoker.api.kinds import KINDS
 from tools import namespace as namespaces
 from tools.cluster import Cluster, ClusterError
+from tools.crds import cluster_with_crds
 from tools.waiting import until
 
 ROOT = Path(__file__).parents[2]
@@ -51,6 +53,21 @@ def _mentions(process: Path, text: str) -> bool:
         return any(text.encode() in (process / f).read_bytes() for f in ("cmdline", "environ"))
     except OSError:
         return False
+
+
+def test_clusters_begin_with_the_same_definitions_and_share_nothing(
+    cluster: Cluster, namespace: str
+) -> None:
+    """They were installed once, not in each cluster; what is made in one is not in another."""
+    definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    with cluster_with_crds(nodes=0) as other:
+        found = [each.api.get(definitions)["items"] for each in (cluster, other)]
+        one, another = ({each["metadata"]["uid"] for each in items} for items in found)
+        assert one == another
+        assert len(one) == len(KINDS)
+        names = [each["metadata"]["name"] for each in other.api.get("/api/v1/namespaces")["items"]]
+        assert namespace not in names
+        assert other.api.get("/api/v1/nodes")["items"] == []
 
 
 def test_three_nodes_are_ready(cluster: Cluster) -> None:

@@ -18,7 +18,7 @@ from tests.builders import resource
 from tests.live import dry_run
 from tests.live.operating import Object, Running, World
 from tools.cluster import Cluster
-from tools.crds import install_crds
+from tools.crds import cluster_with_crds
 from tools.stages import READINESS
 
 
@@ -65,8 +65,7 @@ def settled_in(world: World, kind: str) -> bool:
 @pytest.fixture
 def own_cluster() -> Iterator[Cluster]:
     """A cluster whose nodes may come and go."""
-    with Cluster.start(nodes=2) as cluster:
-        install_crds(cluster)
+    with cluster_with_crds(nodes=2) as cluster:
         yield cluster
 
 
@@ -224,8 +223,7 @@ def test_without_cel_the_operator_says_the_same_and_makes_nothing() -> None:
 
     Nor have they what the peer's have not, and the status goes without that.
     """
-    with Cluster.start(nodes=1) as cluster:
-        install_crds(cluster, "--without-cel")
+    with cluster_with_crds("--without-cel", nodes=1) as cluster:
         _without_own_status(cluster)
         world = World(cluster, "default")
         with Running.start(cluster, "--namespaces=default"):

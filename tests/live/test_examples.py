@@ -11,7 +11,7 @@ import pytest
 from tests.live.installing import until_found
 from tests.unit.test_docs import GUIDES, manifests
 from tools.cluster import Cluster
-from tools.crds import install_crds
+from tools.crds import cluster_with_crds
 
 SHOP = Path(__file__).parents[2] / "example"
 EXAMPLE = SHOP / "prometheus-agent" / "daemonset"
@@ -22,9 +22,8 @@ _DRY_RUN = ("apply", "--server-side", "--dry-run=server", "--output=name", "-f")
 @pytest.fixture(scope="module")
 def cluster_with_namespaces() -> Iterator[Cluster]:
     """A cluster of its own, as others come and go with the same namespaces."""
-    with Cluster.start(nodes=0) as cluster:
-        # The version to write, which is not yet the one that is served if nothing is said.
-        install_crds(cluster, "--scrapeconfig-version=v1")
+    # The version to write, which is not yet the one that is served if nothing is said.
+    with cluster_with_crds("--scrapeconfig-version=v1", nodes=0) as cluster:
         until_found(cluster)
         cluster.kubectl("apply", "-f", str(COMMON))
         yield cluster

@@ -129,10 +129,9 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
     """A control plane with our definitions."""
-    from tools.crds import install_crds
+    from tools.crds import cluster_with_crds
 
-    with Cluster.start(nodes=1) as started:
-        install_crds(started)
+    with cluster_with_crds(nodes=1) as started:
         yield started
 
 

@@ -13,7 +13,7 @@ import pytest
 from tests.builders import resource, secret
 from tests.live.operating import Object, Running, World
 from tools.cluster import Cluster
-from tools.crds import install_crds
+from tools.crds import cluster_with_crds
 from tools.stages import READINESS
 
 AGENT = "prom-agent-light"
@@ -167,8 +167,7 @@ DONE, CHANGING = ("True", "NoSelectedResources"), ("True", "SwitchingMode")
 @pytest.fixture(scope="module")
 def small_cluster() -> Iterator[Cluster]:
     """A cluster whose nodes are all known: two, and perhaps one that is dead."""
-    with Cluster.start(nodes=2) as cluster:
-        install_crds(cluster)
+    with cluster_with_crds(nodes=2) as cluster:
         yield cluster
 
 

@@ -31,7 +31,7 @@ from tests.live.operating import Running, World
 from tests.live.test_explain import allow, rule
 from tests.live.test_status_page import Page
 from tools.cluster import Cluster
-from tools.crds import install_crds
+from tools.crds import cluster_with_crds
 
 Object = dict[str, Any]
 
@@ -248,8 +248,7 @@ def _condition_taints(nodes: dict[str, Node]) -> bool:
 @pytest.fixture
 def small() -> Iterator[Cluster]:
     """A cluster of three nodes, one of them tainted."""
-    with Cluster.start(nodes=2) as cluster:
-        install_crds(cluster)
+    with cluster_with_crds(nodes=2) as cluster:
         cluster.add_node("gpu", {"pool": "gpu"})
         _patch(cluster, "gpu", {"spec": {"taints": [GPU]}})
         yield cluster

@@ -33,8 +33,7 @@ from stoker.settings import SOME_NODE_SERVER, Capabilities, ObjectSettings
 from stoker.targets.objects import EndpointSlice, Node, Pod, Service
 from tests.builders import resource
 from tests.live.operating import World
-from tools.cluster import Cluster
-from tools.crds import install_crds
+from tools.crds import cluster_with_crds
 
 Object = dict[str, Any]
 Output = pytest.CaptureFixture[str]
@@ -66,8 +65,7 @@ MONITOR: Final = resource(
 @pytest.fixture
 def world() -> Iterator[World]:
     """A cluster of our own, for nodes go in it, with an agent on each of three."""
-    with Cluster.start(nodes=3) as cluster:
-        install_crds(cluster)
+    with cluster_with_crds(nodes=3) as cluster:
         found = World(cluster, NAMESPACE)
         found.put(AGENT, MONITOR)
         path = f"/apis/apps/v1/namespaces/{NAMESPACE}/daemonsets"

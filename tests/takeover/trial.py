@@ -13,7 +13,7 @@ from tests.takeover.operators import OURS, PEER, running, workloads
 from tests.takeover.snapshot import Snapshot
 from tests.takeover.world import add_objects_of_the_peer, furnish
 from tools.cluster import Cluster
-from tools.crds import install_crds
+from tools.crds import cluster_with_crds
 from tools.progress import say
 
 _NODES: Final = 3
@@ -35,8 +35,7 @@ class Trial(Struct, frozen=True):
 def new_cluster() -> Iterator[Cluster]:
     """A cluster with our definitions; how long it was needed is told at its end."""
     begun = time.monotonic()
-    with Cluster.start(nodes=_NODES) as cluster:
-        install_crds(cluster)
+    with cluster_with_crds(nodes=_NODES) as cluster:
         yield cluster
     say(f"after {time.monotonic() - begun:.0f} s")
 
