@@ -7,24 +7,30 @@ What is counted are objects by their identity, which no allocator or machine has
 import asyncio
 import subprocess
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+from platform import libc_ver
 from typing import Any
 
+import pytest
 from msgspec import Struct
 
+from stoker.api.alertmanager import Alertmanager
+from stoker.api.amconfig.v1beta1 import AlertmanagerConfig
 from stoker.api.monitors import ServiceMonitor
 from stoker.api.prometheus import Prometheus
+from stoker.api.rules import PrometheusRule
 from stoker.cluster.values import Values
 from stoker.generate.stream import Stream
 from stoker.kube.queue import KeyedQueue
 from stoker.operator.changes import Changes
 from stoker.operator.held import Held
+from stoker.plan import Kept
 from stoker.ref import Ref
 from stoker.select.choice import Choice
 from stoker.select.labels import EVERYTHING
 from stoker.select.members import Members
 from stoker.settings import Capabilities
-from tests.builders import endpoints, typed
+from tests.builders import endpoints, record, typed
 from tests.unit.test_members import equal
 
 MONITOR = "ServiceMonitor"
@@ -91,29 +97,65 @@ def test_a_resource_stands_in_one_place_for_each_of_its_labels() -> None:
 
 
 def test_who_judges_a_resource_calls_it_by_the_name_that_led_to_it() -> None:
-    """Names of resources are one object for all that is kept of them; so is what they lack."""
+    """Names of resources are one object for all that is kept of them."""
     keys = [Ref(MONITOR, "shop", f"service-{number}") for number in range(8)]
     spec = endpoints({"port": "web"})
+    found = {key: typed(ServiceMonitor, key.name, spec) for key in keys}
+    kept = _judged(typed(Prometheus, "main", {"serviceMonitorSelector": {}}), found)
+    assert {id(key) for key in kept.verdicts} == {id(key) for key in keys}
+    assert {id(key) for key in kept.take_news()} == {id(key) for key in keys}
 
+
+ROUTE: Any = {"receiver": "hook", "routes": []}
+
+
+@pytest.mark.parametrize(
+    ("workload", "model", "specs"),
+    [
+        (
+            typed(Prometheus, "main", {"serviceMonitorSelector": {}}),
+            ServiceMonitor,
+            (endpoints({"port": "web"}), endpoints({"port": "web", "interval": "never"})),
+        ),
+        (
+            typed(Prometheus, "main", {"ruleSelector": {}}),
+            PrometheusRule,
+            (record("g", "1"), record("g", "(")),
+        ),
+        (
+            typed(Alertmanager, "main", {"alertmanagerConfigSelector": {}}),
+            AlertmanagerConfig,
+            tuple({"route": ROUTE, "receivers": [{"name": name}]} for name in ("hook", "other")),
+        ),
+    ],
+    ids=["monitors", "rules", "AlertmanagerConfigs"],
+)
+def test_what_reads_and_mounts_nothing_has_one_mapping_for_that(
+    workload: Any, model: Any, specs: tuple[Any, ...]
+) -> None:
+    """Whatever its kind, and whether or not it is accepted: an empty one for each is megabytes."""
+    found = {
+        Ref(model.__name__, "shop", f"{at}-{number}"): typed(model, f"{at}-{number}", spec)
+        for at, spec in enumerate(specs)
+        for number in range(4)
+    }
+    verdicts = _judged(workload, found).verdicts.values()
+    assert {each.accepted for each in verdicts} == {True, False}
+    assert len({id(each.reads) for each in verdicts} | {id(each.files) for each in verdicts}) == 1
+
+
+def _judged(workload: Any, found: Mapping[Ref, Any]) -> Kept:
+    """What is kept of a workload that has judged these."""
     nobody: Any = None
 
     async def main() -> Held:
-        held = Held(
-            Values(nobody, lambda _: False),
-            lambda key: typed(ServiceMonitor, key.name, spec, namespace=key.namespace),
-            Capabilities(),
-        )
-        workload = typed(Prometheus, "main", {"serviceMonitorSelector": {}})
-        await held.refresh(workload, Changes(own=True), frozenset(keys))
+        held = Held(Values(nobody, lambda _: True), found.get, Capabilities())
+        await held.refresh(workload, Changes(own=True), frozenset(found))
         return held
 
-    held = asyncio.run(main())
-    assert held.kept is not None
-    verdicts = held.kept.verdicts
-    assert {id(key) for key in verdicts} == {id(key) for key in keys}
-    assert {id(key) for key in held.kept.take_news()} == {id(key) for key in keys}
-    assert len({id(each.reads) for each in verdicts.values()}) == 1
-    assert len({id(each.files) for each in verdicts.values()}) == 1
+    kept = asyncio.run(main()).kept
+    assert kept is not None
+    return kept
 
 
 def test_of_a_part_of_a_text_only_its_key_is_kept() -> None:
@@ -160,7 +202,8 @@ def allocate(_):
     kept = [bytes(10_000) for _ in range(10)]
     together.wait()
 
-operator._share_one_heap()
+# As far as it comes without a cluster.
+assert operator.main(["--kubeconfig=/nowhere"]) != 0
 stack_size(1 << 20)
 together = Barrier(4)
 before = room()
@@ -170,7 +213,8 @@ print(room() - before)
 """
 
 
-def test_threads_share_one_heap() -> None:
+@pytest.mark.skipif(libc_ver()[0] != "glibc", reason="other libraries have no arenas to limit")
+def test_threads_of_the_operator_share_one_heap() -> None:
     """A heap of its own for each that judges has gaps of its own; and 64 MiB are set apart."""
     made = subprocess.run([sys.executable, "-c", _THREADS], capture_output=True, check=True)
     assert int(made.stdout) < 32

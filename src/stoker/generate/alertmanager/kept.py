@@ -345,9 +345,10 @@ def verdict_on(resource: Config, terms: AlertTerms, assets: Assets) -> tuple[Ver
     """What an Alertmanager makes of an AlertmanagerConfig, whatever its base, and what it adds."""
     reading = _reading(terms, assets, resource.metadata.namespace or "")
     findings = tuple(alertmanager_config(resource, reading))
+    read = reading.reads or NOTHING
     if findings:
-        return Verdict(KIND, resource, findings, reading.reads), Contribution({})
-    verdict = Verdict(KIND, resource, (), reading.reads or NOTHING, reading.files or NOTHING)
+        return Verdict(KIND, resource, findings, read), Contribution({})
+    verdict = Verdict(KIND, resource, (), read, reading.files or NOTHING)
     try:
         piece = piece_of(resource, terms, assets)
     except ResourceError as error:
