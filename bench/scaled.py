@@ -95,6 +95,7 @@ def _all_routes(cluster: Cluster, count: int) -> bool:
 WORLDS: Final[dict[str, World]] = {
     "monitors": World(
         MONITORS,
+        "ServiceMonitors",
         _monitors,
         ("secrets", "prometheus-p"),
         _all_monitors,
@@ -103,6 +104,7 @@ WORLDS: Final[dict[str, World]] = {
     ),
     "rules": World(
         10_000,
+        "PrometheusRules",
         _rules,
         ("configmaps", "prometheus-p"),
         _all_rules,
@@ -111,6 +113,7 @@ WORLDS: Final[dict[str, World]] = {
     ),
     "alertmanager": World(
         5_000,
+        "AlertmanagerConfigs",
         _routes,
         ("secrets", "alertmanager-a"),
         _all_routes,

@@ -33,7 +33,7 @@ from bench.process import (
     memory_of,
     running_operator,
 )
-from bench.starting import NAMESPACE, WORLDS, World
+from bench.starting import NAMESPACE, WORLDS, World, in_words
 from bench.world import create_all
 from tools.audit import Write
 from tools.cluster import Cluster
@@ -90,10 +90,9 @@ def table(rows: Mapping[str, Mapping[str, Figures]]) -> str:
     lines = [heads, ["---"] * len(heads)]
     for row, found in rows.items():
         ours = found["stoker"]
-        sizes = ", ".join(f"{n:,} {what}" for what, n in ours["sizes"].items())
         told = [_told(found[name]) for name in names]
         floor = f"{ours['floor: lists']:.2f}; {ours['floor: writes']:.2f}"
-        lines.append([sizes, f"{_goal(row)}", *told, floor])
+        lines.append([in_words(ours["sizes"]), f"{_goal(row)}", *told, floor])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -103,7 +102,7 @@ def _told(found: Figures) -> str:
 
 
 def _print(row: str, name: str, found: Figures) -> None:
-    print(f"\n{row}, {name}: {', '.join(f'{n:,} {what}' for what, n in found['sizes'].items())}")
+    print(f"\n{row}, {name}: {in_words(found['sizes'])}")
     for key, value in found.items():
         if isinstance(value, float):
             print(f"  {key:<28}{value:>9.2f}")

@@ -2,7 +2,7 @@
 
 import gzip
 from base64 import b64decode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from msgspec import Struct
@@ -32,7 +32,7 @@ EXPRESSIONS = (
 class World(Struct, frozen=True):
     """A row of the table.
 
-    `size`: how many resources, or workloads.
+    `size`: how many resources, or workloads; `counted`: what these are called.
     `objects`: what there is before an operator is started.
     `written`: the resource and the start of the name of what holds the configuration.
     `least`: how many of these are written at least.
@@ -41,6 +41,7 @@ class World(Struct, frozen=True):
     """
 
     size: int
+    counted: str
     objects: Callable[[int], Iterator[Object]]
     written: tuple[str, str]
     complete: Callable[[Cluster, int], bool]
@@ -170,8 +171,32 @@ def text_of(cluster: Cluster, secret: str, key: str) -> bytes:
 
 
 WORLDS: Final[dict[str, World]] = {
-    "monitors": World(5_000, _monitors, ("secrets", "prometheus-main"), _all_monitors, 1.5),
-    "rules": World(2_000, _rules, ("configmaps", "prometheus-ruled-rulefiles-"), _all_rules, 1.6),
-    "alertmanager": World(2_000, _routes, ("secrets", "alertmanager-main"), _all_routes, 0.7),
-    "workloads": World(100, _workloads, ("secrets", "prometheus-p"), _all_workloads, 4.0, int),
+    "monitors": World(
+        5_000, "ServiceMonitors", _monitors, ("secrets", "prometheus-main"), _all_monitors, 1.5
+    ),
+    "rules": World(
+        2_000,
+        "PrometheusRules",
+        _rules,
+        ("configmaps", "prometheus-ruled-rulefiles-"),
+        _all_rules,
+        1.6,
+    ),
+    "alertmanager": World(
+        2_000, "AlertmanagerConfigs", _routes, ("secrets", "alertmanager-main"), _all_routes, 0.7
+    ),
+    "workloads": World(
+        100,
+        f"Prometheus × {PER_WORKLOAD} ServiceMonitors",
+        _workloads,
+        ("secrets", "prometheus-p"),
+        _all_workloads,
+        4.0,
+        int,
+    ),
 }
+
+
+def in_words(sizes: Mapping[str, int]) -> str:
+    """What there is in these worlds, by the row of each and its size."""
+    return ", ".join(f"{size:,} {WORLDS[row].counted}" for row, size in sizes.items())

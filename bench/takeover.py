@@ -22,7 +22,7 @@ from bench.process import (
     cpu_seconds,
     running_operator,
 )
-from bench.starting import NAMESPACE, WORLDS
+from bench.starting import NAMESPACE, WORLDS, in_words
 from bench.world import create_all
 from stoker.api.crd import GROUP
 from tools.audit import Write
@@ -51,8 +51,9 @@ def report(options: argparse.Namespace) -> bool:
             with running_operator(OURS, cluster, status=False) as heir:
                 _await_idle(heir)
                 seconds, cpu = _taken_over(cluster, leader, heir)
-    listed = ", ".join(f"{size:,} {row}" for row, size in sizes.items())
-    print(f"{listed}: written {seconds:.2f} s after the Lease was taken, {cpu:.2f} s of CPU")
+    print(
+        f"{in_words(sizes)}: written {seconds:.2f} s after the Lease was taken, {cpu:.2f} s of CPU"
+    )
     return True
 
 
