@@ -40,6 +40,7 @@ class Cluster:
     """The writer and the caches, of a cluster that refuses some names."""
 
     def __init__(self, existing: list[Object], *, checks: set[str], writes: set[str]) -> None:
+        self.asked: list[str] = []
         self.written: list[str] = []
         self.most = self._at_once = 0
         self._checks, self._writes = checks, writes
@@ -48,11 +49,16 @@ class Cluster:
             get=lambda _, name: convert(Running, by_name[name]) if name in by_name else None
         )
         owned = dict.fromkeys(("StatefulSet", "DaemonSet"), SimpleNamespace(store=store))
-        caches = SimpleNamespace(owned=owned, exists=lambda identity: identity.name in by_name)
+        caches = SimpleNamespace(
+            owned=owned,
+            exists=lambda identity: identity.name in by_name,
+            is_absent=lambda identity: identity.name not in by_name,
+        )
         self.tools: Any = SimpleNamespace(writer=self, caches=caches, client=None)
 
     async def check(self, wanted: Object, *, alone: bool) -> None:
-        """Refuse what is to be refused beforehand; what is alone is not asked for."""
+        """Refuse what is to be refused beforehand; what is alone is not tried."""
+        self.asked.append(wanted["metadata"]["name"])
         if alone:
             return
         if wanted["metadata"]["name"] in self._checks:
@@ -121,6 +127,20 @@ def test_where_there_are_no_pods_yet_nobody_can_misread_anything() -> None:
     told = Cluster([], checks=set(), writes=set()).put(a_set("a"), a_set("b"), problem=problem)
     assert told.message.count("StorageClass") == 1
     assert told.errors.keys() == {ref_of_manifest(a_set("a")), ref_of_manifest(a_set("b"))}
+
+
+@pytest.mark.parametrize(
+    ("existing", "asked"),
+    [([], []), ([an_object("Service", "s")], []), ([CONFIG], ["main"])],
+    ids=["nothing", "what is not mounted", "a configuration"],
+)
+def test_a_set_is_looked_for_only_if_there_is_something_to_mount(
+    existing: list[Object], asked: list[str]
+) -> None:
+    """One that somebody took the label from is not in the caches, though its pods read on."""
+    cluster = Cluster(existing, checks=set(), writes=set())
+    cluster.put(CONFIG, an_object("Service", "s"), a_set("main"))
+    assert cluster.asked == asked
 
 
 def test_nothing_relies_on_what_was_refused() -> None:

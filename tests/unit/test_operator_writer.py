@@ -52,13 +52,13 @@ class Server:
         return await self._made("replace", wanted)
 
     async def apply(self, wanted: Object, **_: Any) -> Object:
-        """Make it as wanted, if its version is the one that is named."""
+        """Make it as wanted, if it is not there, or its version is the one that is named."""
         return await self._made("apply", wanted)
 
     async def _made(self, call: str, wanted: Object) -> Object:
         self.calls.append(call)
         named = wanted["metadata"].get("resourceVersion")
-        if named is not None and named != str(self.version):
+        if self.live is not None and named is not None and named != str(self.version):
             raise Conflict("patch", "/secret", "", status=409)
         self.version += 1
         metadata = wanted["metadata"] | {"resourceVersion": str(self.version)}
@@ -322,6 +322,29 @@ def test_what_the_caches_know_to_be_missing_is_not_asked_for() -> None:
         return server.calls
 
     assert virtual_time.run(run()) == ["apply"]
+
+
+@pytest.mark.parametrize(
+    ("data", "calls"),
+    [(WANTED["data"], ["apply", "get"]), ({"a": "theirs"}, ["apply", "get", "apply"])],
+    ids=["as it should be", "something else"],
+)
+def test_what_the_caches_do_not_show_is_not_overwritten_unseen(
+    data: Object, calls: list[str]
+) -> None:
+    """A leader before us may just have made it, or somebody else: it is read and compared first."""
+
+    async def run() -> list[str]:
+        server = Server()
+        server.touch()
+        server.touch()
+        metadata = WANTED["metadata"] | {"resourceVersion": "2"}
+        server.live = WANTED | {"metadata": metadata, "data": data}
+        writer = Writer(server, lambda _: None, absent=lambda _: True)  # type: ignore[arg-type]
+        await writer.write(WANTED)
+        return server.calls
+
+    assert virtual_time.run(run()) == calls
 
 
 def test_what_was_looked_for_in_vain_is_not_asked_for_again() -> None:

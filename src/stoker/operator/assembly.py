@@ -168,7 +168,7 @@ def _tools(
         status_client=status_client,
         caches=caches,
         values=Values(client, caches.is_absent, _own_secrets(caches, place), caches.exists),
-        writer=Writer(client, caches.metadata, caches, replacing, caches.is_absent),
+        writer=Writer(client, caches.metadata, caches, replacing, caches.is_unmade),
         notebook=notebook,
         settings=settings,
         capabilities=capabilities,

@@ -206,14 +206,17 @@ class Caches:
 
     def is_absent(self, identity: Ref) -> bool:
         """Whether an object that may be ours is known not to exist, since it would be watched."""
+        return not self.owned[identity.kind].scope.label_selector and self.is_unmade(identity)
+
+    def is_unmade(self, identity: Ref) -> bool:
+        """The same, but there may be one of that name without the label of what we make."""
         kind, namespace, name = identity
-        reflector, scope = self.owned[kind], self._scope_of(kind)
-        if self._is_selective(reflector, scope) or not scope.covers(namespace):
+        reflector = self.owned[kind]
+        scope = self.value_scope if kind in ("Secret", "ConfigMap") else self._own
+        is_ours = reflector.scope.label_selector in ("", _MANAGED)
+        if not is_ours or _narrowed(reflector.scope, scope) or not scope.covers(namespace):
             return False
         return reflector.store.ready.is_set() and reflector.store.get(namespace, name) is None
-
-    def _scope_of(self, kind: str) -> Namespaces:
-        return self._own if kind == "Service" else self.value_scope
 
     def _is_selective(self, reflector: Cached, scope: Namespaces) -> bool:
         """Whether objects may be left out by what a user has selected, or by a label."""

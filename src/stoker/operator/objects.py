@@ -130,11 +130,14 @@ class ObjectWriter:
         sets = [each for each in wanted if each["kind"] in RUNNING]
         # Without pods nobody reads the configuration, so it does no harm to write it first.
         alone = not any(map(self._running, sets))
+        # And pods that we cannot see, since ours have a label, would read something that is there.
+        is_new = alone and not any(map(self._is_mounted, wanted))
         for each in sets:
             try:
                 if problem is not None:
                     raise problem
-                await self._tools.writer.check(each, alone=alone)
+                if not is_new:
+                    await self._tools.writer.check(each, alone=alone)
                 begun = self._tools.writer.is_replacing(ref_of_manifest(each))
                 found = self._running(each)
                 await grow_claims(self._tools.client, each, found, replacing=begun)
@@ -160,6 +163,12 @@ class ObjectWriter:
             if found is not None and not can_do_with(found, each):
                 return False
         return True
+
+    def _is_mounted(self, wanted: Object) -> bool:
+        """Whether pods could mount it, as far as the caches know."""
+        if wanted["kind"] not in _MOUNTED:
+            return False
+        return not self._tools.caches.is_absent(ref_of_manifest(wanted))
 
     def _is_relied_on(self, refused: Object) -> bool:
         """Whether what comes after it needs it as it should be; rules may be those of before."""

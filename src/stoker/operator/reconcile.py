@@ -44,7 +44,7 @@ from stoker.plan.existing import NOTHING_OLD, OldConfiguration
 from stoker.plan.old_mode import old_mode_of
 from stoker.plan.switching import Switch, usual_names
 from stoker.ref import Ref, ref_of_manifest
-from stoker.select.choice import UNMANAGED, is_unmanaged
+from stoker.select.choice import RULE_KIND, UNMANAGED, is_unmanaged
 from stoker.select.workload import Workload, scraper_of
 from stoker.status.conditions import Because
 from stoker.status.workload import Reconciliation, Remark
@@ -290,7 +290,7 @@ class Reconciler:
     ) -> Existing:
         rules: Sequence[Mapping[str, str]] = ()
         if not held.placed and outline.rules:
-            rules = await self._rules_before(outline)
+            rules = await self._rules_before(outline, has_files=_has_rules(held))
         secrets = self._names_of_secrets(workload.metadata.uid or "")
         if isinstance(workload, PrometheusAgent):
             secrets = usual_names(scraper_of(workload, self._tools.capabilities), secrets)
@@ -298,14 +298,18 @@ class Reconciler:
         there = self._caches.metadata(configuration) is not None
         return Existing(rules=rules, secrets=secrets, configuration=there, old=old)
 
-    async def _rules_before(self, outline: Outline) -> list[Mapping[str, str]]:
+    async def _rules_before(self, outline: Outline, *, has_files: bool) -> list[Mapping[str, str]]:
         """What the ConfigMaps with rules hold, as far as there are any without a gap.
 
-        They may be of a leader before us, whose last writes the caches need not show yet.
+        They may be of a leader before us, whose last writes the caches need not show yet; that
+        matters only where there are files to be placed.
         """
         found: list[Mapping[str, str]] = []
         for number in count():
             name = config_map_name(outline.rules, number)
+            is_absent = self._caches.is_absent(Ref("ConfigMap", outline.namespace, name))
+            if is_absent and not has_files:
+                break
             try:
                 held = await self._tools.writer.look(CONFIG_MAP, outline.namespace, name)
             except NotFound:
@@ -346,6 +350,12 @@ def _failure(change: ModeChange, refused: RefusedObjects) -> Remark | None:
         return Remark(reason, refused.message)
     switch = change.switch
     return Remark(Because.MODE_CHANGE_HELD, switch.waits_for) if switch.held else None
+
+
+def _has_rules(held: Held) -> bool:
+    """Whether a workload selects PrometheusRules."""
+    verdicts = held.kept.verdicts if held.kept else ()
+    return any(key.kind == RULE_KIND.name for key in verdicts)
 
 
 def _with_old(wanted: Sequence[Object], old: OldConfiguration) -> list[Object]:

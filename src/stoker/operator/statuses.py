@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stoker.api.core import Object, ObjectMeta
+from stoker.api.core import Object
 from stoker.api.prometheus import PrometheusAgent
 from stoker.build.names import FIELD_MANAGER
 from stoker.build.sets import replicas_of
@@ -126,7 +126,7 @@ class Statuses:
         status = workload_status(observed, stored, self._now())
         self._measure(key, workload, observed, status)
         is_new = not _is_same(stored, status)
-        if is_new and not await self._is_written(key, workload.metadata, status):
+        if is_new and not await self._is_written(key, workload, status):
             return False
         await self._repairs.repair(_stateful_sets(observed), observed.pods)
         return is_new
@@ -145,44 +145,45 @@ class Statuses:
         if conditions[AVAILABLE] != TRUE or changing:
             self.queue.add_after(key, _UNAVAILABLE_FOR)
 
-    async def _is_written(self, key: Ref, metadata: ObjectMeta, status: Object) -> bool:
+    async def _is_written(self, key: Ref, workload: Workload, status: Object) -> bool:
         """Write it, if the workload is still as it was seen; otherwise it is looked at again."""
         try:
-            await self._written(key, metadata, status)
+            await self._written(key, workload, status)
         except Conflict:
-            await self._caches.ask(self._client, WORKLOADS[key.kind].resource, metadata)
+            resource = WORKLOADS[key.kind].resource
+            await self._caches.ask(self._client, resource, workload.metadata)
             self.queue.add_after(key, _CONFLICT_SECONDS)
             return False
         return True
 
-    async def _written(self, key: Ref, metadata: ObjectMeta, status: Object) -> None:
+    async def _written(self, key: Ref, workload: Workload, status: Object) -> None:
         """Write it; with definitions of prometheus-operator, without the member of our own."""
         try:
-            await self._write(key, metadata, status)
+            await self._write(key, workload, status)
         except ApiError as error:
             if _UNDECLARED not in error.message:
                 raise
             self._undeclared.add(key.kind)
             plain = {name: value for name, value in status.items() if name != _DESIRED}
-            await self._write(key, metadata, plain)
+            await self._write(key, workload, plain)
 
-    async def _write(self, key: Ref, metadata: ObjectMeta, status: Object) -> None:
+    async def _write(self, key: Ref, workload: Workload, status: Object) -> None:
         try:
-            await self._apply(key, metadata, status)
+            await self._apply(key, workload, status)
         except NotFound as error:
             # Without a reason it is not the workload that is gone: its kind is not served now.
             if not error.reason:
                 raise
 
-    async def _apply(self, key: Ref, metadata: ObjectMeta, status: Object) -> None:
+    async def _apply(self, key: Ref, workload: Workload, status: Object) -> None:
         resource = WORKLOADS[key.kind].resource
-        version = metadata.resource_version
-        if key not in self._adopted:
+        version = workload.metadata.resource_version
+        # Nobody has a field of a status that is not there: it is written to that version alone.
+        if key not in self._adopted and workload.status is not None:
             live = await self._client.get(resource, key.namespace, key.name)
             if live["metadata"]["resourceVersion"] == version:
                 live = await adopt(self._client, live, FIELD_MANAGER, subresource=_STATUS)
                 version = live["metadata"]["resourceVersion"]
-                self._adopted.add(key)
         wanted = {
             "apiVersion": resource.api_version,
             "kind": resource.kind,
@@ -195,6 +196,7 @@ class Statuses:
             "status": status,
         }
         answer = await self._client.apply(wanted, manager=FIELD_MANAGER, subresource=_STATUS)
+        self._adopted.add(key)
         self._caches.saw(key.kind, answer)
 
     async def _observed(

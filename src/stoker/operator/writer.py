@@ -54,6 +54,9 @@ _CARRIED: Final = (
 _UNSUPPORTED: Final = 415
 # Others may change an object between our reading and writing it, but not for ever.
 _ATTEMPTS: Final = 4
+# No object has this version: etcd begins with it, empty. An apply that names it makes an object, or
+# is a `Conflict` where there is one.
+_OF_NOTHING: Final = "1"
 # A name that is longer might be refused though a shorter one is not.
 _LONGEST_NAME: Final = 63
 _SUFFIX_LENGTH: Final = 10
@@ -65,9 +68,9 @@ class Writer:
     """Writes objects of workloads.
 
     `current` gives the metadata that the caches have of an object, None if there is none, and
-    `absent` tells whether they would know of it; `answered` are those caches, if they should hear
-    what the server answers. Without `replacing`, a StatefulSet that cannot become what is wanted is
-    `Invalid`.
+    `absent` tells whether they would know of it if it were ours; `answered` are those caches, if
+    they should hear what the server answers. Without `replacing`, a StatefulSet that cannot become
+    what is wanted is `Invalid`.
     """
 
     def __init__(
@@ -144,8 +147,8 @@ class Writer:
         """`Invalid`, or `Forbidden`, where the server would refuse an object that must be written.
 
         Asked before anything is written, so that the rest stays as it is too. One that is not
-        there, and is needed by nothing that is there (`alone`), need not be asked for: it is
-        refused when it is made.
+        there, and is needed by nothing that is there (`alone`), need not be tried: it is refused
+        when it is made.
         """
         identity = ref_of_manifest(wanted)
         digest = await self._checked.digest(identity, wanted)
@@ -153,7 +156,7 @@ class Writer:
             if self._checked.is_right(identity, digest):
                 return
             with self._holding(identity):
-                live = await self._lookups.live(wanted)
+                live = await self._lookups.live(wanted, again=True)
                 if live is not None and self._found_right(wanted, digest, live):
                     return
         if live is None:
@@ -209,17 +212,17 @@ class Writer:
             return True
         made: Object | None = None
         for attempt in range(1, _ATTEMPTS + 1):
-            again = made is not None
+            again, first = made is not None, attempt == 1
             try:
-                live = await self.settled(
-                    wanted, await self._lookups.live(wanted, again=attempt > 1)
-                )
+                live = await self.settled(wanted, await self._lookups.live(wanted, again=not first))
                 if live is not None and live["metadata"].get("deletionTimestamp"):
                     self._checked.forget(identity)
                     return False
                 if live is not None and self._found_right(wanted, digest, live):
                     return again
-                made = await (self._applied(wanted, live) if live else self._made(wanted))
+                made = await (
+                    self._applied(wanted, live) if live else self._made(wanted, first=first)
+                )
             except Outdated:
                 raise
             except (AlreadyExists, Conflict):
@@ -260,14 +263,18 @@ class Writer:
         self._remember(wanted, digest, live)
         return True
 
-    async def _made(self, wanted: Object) -> Object:
-        """Make an object that is not there, if what it belongs to is."""
+    async def _made(self, wanted: Object, *, first: bool = False) -> Object:
+        """Make an object that is not there, if what it belongs to is.
+
+        At `first` it may be there after all, which the server says then; later it was just asked.
+        """
         await self.owners.confirm(wanted)
+        new = only_at(_OF_NOTHING if first else None, wanted)
         if self._replacing is not None and wanted["kind"] == "StatefulSet":
-            return await self._replacing.made(wanted)
+            return await self._replacing.made(new)
         if protobuf.knows(wanted["kind"]) and is_large(wanted):
             return await self._made_large(wanted)
-        return await self._client.apply(wanted, manager=FIELD_MANAGER)
+        return await self._client.apply(new, manager=FIELD_MANAGER)
 
     async def _made_large(self, wanted: Object) -> Object:
         """Make an object in half the time of the server that an apply of so much would take."""
