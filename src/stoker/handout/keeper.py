@@ -123,7 +123,8 @@ class PortionKeeper:
         if planned is None:
             raise not_yet("the agent was not planned yet")
         if not life.stock.has(of.agent):
-            # It is on its way there; where it is not, nobody would ever be told anything.
+            # It is on its way there. Should it not be, for reasons that nobody knows (see
+            # `StockLife._watch_over`), nobody would ever be told anything.
             life.plan(of.agent, planned)
         return await life.news(of, sent)
 

@@ -122,7 +122,12 @@ class StockLife:
         self._news.set()
 
     async def _watch_over(self) -> None:
-        """StuckError where what is to be taken up is not, and nobody works: all begins anew."""
+        """StuckError where what is to be taken up is not, and nobody works: all begins anew.
+
+        It acts on an effect that was seen once, in minutes of a test while the sources were being
+        replaced: a plan was there and never taken up, and nothing had failed. No order of events
+        is known that leads to it, and none was found by trying thousands.
+        """
         loop, done = asyncio.get_running_loop(), -1
         while True:
             await asyncio.sleep(_STUCK_SECONDS / 2)

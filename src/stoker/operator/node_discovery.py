@@ -139,18 +139,25 @@ class NodeDiscovery:
         found = new or old
         if found is None:
             return
-        if new is None or not_ours(new, self._tools.settings) is not None:
+        if not self._is_ours(new):
             self._keeper.drop(ref_of(found))
-        elif self._asks(new):
+        elif new is not None and self._asks(new):
             # Where it asks no more, it may still have pods that do.
             self._keeper.want(ref_of(found))
 
     def serve(self, key: Ref, *known: PrometheusAgent) -> None:
-        """Serve an agent if any of its pods, by what they know of it, ask for portions."""
-        if self.is_on and any(map(self._asks, known)):
+        """Serve an agent if any of its pods, by what they know of it, ask for portions.
+
+        Not one that is gone since whoever calls looked at it: nobody would ever drop it again.
+        """
+        is_there = self._is_ours(self._caches.workloads[AGENT].store.get(key.namespace, key.name))
+        if self.is_on and is_there and any(map(self._asks, known)):
             self._keeper.want(key)
         else:
             self._keeper.drop(key)
+
+    def _is_ours(self, found: PrometheusAgent | None) -> bool:
+        return found is not None and not_ours(found, self._tools.settings) is None
 
     def _asks(self, workload: PrometheusAgent) -> bool:
         return scraper_of(workload, self._tools.capabilities).portions

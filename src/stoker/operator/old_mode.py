@@ -49,6 +49,12 @@ class OldModes:
         if kept is not None:
             self._register.strike(key, kept.held)
 
+    def start_again(self, key: Ref) -> None:
+        """Take up all of it the next time: that may be to write it."""
+        kept = self._kept.get(key)
+        if kept is not None:
+            kept.held.is_starting = True
+
     async def configuration(
         self, key: Ref, old: OldMode, changes: Changes, members: frozenset[Ref]
     ) -> OldConfiguration:

@@ -128,19 +128,22 @@ class Reconciler:
         Its first turn here is a start all the same, of which most is done then.
         """
         held, changes = self._held(key), self._agenda.take(key)
+        members, old = self._register.members.members(key), NOTHING_OLD
         try:
-            kept = await held.refresh(workload, changes, self._register.members.members(key))
-            if isinstance(workload, PrometheusAgent):
-                self._discovery.serve(key, workload)
+            if self._discovery.is_on:
+                # Pods of the mode or discovery that an agent is leaving ask any replica, too.
+                old = await self._old_configuration(key, workload, changes, members)
+            kept = await held.refresh(workload, changes, members)
             if self._discovery.gets_portions(workload):
                 # Also from here: but nothing of what could not be brought about.
-                await self._plan(workload, self._tools.outline(workload), held, NOTHING_OLD)
+                await self._plan(workload, self._tools.outline(workload), held, old)
                 self._discovery.planned(workload, kept)
         except BaseException:
             self._agenda.give_back(key, changes)
             raise
         finally:
             held.is_starting = True
+            self._old_modes.start_again(key)
 
     def _held(self, key: Ref) -> Held:
         """What is kept of a workload, be it nothing yet."""
