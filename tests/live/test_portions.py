@@ -31,7 +31,9 @@ from tests.live.listening import (
     token_of,
 )
 from tests.live.operating import Running, World
+from tools.stages import READINESS
 
+STRANGE = "StrangeReloader"
 REFUSALS = {400, 401, 403, 404, 405, 411, 413, 415, 431}
 
 
@@ -240,6 +242,36 @@ def test_nothing_is_watched_before_it_is_asked_for(world: World) -> None:
             world.delete("prometheusagent", "light")
             asking.until_end()
         world.until("nothing to be kept", lambda: kept("Pod") == kept("Node") == 0)
+
+
+def test_a_reloader_that_ends_where_it_should_wait_is_told_of(world: World) -> None:
+    """By its image, in the condition of the agent, for as long as a pod says so."""
+    make_account(world)
+    image = "mirror.example/tools/reloader:v1"
+    name = "init-config-reloader"
+    ended: Object = {"terminated": {"exitCode": 1, "reason": "Error"}}
+    crashed = {"state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": ended}
+
+    def reloader_is(**state: Any) -> None:
+        """Say of the pod on a node what a kubelet would."""
+        status = {"name": name, "image": image, "imageID": "", "restartCount": 1, "ready": False}
+        path = f"{world.path('pods', pods_on(world)['node-0']['metadata']['name'])}/status"
+        patch = {"status": {"initContainerStatuses": [status | state]}}
+        kind = "application/merge-patch+json"
+        world.cluster.api.request("PATCH", path, patch, content_type=kind)
+
+    def said() -> Object:
+        return world.condition("prometheusagent", "light", "Reconciled")
+
+    with Running.start(world.cluster, *flags_of(world)):
+        # These pods are ready when somebody says so, and nobody does.
+        told = {"annotations": {READINESS: "told"}}
+        world.put(pod_monitor(), on_nodes(podMetadata=told))
+        reloader_is(**crashed)
+        found = world.until("the condition", lambda: said() if said()["reason"] == STRANGE else {})
+        assert all(word in found["message"] for word in (image, "exit code 1", name))
+        reloader_is(state={"running": {}})
+        world.until("nothing to be said", lambda: said()["reason"] != STRANGE)
 
 
 # --- Replicas and starts --------------------------------------------------------------------------
