@@ -24,7 +24,7 @@ _FRESH_SECONDS: Final = 1.0
 
 
 class Lookups:
-    """Reads objects; `absent` tells whether the caches would know of one and do not."""
+    """Reads objects; `absent` tells whether the caches would know of one of ours and do not."""
 
     def __init__(self, client: Client, absent: Callable[[Ref], bool]) -> None:
         self._client = client
