@@ -17,6 +17,7 @@ run: .venv/ready ## the status page of the manifests in example/, which follows 
 test: .venv/ready ## everything: `make check`, then the tests on a real control plane
 	@$(MAKE) --no-print-directory check
 	$(BIN)/python -m tools.build
+	$(BIN)/python -m tools.kubernetes --server oldest
 	$(BIN)/python -m tools.browser || [ "$$CI" != true ] # elsewhere the tests in a browser are skipped
 	$(BIN)/python -m tools.lanes live
 

@@ -1,6 +1,7 @@
 """Builds the control plane of another version of Kubernetes, and prints the folder where it is.
 
     export KUBEBUILDER_ASSETS=$(python -m tools.kubernetes v1.28.15)
+    python -m tools.kubernetes --server oldest     # its API server alone, as `make test` has it
 
 Whatever starts a cluster with that in its environment starts this one: tests, `make up`. The API
 server, the controller manager and the scheduler are of that version; etcd, kwok and kubectl stay
@@ -15,6 +16,7 @@ of it: one checksum for each version, of what they released, which has the check
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import json
 import re
@@ -56,15 +58,33 @@ def is_built(version: str) -> bool:
     return all((folder(version) / name).exists() for name in PROGRAMS)
 
 
-def built(version: str) -> Path:
-    """The folder with the programs of a version; what is missing there is compiled."""
+def oldest() -> str:
+    """The first version that stoker supports."""
+    return next(iter(pinned()))
+
+
+def built(version: str, names: Sequence[str] = PROGRAMS) -> Path:
+    """The folder with the programs of a version; what is missing of these is compiled."""
     if version not in pinned():
         raise BuildError(f"{version} is not one of {', '.join(pinned())} ({PINS})")
     with cache.locked(folder(version)):
-        missing = [name for name in PROGRAMS if not (folder(version) / name).exists()]
+        missing = [name for name in names if not (folder(version) / name).exists()]
         if missing:
             _build(version, missing)
     return folder(version)
+
+
+def server_alone(version: str) -> Path:
+    """A folder with the API server of a version and nothing else, so that the rest is today's.
+
+    What stoker says to a cluster it says to its API server; half of the time of a build is for the
+    other programs.
+    """
+    alone = built(version, PROGRAMS[:1]) / "server"
+    alone.mkdir(exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        (alone / PROGRAMS[0]).symlink_to(Path("..", PROGRAMS[0]))
+    return alone
 
 
 def _build(version: str, names: Sequence[str]) -> None:
@@ -152,14 +172,16 @@ def main(argv: list[str] | None = None) -> int:
         "Kubernetes, and print the folder that has them: KUBEBUILDER_ASSETS for tests on them.",
         epilog=f"To have another version, add the line that --pin prints to {PINS.name}.",
     )
-    parser.add_argument("version", help=", ".join(pinned()))
+    parser.add_argument("version", help=f"{', '.join(pinned())}, or oldest")
+    parser.add_argument("--server", action="store_true", help="the API server alone")
     parser.add_argument("--pin", action="store_true", help="print the version's checksum instead")
     arguments = parser.parse_args(argv)
+    version = oldest() if arguments.version == "oldest" else arguments.version
     try:
         if arguments.pin:
-            print(f"{arguments.version} {_Parts(arguments.version).checksum}")
+            print(f"{version} {_Parts(version).checksum}")
         else:
-            print(built(arguments.version))
+            print(server_alone(version) if arguments.server else built(version))
     except (BuildError, golang.NoGoError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -19,8 +19,11 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from tools import kubernetes
 
 ROOT = Path(__file__).parent.parent
 
@@ -48,6 +51,9 @@ _LANES: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "unit": {"a to l": ("tests/unit/test_[a-l]*.py",)},
 }
+# Once more on the oldest API server that we support: definitions, what it refuses, and objects as
+# it stores them. `make matrix` runs more, on more versions.
+_OLDEST = {"live": _live("crds", "objects", "scrapeconfig_versions", "validation"), "unit": ()}
 # Programs of Go collect less garbage: that is a quarter of what an API server computes.
 _ENVIRONMENT = {"live": {"GOGC": "300", "GOMEMLIMIT": "800MiB"}, "unit": {}}
 _OPTIONS = {"live": ("-m", "live", "-v"), "unit": ("-m", "not live")}
@@ -79,8 +85,9 @@ class Lane:
     """One run of pytest: what it is given, where it notes what failed, and how it ended."""
 
     name: str
-    words: list[str]
+    words: Sequence[str]
     notes: Path
+    environment: Mapping[str, str] = field(default_factory=dict)
     status: int = 0
     said: list[str] = field(default_factory=list)
 
@@ -103,9 +110,14 @@ class Lanes:
     def __init__(self, kind: str, notes: Path) -> None:
         self._kind = kind
         self._lanes = [
-            Lane(name, words, notes / str(number))
+            Lane(name, words, notes / str(number), _ENVIRONMENT[kind])
             for number, (name, words) in enumerate(lanes(kind).items())
         ]
+        if _OLDEST[kind]:
+            version = kubernetes.oldest()
+            own = {"KUBEBUILDER_ASSETS": str(kubernetes.server_alone(version))}
+            environment = _ENVIRONMENT[kind] | own
+            self._lanes.append(Lane(version, _OLDEST[kind], notes / version, environment))
 
     def run(self) -> int:
         """Run them all, wait for all, and say last what failed."""
@@ -128,7 +140,12 @@ class Lanes:
 
     def _again(self, unlucky: list[Lane]) -> int:
         again = [
-            Lane(f"{lane.name}, again", [*lane.words, "--last-failed"], lane.notes)
+            Lane(
+                f"{lane.name}, again",
+                [*lane.words, "--last-failed"],
+                lane.notes,
+                lane.environment,
+            )
             for lane in unlucky
         ]
         for lane in again:
@@ -147,7 +164,7 @@ class Lanes:
             subprocess.Popen(
                 [*command, "-o", f"cache_dir={lane.notes}", *lane.words],
                 cwd=ROOT,
-                env=_ENVIRONMENT[self._kind] | os.environ,
+                env=os.environ | lane.environment,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,

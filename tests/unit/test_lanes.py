@@ -36,6 +36,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "test_lucky.py").write_text(_LUCKY)
     monkeypatch.setattr(lanes, "ROOT", tmp_path)
     monkeypatch.setattr(lanes, "_LANES", {"live": {"alone": ("test_fine.py",)}})
+    monkeypatch.setattr(lanes, "_OLDEST", {"live": ()})
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     return tmp_path
 
