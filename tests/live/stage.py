@@ -100,6 +100,8 @@ class Stage:
         self.teams = [World(cluster, name) for name in TEAMS]
         # The port that PodMonitors name.
         self.plain_port = "web"
+        # Whether agents may miss a port that no Service names, and are made to look again.
+        self.nudges = False
 
     def furnish(self) -> None:
         """Make everything but the agents."""
@@ -180,6 +182,8 @@ class Stage:
         def exactly() -> bool:
             wanted[:] = sorted(self.expected())
             got[:] = sorted(self.received(time.time() - WINDOW, time.time()))
+            if self.nudges:
+                self._nudge(set(wanted) - set(got))
             return got == wanted
 
         try:
@@ -189,6 +193,18 @@ class Stage:
             raise
         assert len(wanted) >= 40
         return wanted
+
+    def _nudge(self, missing: set[Scrape]) -> None:
+        """Have agents look again at a Service if nothing is missing but ports that it hides.
+
+        Prometheus takes such a port from the pod that it knows when the *slice* changes. Where the
+        slice comes first, which happens on a busy machine, it does not look again when the pod
+        comes: only when the slice or its Service changes.
+        """
+        if missing and {each.target.job for each in missing} == {"hidden"}:
+            for namespace in {each.target.namespace for each in missing}:
+                note = {"metadata": {"annotations": {"nudged": str(int(time.time() / WINDOW))}}}
+                World(self.cluster, namespace).patch("services", "hidden", note)
 
     def holds(self) -> None:
         """Wait until each target is scraped once, by the right agent, and see that it stays so.

@@ -47,6 +47,8 @@ def test_each_target_is_scraped_once_by_the_agent_of_its_node(tmp_path: Path) ->
     with open_stage(tmp_path) as stage, Running.start(stage.cluster, ALONE):
         stage.furnish()
         stage.home.put(agents())
+        # Pods come and move here.
+        stage.nudges = True
         stage.holds()
 
         # A node joins, with pods of its own.

@@ -386,6 +386,47 @@ def test_labels_of_a_node_behind_an_endpoint_are_told_where_the_endpoint_is() ->
     )
 
 
+@pytest.mark.parametrize("before", [None, "10.0.0.1"], ids=["new", "of the same name"])
+def test_a_port_that_no_service_names_is_found_though_the_slice_came_first(
+    before: str | None,
+) -> None:
+    """It is known from the pod alone: whoever looked at the slice must look again.
+
+    An agent that finds targets by itself does not, until the slice or its Service changes.
+    """
+    places = Whereabouts()
+    portions = Portions(places, NEWEST)
+    portions.set_jobs({monitor("all"): (a_job("all", role="endpointslice"),)}, {})
+    old, new = (each and packed(a_cart(each)) for each in (before, "10.0.0.2"))
+    if old:
+        places.changed(None, old)
+    endpoint = {
+        "addresses": ["10.0.0.2"],
+        "nodeName": "node-1",
+        "targetRef": {"kind": "Pod", "namespace": "shop", "name": "cart"},
+    }
+    metadata = {"namespace": "shop", "name": "carts-1"}
+    made = {"metadata": metadata, "ports": [{"port": 80}], "endpoints": [endpoint]}
+    places.changed(None, packed(convert(made, EndpointSlice)))
+    portions.digests("node-1")
+    assert b'"10.0.0.2:81"' not in portions.text("node-1", "targets/all.json")
+    assert portions.touch(places.changed(old, new)) == {"node-1"}
+    portions.digests("node-1")
+    found = json.loads(portions.text("node-1", "targets/all.json"))
+    assert {each["targets"][0] for each in found} == {"10.0.0.2:80", "10.0.0.2:81"}
+
+
+def a_cart(address: str) -> Pod:
+    """A pod with two ports."""
+    ports = [{"name": "web", "containerPort": 80}, {"name": "admin", "containerPort": 81}]
+    made = {
+        "metadata": {"namespace": "shop", "name": "cart"},
+        "spec": {"nodeName": "node-1", "containers": [{"name": "a", "ports": ports}]},
+        "status": {"phase": "Running", "podIP": address},
+    }
+    return convert(made, Pod)
+
+
 # --- What changes with every pod of a Service -----------------------------------------------------
 
 DUE = "endpoints.kubernetes.io/last-change-trigger-time"
