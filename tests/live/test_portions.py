@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Iterable
 from contextlib import ExitStack, suppress
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -31,6 +32,7 @@ from tests.live.listening import (
     token_of,
 )
 from tests.live.operating import Running, World
+from tests.unit.test_handout_identity import issued
 from tools.stages import READINESS
 
 STRANGE = "StrangeReloader"
@@ -393,6 +395,23 @@ def test_a_token_is_good_for_as_long_as_it_says(world: World) -> None:
             return owner.uid, tokens.reviews, refused.value.status
 
     assert asyncio.run(asked()) == (pod["metadata"]["uid"], 1, 401)
+
+
+def test_somebody_elses_certificate_is_shown(world: World, tmp_path: Path) -> None:
+    """Such as cert-manager's: agents are told whom to trust, and none is made of our own."""
+    make_account(world)
+    made = issued()
+    texts = {"cert": made.server.certificate, "key": made.server.key, "ca": made.trusted}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    given = [f"--node-discovery-{name}-file={tmp_path / name}" for name in texts]
+    with Running.start(world.cluster, *flags_of(world), *given) as operator:
+        world.put(shop("a", "node-0"), pod_monitor(), on_nodes())
+        pods, server = pods_on(world), served_at(operator, world)
+        assert server.ca == made.trusted
+        with Asking(server, token_of(world, pods["node-0"])) as asking:
+            until_named(asking, ["a"])
+        assert "a certificate was made" not in operator.log()
 
 
 def test_a_stream_ends_with_its_pod(world: World) -> None:

@@ -36,10 +36,11 @@ from stoker.settings import (
     Reloader,
 )
 from stoker.web.operator_metrics import OperatorMetrics
-from tests.builders import thing
+from tests.builders import pod, thing
 from tests.unit.virtual_time import run
 
 NAMES: Final = ("dark", "light")
+LIGHT: Final = Ref(AGENT, "shop", "light")
 # Longer than any of the waits after a failure, and than a life that is stuck.
 QUIET: Final = 300.0
 SETTINGS: Final = OperatorSettings(
@@ -235,7 +236,9 @@ class Site:
         if life is None:
             return "nothing is kept up"
         # No server is there from which all could be listed.
-        life.is_ready = True
+        life._is_listed = True
+        life._note()
+        await asyncio.sleep(1)
         try:
             await self.keeper.news(OfNode(key, "node-1"), {})
         except RefusedError as error:
@@ -333,11 +336,46 @@ def test_an_agent_that_is_gone_meanwhile_is_not_served() -> None:
         site = Site()
         for gone in (site.delete, site.give_away):
             site.put("light", "portions")
-            key, agent = Ref(AGENT, "shop", "light"), site.agent("light")
-            site.parts.discovery.serve(key, agent)
-            assert site.keeper.is_wanted(key)
+            agent = site.agent("light")
+            site.parts.discovery.serve(LIGHT, agent)
+            assert site.keeper.is_wanted(LIGHT)
             gone("light")
-            site.parts.discovery.serve(key, agent)
-            assert not site.keeper.is_wanted(key)
+            site.parts.discovery.serve(LIGHT, agent)
+            assert not site.keeper.is_wanted(LIGHT)
 
     run(main())
+
+
+def test_changes_that_come_together_are_told_once() -> None:
+    """A pod, its slice, and the slice again: who follows hears of all of it when it is over."""
+
+    async def main() -> int:
+        site, told = Site(), 0
+        site.begin()
+        site.monitor(1)
+        site.put("light", "portions")
+        site.certify(known=True)
+        await asyncio.sleep(QUIET)
+        assert await site.why_not("light") == ""
+        life = site.keeper._life
+        assert life
+
+        async def count(news: asyncio.Event) -> None:
+            nonlocal told
+            while await news.wait():
+                news.clear()
+                told += 1
+
+        with site.keeper.following(OfNode(LIGHT, "node-1"), ("shop", "asks")) as news:
+            counting = asyncio.create_task(count(news))
+            for number in range(5):
+                made = pod(f"pod-{number}", {}, {"port-1": 80}, "node-1")
+                made["metadata"] |= {"namespace": "shop", "resourceVersion": str(number + 1)}
+                life.watches.all["Pod"].saw(made)
+                await asyncio.sleep(0.01)
+            await asyncio.sleep(1)
+            counting.cancel()
+        await site.end()
+        return told
+
+    assert run(main()) == 1

@@ -397,7 +397,7 @@ def test_a_port_that_no_service_names_is_found_though_the_slice_came_first(
     places = Whereabouts()
     portions = Portions(places, NEWEST)
     portions.set_jobs({monitor("all"): (a_job("all", role="endpointslice"),)}, {})
-    old, new = (each and packed(a_cart(each)) for each in (before, "10.0.0.2"))
+    old, new = packed(a_cart(before)) if before else None, packed(a_cart("10.0.0.2"))
     if old:
         places.changed(None, old)
     endpoint = {
