@@ -104,6 +104,19 @@ def test_pods_of_either_discovery_are_told_what_is_new(
         world.until("no words", lambda: not says(world, "the discovery is being changed"))
 
 
+def test_a_replica_that_stands_by_answers_pods_that_are_left(
+    world: World, operator: Running
+) -> None:
+    """Pods ask whichever replica the Service leads them to; the leader is not told from others."""
+    world.put(login("first"), monitor("before"), target("shop", "node-0", {}), agent(OPERATOR))
+    world.until("an answer", lambda: "/before/" in portion(operator, world))
+    with Running.start(world.cluster, f"--namespaces={world.namespace}", *FLAGS) as other:
+        world.put(agent(KUBERNETES), monitor("during"))
+        world.until("the words", lambda: says(world, "the discovery is being changed"))
+        world.until("news of who leads", lambda: "/during/" in portion(operator, world))
+        world.until("news of the other", lambda: "/during/" in portion(other, world))
+
+
 def for_new_and_old(world: World, operator: Running, *words: str) -> None:
     """Wait until both pods that ask and pods that read all of it know of something."""
 
