@@ -18,14 +18,16 @@ KINDS = {
     "added": "Added",
     "fixed": "Fixed",
 }
-# What a fragment is about, by the first word of its name: headings of a list that is long.
+# What a fragment is about, by the first word of its name: headings of a list that is long, in the
+# order of what people look for first.
 TOPICS = {
-    "Operator": ("operator", "status", "alerting", "rules", "consolidation"),
-    "Definitions": ("definitions", "scrapeconfig"),
     "Agents on nodes": ("agent", "node"),
-    "Webhook and reloader": ("webhook", "reloader"),
+    "Status of resources": ("status",),
+    "ScrapeConfig and the other definitions": ("scrapeconfig", "definitions"),
     "Commands": ("commands",),
     "Status page": ("page",),
+    "Operator": ("operator", "alerting", "rules", "consolidation"),
+    "Webhook and reloader": ("webhook", "reloader"),
     "Moving from prometheus-operator": ("moving",),
     "Installing": ("install",),
 }
