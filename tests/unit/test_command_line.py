@@ -153,7 +153,8 @@ def test_a_closed_output_and_a_narrow_alphabet_are_no_faults() -> None:
         ("explain smon/cart", "manifests with -f"),
         ("diff example", "a folder with --from"),
         ("migrate takeover", "--kubeconfig and --context"),
-        ("migrate storage-version prometheusrules", "there is no kubeconfig"),
+        ("migrate storage-version prometheusrules", "--kubeconfig and --context"),
+        ("migrate agent-mode --to DaemonSet", "a file or folder"),
     ],
 )
 def test_without_a_cluster_commands_say_what_to_name(
@@ -168,7 +169,7 @@ def test_without_a_cluster_commands_say_what_to_name(
     assert main(words.split()) == 2
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert "there is no kubeconfig" in shown.err
+    assert "there is no kubeconfig; name a cluster with --kubeconfig and --context" in shown.err
     assert shown.err.endswith(f"{instead}\n")
 
 

@@ -3,7 +3,7 @@
 import argparse
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from stoker.kube.access import Access
@@ -38,6 +38,15 @@ def access_of(
         return access.in_cluster(impersonate=impersonate)
     path = Path(kubeconfig) if kubeconfig else None
     return access.kubeconfig(path, context or None, impersonate=impersonate)
+
+
+MANIFESTS: Final = "manifests with -f"
+
+
+def advised(reason: object, instead: str = "") -> str:
+    """Why a cluster could not be asked, with how to name one, and what can be named `instead`."""
+    choice = f", or {instead}" if instead else ""
+    return f"{reason}; name a cluster with --kubeconfig and --context{choice}"
 
 
 def access_to_read(kubeconfig: str | None, context: str | None) -> "Access":

@@ -26,7 +26,7 @@ cannot be read or would be refused, the command was not understood, or the clust
 import argparse
 from typing import TYPE_CHECKING
 
-from stoker.cli.access import access_arguments, access_to_read
+from stoker.cli.access import access_arguments, access_to_read, advised
 from stoker.cli.busy import ASKING, JUDGING, READING, Busy, busy
 from stoker.cli.options import (
     JSON,
@@ -117,9 +117,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _advice(reason: str, options: argparse.Namespace) -> str:
-    if options.old:
-        return reason
-    return f"{reason}; name a cluster with --kubeconfig and --context, or a folder with --from"
+    return reason if options.old else advised(reason, "a folder with --from")
 
 
 # --- Manifests ------------------------------------------------------------------------------------

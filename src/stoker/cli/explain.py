@@ -26,7 +26,7 @@ was not understood or the cluster does not answer.
 import argparse
 from typing import TYPE_CHECKING
 
-from stoker.cli.access import access_arguments, access_to_read
+from stoker.cli.access import MANIFESTS, access_arguments, access_to_read, advised
 from stoker.cli.busy import ASKING, JUDGING, READING, busy
 from stoker.cli.options import (
     JSON,
@@ -85,17 +85,11 @@ def run(options: argparse.Namespace) -> int:
     try:
         found = _found(options, settings, kind.name, namespace, name)
     except StokerError as error:
-        return failed(_NAME, _advice(str(error), options))
+        return failed(_NAME, error if options.paths else advised(error, MANIFESTS))
     if isinstance(found, str):
         return failed(_NAME, found)
     printed(found, form=options.output, with_job=options.job)
     return 0 if found.good else 1
-
-
-def _advice(reason: str, options: argparse.Namespace) -> str:
-    if options.paths:
-        return reason
-    return f"{reason}; name a cluster with --kubeconfig and --context, or manifests with -f"
 
 
 def _found(

@@ -23,6 +23,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
+from stoker.cli.access import advised
 from stoker.cli.busy import ASKING, READING, busy
 from stoker.cli.options import JSON, YAML, exclude_argument, output_argument
 from stoker.cli.terminal import failed, harmless
@@ -96,7 +97,8 @@ def run(options: argparse.Namespace) -> int:
             readings, names = _given(options, names)
             world = world_of(readings)
     except StokerError as error:
-        return failed(_NAME, error)
+        asked = _asks_cluster(options)
+        return failed(_NAME, advised(error, "a file or folder") if asked else error)
     agents = [each for each in readings if not isinstance(each, Unreadable) and _is_agent(each)]
     meant = [each for each in agents if _is_meant(each, names)]
     unknown = _strangers(world, meant)

@@ -30,7 +30,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from stoker.cli.access import access_arguments, access_to_read
+from stoker.cli.access import access_arguments, access_to_read, advised
 from stoker.cli.options import kind_meant
 from stoker.cli.terminal import failed, harmless
 
@@ -79,7 +79,10 @@ def run(options: argparse.Namespace) -> int:
     progress = _Progress(sys.stderr.isatty(), dry_run=options.dry_run)
     try:
         kinds = [kind_meant(word) for word in options.kinds]
-        access = access_to_read(options.kubeconfig, options.context)
+        try:
+            access = access_to_read(options.kubeconfig, options.context)
+        except StokerError as error:
+            return failed(_NAME, advised(error))
         return asyncio.run(_migrated(access, options, kinds, progress))
     except StokerError as error:
         return failed(_NAME, error)

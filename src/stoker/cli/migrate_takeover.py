@@ -27,7 +27,7 @@ cluster does not answer. A script of -o move or back is printed unless the statu
 import argparse
 from typing import TYPE_CHECKING, Final
 
-from stoker.cli.access import access_arguments, access_to_read
+from stoker.cli.access import access_arguments, access_to_read, advised
 from stoker.cli.busy import ASKING, busy
 from stoker.cli.options import JSON, TEXT, YAML, flag_arguments, output_argument
 from stoker.cli.terminal import failed
@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         return asyncio.run(_looked(options))
     except StokerError as error:
-        return failed(_NAME, f"{error}; name a cluster with --kubeconfig and --context")
+        return failed(_NAME, advised(error))
 
 
 async def _looked(options: argparse.Namespace) -> int:

@@ -29,7 +29,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Final
 
-from stoker.cli.access import access_arguments, access_to_read
+from stoker.cli.access import MANIFESTS, access_arguments, access_to_read, advised
 from stoker.cli.busy import ASKING, READING, busy
 from stoker.cli.options import (
     JSON,
@@ -89,8 +89,7 @@ def run(options: argparse.Namespace) -> int:
         if options.watch:
             _watch(look, found, options)
     except StokerError as error:
-        hint = "" if options.paths else "; name a cluster with --kubeconfig and --context"
-        return failed(_NAME, f"{error}{hint}{'' if options.paths else ', or manifests with -f'}")
+        return failed(_NAME, error if options.paths else advised(error, MANIFESTS))
     return _exit_status(found)
 
 
