@@ -3,7 +3,8 @@
 After each action of a run with faults:
 
 - the state equals that of the quiet run (objects, statuses, bindings, what must have been said);
-- it stays: no operator writes anything (audit log), and nothing is different;
+- it stays: no operator writes anything (audit log), and nothing is different; but for a status
+  that comes late, where pods came and went;
 - nothing was deleted, made anew or rolled more often than in the quiet run, and no configuration
   was without what it had before and has after.
 
@@ -21,10 +22,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from stoker.cluster.kinds import WORKLOADS
 from tests.faults.gateway import Asked
 from tests.faults.mirror import Object
 from tests.faults.script import Action
-from tests.faults.state import Snapshot, differences
+from tests.faults.state import SETS, Snapshot, differences
 from tests.faults.world import Ground, History, World
 from tools.audit import Write
 
@@ -36,10 +38,16 @@ STAY_SECONDS = 10.0
 """For how long nothing may be written where the whole of it is looked at."""
 DEADLINE = 90.0
 """After how many seconds a state that did not come is a failure."""
+LATE_WRITES = 3
+"""How often the status of a workload may be written late: see `Trial._came_late`."""
 _SHOWN = 12
 _SHOWN_LATE = 3
 _DONE = range(200, 300)
 _LOOK = 0.05
+
+
+Place = tuple[str, str, str]
+"""The plural, the namespace and the name of an object."""
 
 
 class DisagreementError(Exception):
@@ -229,6 +237,8 @@ class Trial:
         # What was not right when it was looked at last, and when the harm was over.
         self._missed: Snapshot | None = None
         self._over = 0.0
+        # How often statuses of workloads were written late.
+        self._late = Counter[Place | None]()
         # Later a server may have been killed, whose writes the log waits for.
         self._begun = world.ground.mark()
 
@@ -260,21 +270,60 @@ class Trial:
         """Wait for the state, see that it stays for so many seconds, and look at what happened."""
         limit = time.monotonic() + deadline + self._expected.seconds
         self._over = time.time()
-        right_since, mark = 0.0, 0
+        right_since, mark, known = 0.0, 0, 0
         while True:
             if not self.is_right():
                 right_since = 0.0
                 if time.monotonic() > limit:
                     return Verdict(self.wrong(), time.monotonic())
             elif not right_since:
-                right_since, mark = time.monotonic(), self._world.ground.mark()
+                right_since, mark, known = time.monotonic(), self._world.ground.mark(), 0
             elif time.monotonic() - right_since > stay:
-                break
+                written = self._written(mark)[known:]
+                if not self._came_late(written):
+                    break
+                # Nobody looked while it was another: right it is since the last of these.
+                known += len(written)
+                right_since = time.monotonic() - (time.time() - written[-1].done)
             self._world.wait()
-        written = self._world.ground.writes(mark, self._world.namespaces)
-        problems = [f"written though all was right: {each}" for each in written if counts(each)]
+        problems = [f"written though all was right: {each}" for each in written]
         problems += self.excesses()
         return Verdict(problems, right_since)
+
+    def _written(self, mark: int) -> list[Write]:
+        """What was written since a place in the log, and must not be where all is right."""
+        written = self._world.ground.writes(mark, self._world.namespaces)
+        return [each for each in written if counts(each)]
+
+    def _came_late(self, written: Sequence[Write]) -> bool:
+        """Whether there is something, and all of it may be statuses that were true a moment ago.
+
+        After a fault pods may come while the operator has seen that they are missing and has not
+        said so yet. Its status is that of before, so all seems right; then it says what it saw, and
+        that the pods are there, between two looks of ours. So it is with no more than a few writes,
+        and only where pods came or changed; each that comes then is watched for as long as others.
+        """
+        late = self._late + Counter(map(_place_of_status, written))
+        stirred = self._stirred() if written else frozenset()
+        if not stirred.issuperset(map(_place_of_status, written)):
+            return False
+        if not written or max(late.values()) > LATE_WRITES:
+            return False
+        self._late = late
+        return True
+
+    def _stirred(self) -> frozenset[Place | None]:
+        """The workloads of which pods were made, changed or deleted since the action began."""
+        changes = self._world.ground.mirror.changes(self._world.namespaces, self._mark)
+        known = [*self._before, *((each.kind, each.object) for each in changes)]
+        sets = {each["metadata"]["uid"]: each for kind, each in known if kind in SETS}
+        pods = (_controller(each.object) for each in changes if each.kind == "pods")
+        of_pods = (sets[each["uid"]] for each in pods if each and each["uid"] in sets)
+        return frozenset(
+            (WORKLOADS[owner["kind"]].resource.plural, each["metadata"]["namespace"], owner["name"])
+            for each in of_pods
+            if (owner := _controller(each)) and owner["kind"] in WORKLOADS
+        )
 
     def excesses(self) -> list[str]:
         """What happened that did not happen in a quiet run."""
@@ -339,6 +388,19 @@ def counts(write: Write) -> bool:
     what is not allowed is tried again. And events come when there is nothing else to do.
     """
     return write.status in _DONE and not write.dry_run and write.resource != "events"
+
+
+def _place_of_status(write: Write) -> Place | None:
+    """Of what a write is the status; None if it is more than a status."""
+    if write.subresource != "status":
+        return None
+    return write.resource, write.namespace, write.name
+
+
+def _controller(found: Object) -> Object | None:
+    """The owner that controls an object."""
+    owners = found["metadata"].get("ownerReferences") or ()
+    return next((each for each in owners if each.get("controller")), None)
 
 
 def _is_part(row: Iterable[str], whole: Iterable[str]) -> bool:
