@@ -203,11 +203,12 @@ class Statuses:
         self, key: Ref, workload: Workload, outcome: Reconciliation
     ) -> Observations:
         outline = self._outline(workload)
-        parts = tuple(replace(part, found=self._found(outline, part)) for part in outline.parts)
-        old = self._old_parts(workload)
-        exists = any(part.found for part in (*parts, *old))
+        # It may take seconds, so that what is counted is looked at after it.
+        remarks = await self.nodes.remarks(key, _daemon_set(self._parts(outline)))
+        exists = any(part.found for part in (*self._parts(outline), *self._old_parts(workload)))
         pods = await pods_of(self._client, outline) if exists else ()
-        remarks = await self.nodes.remarks(key, _daemon_set(parts))
+        # Last: the news of what runs the pods may have come while they were asked for.
+        parts, old = self._parts(outline), self._old_parts(workload)
         if isinstance(workload, PrometheusAgent) and self._get_portions(workload):
             remarks += strange_reloaders(pods)
         return Observations(
@@ -241,6 +242,10 @@ class Statuses:
             )
             for each in found
         )
+
+    def _parts(self, outline: Outline) -> tuple[PodSet, ...]:
+        """What should run pods, with what there is of it now."""
+        return tuple(replace(part, found=self._found(outline, part)) for part in outline.parts)
 
     def _found(self, outline: Outline, part: PodSet) -> Object | None:
         store = self._caches.owned[part.kind].store
