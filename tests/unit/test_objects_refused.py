@@ -8,8 +8,9 @@ import pytest
 
 from stoker.api.core import Object
 from stoker.api.decode import convert
-from stoker.errors import WorkloadError
+from stoker.errors import StokerError, WorkloadError
 from stoker.kube.errors import ApiError, Conflict, Forbidden, Invalid, Unavailable
+from stoker.operator.checks import AwaitedError
 from stoker.operator.objects import ObjectWriter, RefusedObjects, can_do_with, is_refusal
 from stoker.plan.existing import Running
 from stoker.ref import Ref, ref_of_manifest
@@ -190,3 +191,14 @@ def test_configmaps_and_projected_volumes_are_mounted_too() -> None:
     wanted["spec"]["template"]["spec"]["volumes"] = [{"projected": {"sources": sources}}]
     assert not can_do_with(convert(Running, a_set("main", "a")), wanted)
     assert can_do_with(convert(Running, wanted), a_set("main", "a"))
+
+
+@pytest.mark.parametrize("again", [refusal(), AwaitedError("spec.storage", "cannot grow yet")])
+def test_what_may_go_well_the_next_time_is_not_hidden_by_what_cannot(again: StokerError) -> None:
+    """No event tells when it would: the workload has to be tried again, whatever else is wrong."""
+    wrong = WorkloadError("spec.serviceName", "selects other pods")
+    for errors in ((wrong, again), (again, wrong)):
+        named = {Ref("Secret", "shop", str(number)): each for number, each in enumerate(errors)}
+        assert RefusedObjects(named).foremost is again
+    assert RefusedObjects({Ref("Secret", "shop", "a"): wrong}).foremost is wrong
+    assert RefusedObjects().foremost is None

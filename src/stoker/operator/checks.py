@@ -20,6 +20,11 @@ class AwaitedError(WorkloadError):
     """Something in the cluster must change that no watch tells us of: we must look again."""
 
 
+def may_go_well(error: Exception) -> bool:
+    """Whether the next attempt may go well though no event tells of what must change for that."""
+    return not isinstance(error, WorkloadError) or isinstance(error, AwaitedError)
+
+
 def check_authority(
     workload: Workload, capabilities: Capabilities, settings: ObjectSettings
 ) -> None:

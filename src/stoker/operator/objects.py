@@ -20,6 +20,7 @@ from stoker.build.names import APPLICATION_VERSION
 from stoker.build.volumes import sources
 from stoker.errors import StokerError, WorkloadError
 from stoker.kube.errors import ApiError, Forbidden, Invalid
+from stoker.operator.checks import may_go_well
 from stoker.operator.claims import grow_claims
 from stoker.operator.tools import Tools
 from stoker.plan.existing import Running
@@ -62,9 +63,10 @@ class RefusedObjects(Struct, frozen=True):
             yield f"{said} (as it is stays {named}{f' and {more} more' if more > 0 else ''})"
 
     @property
-    def first(self) -> StokerError | None:
-        """What went wrong first."""
-        return next(iter(self.errors.values()), None)
+    def foremost(self) -> StokerError | None:
+        """What decides whether all of it is tried again: what may go well then, if any may."""
+        errors = [*self.errors.values()]
+        return next(filter(may_go_well, errors), errors[0] if errors else None)
 
 
 def is_refusal(error: StokerError) -> bool:

@@ -65,7 +65,7 @@ class Done(Struct, frozen=True):
     `again` is when it must be looked at without a cause; `waits`, that it must be looked at when
     pods become ready; `later`, after how many seconds there is more to do, None if there is not.
     `without`: the pods that a change of mode goes on without. `refused`: why an object was not
-    taken, if one was not.
+    taken, if one was not; of several, one that may be taken the next time.
     """
 
     outcome: Reconciliation
@@ -257,7 +257,7 @@ class Reconciler:
             again,
             waits=bool(switch.waits_for),
             without=change.without,
-            refused=refused.first,
+            refused=refused.foremost,
         )
 
     async def _checked(

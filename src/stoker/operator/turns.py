@@ -14,12 +14,11 @@ from typing import Final
 from msgspec.structs import replace
 
 from stoker.api.prometheus import PrometheusAgent
-from stoker.errors import WorkloadError
 from stoker.kube.backoff import GRANT_SECONDS
 from stoker.kube.errors import Conflict, NotLeading, TooManyRequests, Unavailable
 from stoker.operator.agenda import Agenda, FirstTurns
 from stoker.operator.announcements import Announcements
-from stoker.operator.checks import AwaitedError
+from stoker.operator.checks import may_go_well
 from stoker.operator.reconcile import Done, Reconciler
 from stoker.operator.sight import Sight
 from stoker.operator.tools import Tools
@@ -149,6 +148,6 @@ class Turns:
 
     def _try_again(self, key: Ref, error: Exception) -> None:
         """Raise what may go well the next time though no event tells us; else it is in the log."""
-        if not isinstance(error, WorkloadError) or isinstance(error, AwaitedError):
+        if may_go_well(error):
             raise error
         self._failures.tell(NOT_RECONCILED, key, error)
