@@ -22,11 +22,13 @@ class NotInTimeError(Exception):
 def until(what: str, condition: Callable[[], T], seconds: float = DEADLINE) -> T:
     """Wait for a condition to be true, and return what it returned.
 
-    An error of the API or the connection counts as not yet; the last one is told at the end.
+    An error of the API or the connection counts as not yet; the last one is told at the end. It is
+    looked at once after the time is over: we may have been stopped ourselves.
     """
     deadline = time.monotonic() + seconds
-    last = "nothing"
-    while time.monotonic() < deadline:
+    is_over = False
+    while not is_over:
+        is_over = time.monotonic() >= deadline
         try:
             if result := condition():
                 return result

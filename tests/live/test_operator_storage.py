@@ -112,6 +112,30 @@ def test_storage_grows_and_pods_stay(world: World, operator: Running) -> None:
     assert adopted["metadata"]["uid"] == pod
 
 
+@pytest.mark.parametrize("grows", [True, False], ids=["that can grow", "that cannot"])
+def test_claims_of_a_set_that_was_deleted_grow_if_they_can(
+    world: World, operator: Running, grows: bool
+) -> None:
+    """They outlive it. It is made again as it is wanted now, whatever becomes of them."""
+    world.put(storage_class(world, grows=grows))
+    bind(world)
+    world.put(prometheus("main", storage=storage(world, "1Gi")))
+    world.settled("prometheus", "main")
+    before = found(world, "statefulset", "prometheus-main")["metadata"]["uid"]
+    world.patch("prometheus", "main", {"spec": {"paused": True}})
+    world.until("the pause", lambda: found(world, "prometheus", "main")["status"].get("paused"))
+    world.delete("statefulset", "prometheus-main")
+
+    more = {"paused": False, "storage": storage(world, "2Gi")}
+    world.patch("prometheus", "main", {"spec": more})
+    world.settled("prometheus", "main")
+    made = found(world, "statefulset", "prometheus-main")
+    assert made["metadata"]["uid"] != before
+    assert (claimed(world) == "2Gi") is grows
+    said = f"claim {CLAIM} cannot grow to 2Gi"
+    assert (said in operator.log()) is not grows
+
+
 def _owned_by(world: World, stateful_set: Object) -> Object:
     pod = found(world, "pod", "prometheus-main-0")
     assert pod["metadata"]["ownerReferences"][0]["uid"] == stateful_set["metadata"]["uid"]

@@ -19,18 +19,15 @@ from stoker.validate.syntax import quantity
 _SIZE: Final = "spec.storage.volumeClaimTemplate.spec.resources.requests.storage"
 
 
-async def grow_claims(
-    client: Client, wanted: Object, found: Running | None, *, replacing: bool
-) -> None:
+async def grow_claims(client: Client, wanted: Object, found: Running | None) -> None:
     """Tell the claims of a StatefulSet to be as large as wanted.
 
-    AwaitedError where the storage cannot grow, or not yet. A StatefulSet that is not there has no
-    claims yet, unless it is being replaced: then it may be wanted larger than when that began.
+    AwaitedError where the storage cannot grow, or not yet. A StatefulSet that is not there may have
+    claims of smaller ones: it is being replaced, or somebody deleted it.
     """
     for template in wanted["spec"].get("volumeClaimTemplates") or ():
         size = _size(template)
-        known = not replacing if found is None else _same_size(template, found)
-        if size is None or known:
+        if size is None or (found is not None and _same_size(template, found)):
             continue
         prefix = f"{template['metadata']['name']}-{wanted['metadata']['name']}-"
         for claim in await _claims(client, wanted["metadata"]["namespace"]):

@@ -14,13 +14,15 @@ from itertools import groupby, islice
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from stoker.api.core import Object
 from stoker.build.names import APPLICATION_VERSION
 from stoker.build.volumes import sources
 from stoker.errors import StokerError, WorkloadError
 from stoker.kube.errors import ApiError, Forbidden, Invalid
-from stoker.operator.checks import may_go_well
+from stoker.logs import logger
+from stoker.operator.checks import AwaitedError, may_go_well
 from stoker.operator.claims import grow_claims
 from stoker.operator.tools import Tools
 from stoker.plan.existing import Running
@@ -81,6 +83,7 @@ class ObjectWriter:
 
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
+        self._log = logger("objects")
 
     async def write(
         self,
@@ -140,14 +143,22 @@ class ObjectWriter:
                     raise problem
                 if not is_new:
                     await self._tools.writer.check(each, alone=alone)
-                begun = self._tools.writer.is_replacing(ref_of_manifest(each))
-                found = self._running(each)
-                await grow_claims(self._tools.client, each, found, replacing=begun)
+                await self._grow_claims(each)
             except StokerError as error:
                 if not is_refusal(error):
                     raise
                 errors[ref_of_manifest(each)] = error
         return errors
+
+    async def _grow_claims(self, wanted: Object) -> None:
+        """Let claims grow; those that cannot, or that we may not see, keep no pods from coming."""
+        found, identity = self._running(wanted), ref_of_manifest(wanted)
+        try:
+            await grow_claims(self._tools.client, wanted, found)
+        except (AwaitedError, Forbidden) as error:
+            if found is not None or self._tools.writer.is_replacing(identity):
+                raise
+            self._log.warn("claims stay as they are", **asdict(identity), err=error)
 
     def _in_step(self, wanted: Sequence[Object], errors: Mapping[Ref, StokerError]) -> bool:
         """Whether the pods that there are can do with what is wanted for others.
