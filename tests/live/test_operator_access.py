@@ -19,6 +19,7 @@ import yaml
 from aiohttp import web
 
 from stoker.api.crd import GROUP
+from stoker.build.names import APPLICATION_NAME
 from stoker.kube.resources import Target
 from tests import builders
 from tests.builders import (
@@ -276,6 +277,12 @@ def lives(world: World) -> None:
     assert not workload["metadata"].get("finalizers")
 
     # What is changed, by users and by others.
+    (agents,) = world.list("daemonset")
+    name, label = agents["metadata"]["name"], {APPLICATION_NAME: "another"}
+    world.patch("daemonset", name, {"metadata": {"labels": label}})
+    world.until(
+        "its label", lambda: label_of(world, name) == agents["metadata"]["labels"][APPLICATION_NAME]
+    )
     world.put(rule("up:total"), service_monitor("more"), light("StatefulSet"))
     world.patch("service", "prometheus-operated", {"spec": {"publishNotReadyAddresses": True}})
     world.patch("service", "prometheus-operated", {"metadata": {"labels": {"managed-by": None}}})
@@ -310,6 +317,11 @@ def repaired(world: World) -> None:
     world.until("a pod that is not ready", lambda: never_ready(world))
     world.put(prometheus("main", **ordered))
     world.settled("prometheus", "main")
+
+
+def label_of(world: World, name: str) -> str:
+    """What a DaemonSet says that it is."""
+    return str((world.get("daemonset", name) or {})["metadata"]["labels"][APPLICATION_NAME])
 
 
 def is_absent(world: World, kind: str, name: str) -> bool:
