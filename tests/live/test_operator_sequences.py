@@ -8,6 +8,7 @@ end must be what is there where nothing came in between.
 from __future__ import annotations
 
 import json
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -518,6 +519,39 @@ def test_what_is_wanted_meanwhile_is_what_comes_of_it(
         assert harmed.operator.metric(COUNTED) == 0
         _order(worlds["larger"])
         worlds["larger"].until("a count", lambda: harmed.operator.metric(COUNTED) == 1)
+
+
+def test_a_shard_that_was_just_made_again_goes_with_its_pod(open_cluster: Cluster) -> None:
+    """However late Kubernetes is: before it takes the pod into the new set, the pod is nobody's."""
+    world = World(open_cluster, "late-controllers")
+    open_cluster.kubectl("create", "namespace", world.namespace)
+    controllers = partial(open_cluster.signal, "kube-controller-manager")
+    with Running.start(open_cluster, f"--namespaces={world.namespace}"):
+        _make_sharded(world)
+        world.settled("prometheus", "main")
+        world.patch("prometheus", "main", {"spec": {"paused": True}})
+        world.until("a pause", lambda: found(world, "prometheus", "main")["status"].get("paused"))
+        shard = f"{NAME}-shard-1"
+        open_cluster.kubectl(
+            *("-n", world.namespace, "delete", "statefulset", shard, "--cascade=orphan")
+        )
+        assert len(world.list("pod")) == 2
+        controllers(signal.SIGSTOP)
+        try:
+            world.patch("prometheus", "main", {"spec": {"paused": False}})
+            world.until("the set", lambda: world.get("statefulset", shard))
+            _drop_shard(world)
+            world.until("a look at it", partial(_is_looked_at, world))
+        finally:
+            controllers(signal.SIGCONT)
+        world.until("one pod", lambda: len(world.list("pod")) == 1)
+        assert world.get("statefulset", shard) is None
+
+
+def _is_looked_at(world: World) -> bool:
+    main = found(world, "prometheus", "main")
+    conditions = {each["type"]: each for each in main["status"]["conditions"]}
+    return bool(conditions["Reconciled"]["observedGeneration"] == main["metadata"]["generation"])
 
 
 def _is_clean(world: World) -> bool:

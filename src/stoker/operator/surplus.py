@@ -7,7 +7,7 @@ that are too many may be kept for a while; the rest goes once those that mount i
 
 import asyncio
 from collections.abc import Collection
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 import msgspec
@@ -19,10 +19,13 @@ from stoker.cluster.live import only_at
 from stoker.kube.resources import CONFIG_MAP, DAEMON_SET, SECRET, STATEFUL_SET, ApiResource
 from stoker.operator.tools import Tools
 from stoker.plan import Outline
+from stoker.plan.existing import Running
 from stoker.ref import Ref, ref_from
 from stoker.select.workload import Workload
 from stoker.status.retention import DEADLINE, Fate, ShardAction, fates
 
+# The news that a controller has seen a set wakes us; this is for news that never comes.
+_UNOBSERVED: Final = timedelta(seconds=10)
 _MOUNTED: Final = {"Secret": SECRET, "ConfigMap": CONFIG_MAP}
 
 
@@ -41,7 +44,10 @@ class Surplus:
         self, workload: Workload, outline: Outline, wanted: Collection[Ref]
     ) -> datetime | None:
         """Remove what belongs to a workload and is not wanted; when to look again, if so."""
-        again = await self._shards(workload, wanted)
+        again, is_done = await self._shards(workload, wanted)
+        if not is_done:
+            # What stays for a moment reads what it mounts.
+            return again
         for found in self._unwanted("DaemonSet", workload, wanted):
             # Its pods read the Secret that is written for others once it is gone.
             await self._delete(workload, DAEMON_SET, found, propagation="Foreground")
@@ -52,7 +58,10 @@ class Surplus:
                     await self._delete(workload, resource, found)
         return again
 
-    async def _shards(self, workload: Workload, wanted: Collection[Ref]) -> datetime | None:
+    async def _shards(
+        self, workload: Workload, wanted: Collection[Ref]
+    ) -> tuple[datetime | None, bool]:
+        """When to look again, if so, and whether all that should go is gone."""
         uid = workload.metadata.uid or ""
         found = [
             each
@@ -68,8 +77,18 @@ class Surplus:
             enabled=self._retains_shards,
         )
         by_name = {each.metadata.name: each.metadata for each in found}
-        await asyncio.gather(*(self._act(workload, fate, by_name[fate.name]) for fate in decided))
-        return min((fate.again for fate in decided if fate.again), default=None)
+        # One that was made again takes its pods in when it is observed: before, they are nobody's.
+        early = {each.metadata.name for each in found if not _is_observed(each)}
+        late = [
+            fate for fate in decided if fate.action is ShardAction.DELETE and fate.name in early
+        ]
+        now = [
+            self._act(workload, each, by_name[each.name]) for each in decided if each not in late
+        ]
+        await asyncio.gather(*now)
+        again = [fate.again for fate in decided if fate.again]
+        again += [self._now() + _UNOBSERVED for _ in late]
+        return min(again, default=None), not late
 
     async def _act(self, workload: Workload, fate: Fate, metadata: ObjectMeta) -> None:
         if fate.action is ShardAction.DELETE:
@@ -113,6 +132,12 @@ class Surplus:
             and not each.deletion_timestamp
             and _is_of(uid, each)
         ]
+
+
+def _is_observed(found: Running) -> bool:
+    """Whether its controller has seen a set as it is now, and taken in the pods that are its."""
+    seen: int = (found.status or {}).get("observedGeneration") or 0
+    return seen >= (found.metadata.generation or 0)
 
 
 def _is_of(uid: str, found: ObjectMeta) -> bool:
