@@ -39,7 +39,7 @@ _LANES: dict[str, dict[str, tuple[str, ...]]] = {
     "live": {
         _ALONE: _live("daemonset_scrapes", "hostile_tenant"),
         # These wait more than they work: for idleness three minutes, for a kubelet two.
-        "waits": _live("idle", "kube_watch", "page_login", "podrunner"),
+        "waits": _live("idle", "kube_watch", "mode_changes", "page_*", "podrunner"),
         # The first three look at all that is in a cluster, and want one that others have left
         # nothing in.
         "whole clusters": _live(
