@@ -24,8 +24,8 @@ from stoker.ref import Ref, ref_from
 from stoker.select.workload import Workload
 from stoker.status.retention import DEADLINE, Fate, ShardAction, fates
 
-# The news that a controller has seen a set wakes us; this is for news that never comes.
-_UNOBSERVED: Final = timedelta(seconds=10)
+# The news that a controller has seen a set wakes us; this is for news that does not come.
+_UNOBSERVED: Final = timedelta(seconds=2)
 _MOUNTED: Final = {"Secret": SECRET, "ConfigMap": CONFIG_MAP}
 
 
@@ -76,24 +76,23 @@ class Surplus:
             self._now(),
             enabled=self._retains_shards,
         )
-        by_name = {each.metadata.name: each.metadata for each in found}
-        # One that was made again takes its pods in when it is observed: before, they are nobody's.
-        early = {each.metadata.name for each in found if not _is_observed(each)}
-        late = [
-            fate for fate in decided if fate.action is ShardAction.DELETE and fate.name in early
-        ]
-        now = [
-            self._act(workload, each, by_name[each.name]) for each in decided if each not in late
-        ]
-        await asyncio.gather(*now)
+        by_name = {each.metadata.name: each for each in found}
+        acts = (self._carried_out(workload, each, by_name[each.name]) for each in decided)
+        is_done = all(await asyncio.gather(*acts))
         again = [fate.again for fate in decided if fate.again]
-        again += [self._now() + _UNOBSERVED for _ in late]
-        return min(again, default=None), not late
+        if not is_done:
+            again.append(self._now() + _UNOBSERVED)
+        return min(again, default=None), is_done
 
-    async def _act(self, workload: Workload, fate: Fate, metadata: ObjectMeta) -> None:
+    async def _carried_out(self, workload: Workload, fate: Fate, found: Running) -> bool:
+        """Do what was decided of a set; whether that could be done yet."""
+        metadata = found.metadata
         if fate.action is ShardAction.DELETE:
-            await self._delete(workload, STATEFUL_SET, metadata)
-        elif fate.action in (ShardAction.SET_DEADLINE, ShardAction.CLEAR_DEADLINE):
+            observed = await self._observed(found)
+            if observed is not None:
+                await self._delete(workload, STATEFUL_SET, observed.metadata)
+            return observed is not None
+        if fate.action in (ShardAction.SET_DEADLINE, ShardAction.CLEAR_DEADLINE):
             patch = {"metadata": {"annotations": {DEADLINE: fate.deadline}}}
             answer = await self._client.merge_patch(
                 STATEFUL_SET,
@@ -102,6 +101,20 @@ class Surplus:
                 only_at(metadata.resource_version, patch),
             )
             self._writer.saw(STATEFUL_SET.kind, answer)
+        return True
+
+    async def _observed(self, found: Running) -> Running | None:
+        """A set that its controller has seen as it is; None as long as it has not.
+
+        One that was made again takes its pods in then: without it they would be nobody's for ever.
+        """
+        if _is_observed(found):
+            return found
+        # The watch may be late.
+        await self._caches.ask(self._client, STATEFUL_SET, found.metadata)
+        namespace, name = found.metadata.namespace or "", found.metadata.name or ""
+        now: Running | None = self._caches.owned[STATEFUL_SET.kind].store.get(namespace, name)
+        return now if now is not None and _is_observed(now) else None
 
     async def _delete(
         self,
