@@ -108,13 +108,13 @@ class Surplus:
 
         One that was made again takes its pods in then: without it they would be nobody's for ever.
         """
-        if _is_observed(found):
+        if found.is_observed:
             return found
         # The watch may be late.
         await self._caches.ask(self._client, STATEFUL_SET, found.metadata)
         namespace, name = found.metadata.namespace or "", found.metadata.name or ""
         now: Running | None = self._caches.owned[STATEFUL_SET.kind].store.get(namespace, name)
-        return now if now is not None and _is_observed(now) else None
+        return now if now is not None and now.is_observed else None
 
     async def _delete(
         self,
@@ -145,12 +145,6 @@ class Surplus:
             and not each.deletion_timestamp
             and _is_of(uid, each)
         ]
-
-
-def _is_observed(found: Running) -> bool:
-    """Whether its controller has seen a set as it is now, and taken in the pods that are its."""
-    seen: int = (found.status or {}).get("observedGeneration") or 0
-    return seen >= (found.metadata.generation or 0)
 
 
 def _is_of(uid: str, found: ObjectMeta) -> bool:

@@ -16,6 +16,12 @@ class Running(Model):
     spec: Object | None = None
     status: Object | None = None
 
+    @property
+    def is_observed(self) -> bool:
+        """Whether its controller has seen it as it is now."""
+        seen: int = (self.status or {}).get("observedGeneration") or 0
+        return seen >= (self.metadata.generation or 0)
+
 
 class OldConfiguration(Struct, frozen=True):
     """What the pods of the old mode read: Secrets, and files in Secrets that both modes read.

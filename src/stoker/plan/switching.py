@@ -264,9 +264,7 @@ _WAITING: Final = {
 
 def _observed(found: Running) -> Mapping[str, Any]:
     """The status, if it is about the specification as it is now."""
-    status = found.status or {}
-    seen = status.get("observedGeneration", 0)
-    return status if seen >= (found.metadata.generation or 0) else {}
+    return (found.status or {}) if found.is_observed else {}
 
 
 def _unhurried(found: Object) -> Object:
