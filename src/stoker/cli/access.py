@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from stoker.kube.access import Access
 
+MANIFESTS: Final = "manifests with -f"
+"""What else can be named where a cluster can."""
+
 
 def access_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options that name a cluster."""
@@ -40,15 +43,6 @@ def access_of(
     return access.kubeconfig(path, context or None, impersonate=impersonate)
 
 
-MANIFESTS: Final = "manifests with -f"
-
-
-def advised(reason: object, instead: str = "") -> str:
-    """Why a cluster could not be asked, with how to name one, and what can be named `instead`."""
-    choice = f", or {instead}" if instead else ""
-    return f"{reason}; name a cluster with --kubeconfig and --context{choice}"
-
-
 def access_to_read(kubeconfig: str | None, context: str | None) -> "Access":
     """The same, for a command that reads what lies in a cluster, however deep its JSON is."""
     from stoker.cli.deep_json import allow_deep_json
@@ -56,3 +50,9 @@ def access_to_read(kubeconfig: str | None, context: str | None) -> "Access":
     # One object that is too deep would spoil the list that it is in.
     allow_deep_json()
     return access_of(kubeconfig, context)
+
+
+def advised(reason: object, instead: str = "") -> str:
+    """Why a cluster could not be asked, with how to name one, and what can be named `instead`."""
+    choice = f", or {instead}" if instead else ""
+    return f"{reason}; name a cluster with --kubeconfig and --context{choice}"
