@@ -78,7 +78,7 @@ class AuditLog:
     def since(self, mark: int, agent: str = "") -> list[Write]:
         """The writes that were done after a place, by clients whose user agent begins with this."""
         self._wait()
-        done = (_write(event) for event, _ in self._events(mark) if not _is_open(event))
+        done, _ = self.after(mark)
         return [one for one in done if one.agent.startswith(agent)]
 
     def after(self, place: int) -> tuple[list[Write], int]:

@@ -6,6 +6,7 @@ the cache, and clusters that begin with it have them at once.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import shutil
 import subprocess
@@ -21,6 +22,7 @@ from tools.cluster import Cluster
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _STOKER = (sys.executable, "-m", "stoker")
 _STATES = "state-"
+_DIGITS = 12
 _KEPT_SECONDS = 24 * 3600
 
 
@@ -42,11 +44,10 @@ def _state(definitions: str) -> Path:
     for path in build.binaries("etcd", "kube-apiserver").values():
         found = path.stat()
         digest.update(f"{path} {found.st_size} {found.st_mtime_ns}".encode())
-    folder = cache.root() / f"{_STATES}{digest.hexdigest()[:12]}"
+    folder = cache.root() / f"{_STATES}{digest.hexdigest()[:_DIGITS]}"
     with cache.locked(folder):
         state = folder / "etcd"
         if not state.exists():
-            _remove_old(folder.parent)
             making = folder / "making"
             shutil.rmtree(making, ignore_errors=True)
             with Cluster.bare() as cluster:
@@ -54,15 +55,21 @@ def _state(definitions: str) -> Path:
                 cluster.save(making)
             making.rename(state)
         folder.touch()
-        return state
-
-
-def _remove_old(folder: Path) -> None:
-    """Remove states that nobody used lately: each change of a definition leaves one behind."""
-    for each in folder.glob(f"{_STATES}*"):
-        if time.time() - each.stat().st_mtime > _KEPT_SECONDS:
-            with cache.locked(each):
+    for each in filter(_is_old, folder.parent.glob(f"{_STATES}{'?' * _DIGITS}")):
+        with cache.locked(each):
+            # Somebody may have come to use it while we waited.
+            if _is_old(each):
                 cache.remove(each)
+    return state
+
+
+def _is_old(state: Path) -> bool:
+    """Whether nobody used it lately: each change of a definition leaves one behind."""
+    try:
+        return time.time() - state.stat().st_mtime > _KEPT_SECONDS
+    except FileNotFoundError:
+        # Somebody else just removed it.
+        return False
 
 
 def install_crds(cluster: Cluster, *options: str, program: Sequence[str] = _STOKER) -> None:
@@ -70,10 +77,11 @@ def install_crds(cluster: Cluster, *options: str, program: Sequence[str] = _STOK
 
     `program` is how stoker is called: another one may have other definitions.
     """
-    _install(cluster, _printed(program, options))
+    _install(cluster, _printed(tuple(program), options))
 
 
-def _printed(program: Sequence[str], options: Sequence[str]) -> str:
+@functools.cache
+def _printed(program: tuple[str, ...], options: tuple[str, ...]) -> str:
     command = [*program, "crds", *options]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 

@@ -87,7 +87,7 @@ class Lane:
     name: str
     words: Sequence[str]
     notes: Path
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str]
     status: int = 0
     said: list[str] = field(default_factory=list)
 

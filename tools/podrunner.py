@@ -56,7 +56,7 @@ from tools import namespace as namespaces
 from tools.api import ApiError
 from tools.catalogue import RELOADER
 from tools.cluster import Cluster, ClusterError
-from tools.crds import install_crds
+from tools.crds import cluster_with_crds
 from tools.host import ROOT
 from tools.pods.account import token_of
 from tools.pods.fields import NotYetError
@@ -295,10 +295,9 @@ def main(argv: list[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with (
         contextlib.suppress(KeyboardInterrupt),
-        Cluster.start(nodes=options.nodes) as cluster,
+        cluster_with_crds(nodes=options.nodes) as cluster,
         PodRunner(cluster),
     ):
-        install_crds(cluster)
         print(
             f"  export KUBECONFIG={cluster.kubeconfig}\n  stoker operator\nCtrl-C ends it.",
             flush=True,
